@@ -1,0 +1,42 @@
+"""The command line: one small function a subcommand, which parses, calls the library and prints.
+
+Results go to standard output, progress and remarks to standard error. Exit codes: 0 done, 1 an error
+that the message explains, 2 a wrong call, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+import typer
+
+from psdvec.errors import PSDVecError
+
+app = typer.Typer(
+    name="psdvec",
+    help="Word vectors from your own text, and new words later.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
+        code = 130
+    except PSDVecError as error:
+        print(f"psdvec: {error}", file=sys.stderr)
+        code = 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code)

@@ -1,0 +1,81 @@
+"""How long work tells where it stands.
+
+Functions that take long accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage`
+for each part of the work. The library's default, :class:`LogProgress`, writes to :mod:`logging`; the
+command line draws a bar instead (:mod:`psdvec.cli.bars`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+logger = logging.getLogger("psdvec")
+
+
+class Stage(Protocol):
+    """One part of the work, of ``total`` units."""
+
+    def advance(self, done: float, **rates: float) -> None:
+        """Say that ``done`` more units are finished; ``rates`` are further counters to show (tokens, pages)."""
+
+    def note(self, text: str) -> None:
+        """Show a short remark beside the stage, such as the objective."""
+
+
+class Progress(Protocol):
+    """Opens stages and passes remarks on."""
+
+    def stage(self, label: str, *, total: float | None, unit: str) -> _StageContext:
+        """Open a stage; ``unit`` is ``"B"`` for bytes or a plural noun; ``total`` is None where unknown."""
+
+    def say(self, text: str) -> None:
+        """Pass on a remark that stays visible when the stage is over."""
+
+
+class _StageContext(Protocol):
+    def __enter__(self) -> Stage: ...
+    def __exit__(self, *exc: object) -> bool | None: ...
+
+
+class LogProgress:
+    """Logs the beginning and end of each stage, and where it stands every ``every`` seconds."""
+
+    def __init__(self, *, every: float = 10.0) -> None:
+        self.every = every
+
+    @contextmanager
+    def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[Stage]:
+        """See :meth:`Progress.stage`."""
+        stage = _LogStage(label, total, unit, self.every)
+        yield stage
+        logger.info("%s: done in %.1f s", label, time.monotonic() - stage.start)
+
+    def say(self, text: str) -> None:
+        """See :meth:`Progress.say`."""
+        logger.info("%s", text)
+
+
+class _LogStage:
+    def __init__(self, label: str, total: float | None, unit: str, every: float) -> None:
+        self.label, self.total, self.unit, self.every = label, total, unit, every
+        self.done = 0.0
+        self.start = self.last = time.monotonic()
+
+    def advance(self, done: float, **rates: float) -> None:
+        self.done += done
+        now = time.monotonic()
+        if now - self.last < self.every:
+            return
+        self.last = now
+        if self.total:
+            left = (now - self.start) * (self.total - self.done) / max(self.done, 1e-9)
+            logger.info("%s: %.0f %% done, about %.0f s left", self.label, 100 * self.done / self.total, left)
+        else:
+            logger.info("%s: %.0f %s done", self.label, self.done, self.unit)
+
+    def note(self, text: str) -> None:
+        logger.info("%s: %s", self.label, text)

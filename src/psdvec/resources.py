@@ -1,0 +1,97 @@
+"""Sizes of memory and disk: read them, write them, and find out what there is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from psdvec.errors import InputError, ResourceError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def parse_size(text: str | int) -> int:
+    """Read a size such as ``512M``, ``4G`` or ``1.5GB``; units are powers of 1,000.
+
+    >>> parse_size("1.5G")
+    1500000000
+    """
+    if isinstance(text, int):
+        return text
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", text.upper())
+    if match is None:
+        raise InputError(f"'{text}' is not a size; write a number and a unit, such as 512M or 4G")
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+def format_size(size: float) -> str:
+    """Write a size for people.
+
+    >>> format_size(1_500_000_000)
+    '1.5 GB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(size) < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that can be had now without swapping, cgroup limits respected."""
+    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        match = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), re.MULTILINE)
+        if match:
+            free = int(match[1]) * 1024
+    for limit_file, usage_file in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            limit, usage = Path(limit_file).read_text().strip(), Path(usage_file).read_text().strip()
+        except OSError:
+            continue
+        if limit.isdigit():
+            free = min(free, max(int(limit) - int(usage), 0))
+    return free
+
+
+def peak_memory() -> int:
+    """Return the largest resident size this process has had so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def current_memory() -> int:
+    """Return the resident size of this process now, in bytes (its peak where the system does not tell)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return peak_memory()
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def disk_errors_explained(path: Path) -> Iterator[None]:
+    """Turn 'no space left' and 'not permitted' below ``path`` into sentences that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise ResourceError(
+                f"the disk is full: writing below '{path}' failed ({error.strerror}); "
+                "free some space and run the same command again, finished parts are kept"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise InputError(
+                f"cannot write below '{path}' ({error.strerror}); choose another output or change its permissions"
+            ) from error
+        raise

@@ -1,0 +1,267 @@
+"""Artefacts: folders that say what they are, hold plain arrays, and appear whole or not at all.
+
+An artefact is a folder with ``meta.json`` (kind, version, parameters, sources, and the size and SHA-256
+of every other file) and ``.npy`` arrays or text files beside it. It is written under a temporary name
+and renamed when complete, so a folder with a ``meta.json`` is always whole. Opening one maps its arrays
+into memory and reads nothing else. The files are described in ``docs/formats.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+import psdvec
+from psdvec.errors import InputError, StoreError
+from psdvec.resources import disk_errors_explained
+
+Array = npt.NDArray[Any]
+
+META = "meta.json"
+FORMAT = "psdvec"
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A whole artefact on disk: what it is, how it was made, and its arrays on demand."""
+
+    path: Path
+    kind: str
+    version: int
+    made_by: str
+    parameters: Mapping[str, Any]
+    sources: tuple[Mapping[str, Any], ...]
+    files: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the kind, the parameters and the files' digests: equal digests, equal contents."""
+        content = {"kind": self.kind, "parameters": self.parameters, "files": self.files}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files, the meta file apart."""
+        return sum(int(record["bytes"]) for record in self.files.values())
+
+    def array(self, name: str) -> Array:
+        """Map array ``name`` into memory, read-only."""
+        path = self.file(f"{name}.npy")
+        try:
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        except ValueError as error:
+            raise StoreError(f"'{path}' is damaged ({error}); make '{self.path}' again") from error
+
+    def file(self, name: str) -> Path:
+        """Path of file ``name``, its size checked."""
+        self._check_size(name)
+        return self.path / name
+
+    def _check_size(self, name: str) -> None:
+        if name not in self.files:
+            raise StoreError(f"'{self.path}' ({self.kind}) has no file '{name}'; it was not made by this program")
+        expected = int(self.files[name]["bytes"])
+        try:
+            found = (self.path / name).stat().st_size
+        except OSError as error:
+            raise StoreError(f"'{self.path / name}' cannot be read ({error.strerror}); make '{self.path}' again") from error
+        if found != expected:
+            raise StoreError(
+                f"'{self.path / name}' is damaged: {found} bytes where {expected} were written; "
+                f"make '{self.path}' again"
+            )
+
+
+def open_artefact(path: str | Path, *, kind: str | None = None, version: int | None = None) -> Artefact:
+    """Open the artefact at ``path``; its ``kind``, and a version not above ``version``, are demanded if given."""
+    path = Path(path)
+    if not path.exists():
+        raise StoreError(f"there is no '{path}'; check the name")
+    if not (path / META).is_file():
+        raise StoreError(f"'{path}' is not an artefact of psdvec: it has no {META}; give a folder that psdvec made")
+    try:
+        meta = json.loads((path / META).read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT:
+            raise KeyError("format")
+        artefact = Artefact(
+            path=path,
+            kind=str(meta["kind"]),
+            version=int(meta["version"]),
+            made_by=str(meta["made_by"]),
+            parameters=dict(meta["parameters"]),
+            sources=tuple(meta["sources"]),
+            files=dict(meta["files"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again") from error
+    if kind is not None and artefact.kind != kind:
+        raise StoreError(f"'{path}' holds {artefact.kind}, but {kind} is needed here; give the right folder")
+    if version is not None and artefact.version > version:
+        raise StoreError(
+            f"'{path}' is of version {artefact.version}, and this psdvec reads up to {version}; update psdvec"
+        )
+    return artefact
+
+
+def verify_artefact(artefact: Artefact) -> None:
+    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as written."""
+    for name, record in artefact.files.items():
+        path = artefact.file(name)
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != record["sha256"]:
+            raise StoreError(f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again")
+
+
+class ArtefactWriter:
+    """Adds files to an artefact that is being written; made by :func:`create_artefact`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: dict[str, dict[str, Any]] = {}
+
+    def add_array(self, name: str, array: Array) -> None:
+        """Add ``array`` as ``name.npy``."""
+        with self.stream_array(name, array.dtype) as stream:
+            stream.write(array)
+
+    def add_text(self, name: str, text: str) -> None:
+        """Add a UTF-8 text file under its full ``name``."""
+        data = text.encode("utf-8")
+        with (self.folder / name).open("wb") as file:
+            file.write(data)
+            _flush(file)
+        self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+    def add_file(self, name: str) -> None:
+        """Record a file that was written into ``self.folder`` by other means."""
+        with (self.folder / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+        self.files[name] = {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
+
+    @contextmanager
+    def stream_array(self, name: str, dtype: npt.DTypeLike) -> Iterator[ArrayStream]:
+        """Open ``name.npy`` for writing in pieces; its length need not be known beforehand."""
+        with (self.folder / f"{name}.npy").open("w+b") as file:
+            stream = ArrayStream(file, np.dtype(dtype))
+            yield stream
+            self.files[f"{name}.npy"] = stream.finish()
+
+
+class ArrayStream:
+    """A one-dimensional ``.npy`` file that grows; numpy's header leaves room for any length."""
+
+    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
+        self.file, self.dtype = file, dtype
+        self.length = 0
+        self._write_header()
+
+    def _write_header(self) -> None:
+        self.file.seek(0)
+        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.length,)}
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def write(self, array: Array) -> None:
+        """Append ``array``."""
+        data = np.ascontiguousarray(array, dtype=self.dtype)
+        self.file.write(data.data)
+        self.length += data.size
+
+    def finish(self) -> dict[str, Any]:
+        """Write the true length into the header and return the record of the file."""
+        self._write_header()
+        _flush(self.file)
+        self.file.seek(0)
+        digest = hashlib.file_digest(self.file, "sha256").hexdigest()
+        return {"bytes": self.file.seek(0, os.SEEK_END), "sha256": digest}
+
+
+@contextmanager
+def create_artefact(
+    path: str | Path,
+    *,
+    kind: str,
+    version: int,
+    parameters: Mapping[str, Any],
+    sources: list[dict[str, Any]],
+    overwrite: bool = False,
+) -> Iterator[ArtefactWriter]:
+    """Write an artefact beside ``path`` and rename it to ``path`` when the block ends without an error.
+
+    Raises
+    ------
+    InputError
+        If something is at ``path`` already, and it is not an artefact or ``overwrite`` is false.
+    """
+    path = Path(path)
+    check_output(path, overwrite=overwrite)
+    folder = path.with_name(f".{path.name}.new-{os.getpid()}")
+    with disk_errors_explained(path):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            writer = ArtefactWriter(folder)
+            yield writer
+            meta = {
+                "format": FORMAT,
+                "kind": kind,
+                "version": version,
+                "made_by": f"psdvec {psdvec.__version__}",
+                "parameters": dict(parameters),
+                "sources": sources,
+                "files": dict(sorted(writer.files.items())),
+            }
+            with (folder / META).open("w", encoding="utf-8") as file:
+                json.dump(meta, file, indent=1, ensure_ascii=False)
+                file.write("\n")
+                _flush(file)
+            _replace_folder(folder, path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_output(path: str | Path, *, overwrite: bool) -> None:
+    """Raise :class:`InputError` if an artefact must not be written to ``path``."""
+    path = Path(path)
+    if not path.exists() and not path.is_symlink():
+        return
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if not (path / META).is_file():
+        raise InputError(f"'{path}' exists and is not an artefact of psdvec; choose another output name")
+    if not overwrite:
+        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+
+
+def _replace_folder(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``; whatever was at ``path`` stays whole until the new one is in place."""
+    old = path.with_name(f".{path.name}.old-{os.getpid()}")
+    if path.exists():
+        path.rename(old)
+    new.rename(path)
+    _sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _flush(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
