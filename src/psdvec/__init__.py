@@ -1,3 +1,51 @@
-"""PSDVec: word vectors from your own text, and new words later."""
+"""PSDVec: word vectors from your own text, and new words later.
+
+The names below are loaded when they are first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psdvec.artefacts import load
+    from psdvec.corpus import read_corpus
+    from psdvec.counts import Cooccurrence, count_pairs, count_words
+    from psdvec.errors import PSDVecError
+    from psdvec.merging import merge_counts
+    from psdvec.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Cooccurrence",
+    "PSDVecError",
+    "Vocabulary",
+    "count_pairs",
+    "count_words",
+    "load",
+    "merge_counts",
+    "read_corpus",
+]
+
+_HOMES = {
+    "Cooccurrence": "counts",
+    "PSDVecError": "errors",
+    "Vocabulary": "vocabulary",
+    "count_pairs": "counts",
+    "count_words": "counts",
+    "load": "artefacts",
+    "merge_counts": "merging",
+    "read_corpus": "corpus",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'psdvec' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"psdvec.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -12,6 +12,7 @@ import sys
 import click
 import typer
 
+from psdvec.cli import counting
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -21,6 +22,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+app.command()(counting.count)
+app.command()(counting.merge)
+app.command()(counting.info)
+app.command()(counting.import_grams)
+app.command()(counting.export_grams)
 
 
 def main() -> None:
