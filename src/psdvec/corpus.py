@@ -226,7 +226,13 @@ class _Buffer:
         end = self.data.rfind(b"\n", 0, BLOCK_BYTES) + 1
         closed = end > 0
         if not closed:
-            end = max(self.data.rfind(b" ", 0, BLOCK_BYTES), self.data.rfind(b"\t", 0, BLOCK_BYTES)) + 1
+            end = (
+                max(
+                    self.data.rfind(byte, 0, BLOCK_BYTES)
+                    for byte in (b" ", b"\t", b"\r", b"\v", b"\f", b"\0")
+                )
+                + 1
+            )
         if not end:
             end = BLOCK_BYTES
             while end > BLOCK_BYTES - 4 and end < len(self.data) and self.data[end] & 0xC0 == 0x80:

@@ -27,6 +27,7 @@ from psdvec.segments import Tally
 from psdvec.vocabulary import Vocabulary
 
 _CELLS = 1 << 20
+_TOO_MUCH = "more is subtracted than there is"
 
 Int64s = npt.NDArray[np.int64]
 
@@ -72,17 +73,18 @@ def merge_counts(
             )
     operands, signs = [*stores, *subtract], [1] * len(stores) + [-1] * len(subtract)
     parameters = _common_parameters(operands)
-    vocabulary = _add_vocabularies(operands, signs)
+    union = _add_vocabularies(operands, signs)
+    vocabulary = _without_gone(union) if subtract else union
     workers = resolve_workers(workers)
     with ThreadPoolExecutor(workers) as pool:
-        aligned = [_Aligned(store, vocabulary) for store in operands]
-        sizes = sum((part.sizes for part in aligned), np.zeros(len(vocabulary), np.int64))
+        aligned = [_Aligned(store, union) for store in operands]
+        sizes = sum((part.sizes for part in aligned), np.zeros(len(union), np.int64))
         readers: list[RowReader] = [part.read for part in aligned]
         blocks = add_rows(
-            pool, readers, signs=signs, n=len(vocabulary), sizes=sizes, cells=_CELLS, workers=workers
+            pool, readers, signs=signs, n=len(union), sizes=sizes, cells=_CELLS, workers=workers
         )
         write_counts(
-            output, _checked(blocks, vocabulary, progress), vocabulary, parameters=parameters,
+            output, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
             tally=_add_tallies(operands, signs), sources=_add_sources(operands, signs), overwrite=overwrite,
         )  # fmt: skip
     return load_counts(output)
@@ -111,13 +113,14 @@ def _add_vocabularies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> V
             added.update(store.vocabulary.words)
     for word, count in total.items():
         if count < 0 or word not in added:
-            raise InputError(
-                f"more is subtracted than there is: '{word}' would occur {count} times; check what is subtracted"
-            )
-    is_subtracting = -1 in signs
-    return Vocabulary.from_counts(
-        {word: count for word, count in total.items() if count or not is_subtracting}
-    )
+            raise InputError(f"{_TOO_MUCH}: '{word}' would occur {count} times; check what is subtracted")
+    return Vocabulary.from_counts(total)
+
+
+def _without_gone(vocabulary: Vocabulary) -> Vocabulary:
+    """Return the words that still occur; in canonical order the others come last."""
+    kept = int(np.count_nonzero(vocabulary.counts))
+    return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])
 
 
 class _Aligned:
@@ -126,10 +129,9 @@ class _Aligned:
     def __init__(self, store: Cooccurrence, vocabulary: Vocabulary) -> None:
         ids, own = vocabulary.ids, store.vocabulary.words
         self.store = store
-        self.columns = np.fromiter((ids.get(word, -1) for word in own), np.int32, len(own))
+        self.columns = np.fromiter((ids[word] for word in own), np.int32, len(own))
         self.rows = np.full(len(vocabulary), -1, np.int64)
-        kept = np.flatnonzero(self.columns >= 0)
-        self.rows[self.columns[kept]] = kept
+        self.rows[self.columns] = np.arange(len(own))
         self.sizes = np.where(self.rows >= 0, np.diff(store.indptr)[self.rows], 0)
 
     def read(self, wanted: Range) -> Rows:
@@ -149,19 +151,20 @@ class _Aligned:
         return Rows(columns, values, sizes)
 
 
-def _checked(blocks: Iterator[Rows], vocabulary: Vocabulary, progress: Progress) -> Iterator[Rows]:
-    """Pass rows on, raising :class:`InputError` at the first count below zero."""
+def _checked(
+    blocks: Iterator[Rows], union: Vocabulary, vocabulary: Vocabulary, progress: Progress
+) -> Iterator[Rows]:
+    """Pass the rows of ``vocabulary`` on; raise :class:`InputError` if a count is below zero or a gone word has one."""
     begin = 0
-    with progress.stage("merging", total=len(vocabulary), unit="words") as stage:
+    with progress.stage("merging", total=len(union), unit="words") as stage:
         for rows in blocks:
-            below = np.flatnonzero(rows.values < 0)
-            if len(below):
-                row = begin + int(np.searchsorted(np.cumsum(rows.sizes), below[0], side="right"))
-                pair = f"'{vocabulary.words[row]} {vocabulary.words[rows.columns[below[0]]]}'"
-                raise InputError(
-                    f"more is subtracted than there is: the pair {pair} falls below zero; check what is subtracted"
-                )
-            yield rows
+            row_of_cell = np.repeat(np.arange(begin, begin + len(rows.sizes)), rows.sizes)
+            n = len(vocabulary)
+            wrong = np.flatnonzero((rows.values < 0) | (row_of_cell >= n) | (rows.columns >= n))
+            if len(wrong):
+                pair = f"'{union.words[row_of_cell[wrong[0]]]} {union.words[rows.columns[wrong[0]]]}'"
+                raise InputError(f"{_TOO_MUCH}: the pair {pair} comes out wrong; check what is subtracted")
+            yield Rows(rows.columns, rows.values, rows.sizes[: max(n - begin, 0)])
             begin += len(rows.sizes)
             stage.advance(len(rows.sizes))
 

@@ -22,6 +22,7 @@ _JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines")
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_MAGIC = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
+_FEW = 32  # so many strange bytes are forgiven in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 
 
@@ -134,7 +135,7 @@ def check_is_text(sample: bytes, name: str) -> None:
         )
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     bad = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
-    if controls > len(sample) // 10 or bad > len(sample) // 4:
+    if controls > max(len(sample) // 10, _FEW) or bad > max(len(sample) // 4, _FEW):
         raise InputError(
             f"{name} holds binary data, not text; give plain or compressed text, JSON lines or Parquet"
         )

@@ -151,14 +151,12 @@ class ArtefactWriter:
         data = text.encode("utf-8")
         with (self.folder / name).open("wb") as file:
             file.write(data)
-            _flush(file)
         self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
     def add_file(self, name: str) -> None:
         """Record a file that was written into ``self.folder`` by other means."""
         with (self.folder / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
         self.files[name] = {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
 
     @contextmanager
@@ -196,7 +194,6 @@ class ArrayStream:
     def finish(self) -> dict[str, Any]:
         """Write the true length into the header and return the record of the file."""
         self._write_header()
-        _flush(self.file)
         self.file.seek(0)
         digest = hashlib.file_digest(self.file, "sha256").hexdigest()
         return {"bytes": self.file.seek(0, os.SEEK_END), "sha256": digest}
@@ -240,7 +237,6 @@ def create_artefact(
             with (folder / META).open("w", encoding="utf-8") as file:
                 json.dump(meta, file, indent=1, ensure_ascii=False)
                 file.write("\n")
-                _flush(file)
             _replace_folder(folder, path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -265,18 +261,4 @@ def _replace_folder(new: Path, path: Path) -> None:
     if path.exists():
         path.rename(old)
     new.rename(path)
-    _sync_folder(path.parent)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _flush(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())

@@ -6,10 +6,10 @@ that the message explains, 2 a wrong call, 130 interrupted.
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
+from types import FrameType
 
-import click
 import typer
 
 from psdvec.cli import counting
@@ -30,20 +30,23 @@ app.command()(counting.import_grams)
 app.command()(counting.export_grams)
 
 
+class _InterruptedError(BaseException):
+    """Control-C or a polite kill; not KeyboardInterrupt, which typer answers itself."""
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+        app()
+    except _InterruptedError:
         print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
-        code = 130
+        sys.exit(130)
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
-        code = 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+        sys.exit(1)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise _InterruptedError
