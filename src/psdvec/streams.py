@@ -1,0 +1,297 @@
+"""Byte streams: a file or standard input goes in, its bytes come out, decompressed where need be.
+
+The compression (bzip2, gzip, xz, Zstandard or none) is recognised by the first bytes, never by the name,
+and files of several members, streams or frames are read to their end. Input that breaks off or is damaged
+raises :class:`~psdvec.errors.InputError` with the file and the byte offset in it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Protocol, Self
+
+from psdvec.errors import InputError, import_extra
+
+STANDARD_INPUT = "-"
+
+_CHUNK = 1 << 18
+_ZSTD_PIECE = 1 << 12
+
+
+class ByteStream(Protocol):
+    """Bytes to be read once, in order; a context manager that closes what it opened."""
+
+    @property
+    def name(self) -> str:
+        """The file's name as errors show it."""
+
+    @property
+    def compression(self) -> str | None:
+        """``"bzip2"``, ``"gzip"``, ``"xz"``, ``"zstd"``, or None for plain bytes."""
+
+    @property
+    def raw_position(self) -> int:
+        """Bytes taken from the file so far, before decompression."""
+
+    @property
+    def raw_size(self) -> int | None:
+        """Bytes of the file, or None where that is unknown (a pipe)."""
+
+    def read(self, size: int) -> bytes:
+        """Return between 1 and ``size`` bytes, or ``b""`` at the end."""
+
+    def close(self) -> None:
+        """Close the file, unless it is standard input."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def open_stream(path: str | Path) -> ByteStream:
+    """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
+
+    Raises
+    ------
+    InputError
+        If ``path`` cannot be opened; reading raises it if the data break off or are damaged.
+    MissingExtraError
+        If the file is compressed with Zstandard and the extra ``zstd`` is not installed.
+
+    Examples
+    --------
+    >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
+    ...     first = stream.read(1_000_000)
+    """
+    raw = _RawFile(path)
+    try:
+        head = raw.peek(10)
+        for compression, magic, make_decoder in _FORMATS:
+            if magic.match(head):
+                return _CompressedStream(raw, compression, make_decoder)
+        return _PlainStream(raw)
+    except BaseException:
+        raw.close()
+        raise
+
+
+class _RawFile:
+    """The file as it lies on disk, with a position and one-sentence errors."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.is_standard_input = str(path) == STANDARD_INPUT
+        self.name = "standard input" if self.is_standard_input else f"'{path}'"
+        self.file = self._open(path)
+        status = os.fstat(self.file.fileno())
+        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        self.position = 0
+        self._pending = b""
+
+    def _open(self, path: str | Path) -> BinaryIO:
+        if self.is_standard_input:
+            return sys.stdin.buffer
+        try:
+            return Path(path).open("rb", buffering=0)
+        except OSError as error:
+            raise InputError(f"cannot read {self.name} ({error.strerror}); check the name") from error
+
+    def peek(self, size: int) -> bytes:
+        """Return the first ``size`` bytes, or fewer at the end, and leave them to be read."""
+        while len(self._pending) < size and (data := self._read_file(size - len(self._pending))):
+            self._pending += data
+        return self._pending
+
+    def read(self, size: int) -> bytes:
+        data, self._pending = self._pending[:size], self._pending[size:]
+        if len(data) < size:
+            data += self._read_file(size - len(data))
+        self.position += len(data)
+        return data
+
+    def _read_file(self, size: int) -> bytes:
+        try:
+            return self.file.read(size)
+        except OSError as error:
+            raise InputError(
+                f"reading {self.name} failed at byte {self.position} ({error.strerror}); "
+                "check the disk and try again"
+            ) from error
+
+    def close(self) -> None:
+        if not self.is_standard_input:
+            self.file.close()
+
+
+class _RawStream:
+    """What plain and compressed streams have in common."""
+
+    def __init__(self, raw: _RawFile, compression: str | None) -> None:
+        self._raw = raw
+        self.compression = compression
+
+    @property
+    def name(self) -> str:
+        return self._raw.name
+
+    @property
+    def raw_position(self) -> int:
+        return self._raw.position
+
+    @property
+    def raw_size(self) -> int | None:
+        return self._raw.size
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _PlainStream(_RawStream):
+    def __init__(self, raw: _RawFile) -> None:
+        super().__init__(raw, None)
+
+    def read(self, size: int) -> bytes:
+        return self._raw.read(size)
+
+
+class _Decoder(Protocol):
+    """Decompresses one member; the interface of :class:`bz2.BZ2Decompressor`."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
+
+
+class _CompressedStream(_RawStream):
+    """Decodes member after member; bytes of value 0 between and after members are padding."""
+
+    def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], _Decoder]) -> None:
+        super().__init__(raw, compression)
+        self._make_decoder = make_decoder
+        self._decoder = make_decoder()
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = b""
+            if self._decoder.eof:
+                data = self._next_member()
+                if not data:
+                    return b""
+            elif self._decoder.needs_input:
+                data = self._raw.read(_CHUNK)
+                if not data:
+                    raise InputError(
+                        f"{self.name} is truncated: its {self.compression} data break off "
+                        f"at byte {self.raw_position}; get the whole file"
+                    )
+            decoded = self._decode(data, size)
+            if decoded:
+                return decoded
+
+    def _next_member(self) -> bytes:
+        """Start a new decoder and return its first bytes, or nothing if the file ends here."""
+        data = self._decoder.unused_data.lstrip(b"\0")
+        while not data and (chunk := self._raw.read(_CHUNK)):
+            data = chunk.lstrip(b"\0")
+        if data:
+            self._decoder = self._make_decoder()
+        return data
+
+    def _decode(self, data: bytes, size: int) -> bytes:
+        try:
+            return self._decoder.decompress(data, size)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, _ZstdError) as error:
+            raise InputError(
+                f"{self.name} is damaged: its {self.compression} data make no sense shortly before "
+                f"byte {self.raw_position} ({error}); get the file again"
+            ) from error
+
+
+class _GzipDecoder:
+    """One member of a gzip file."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max(max_length, 0))
+
+
+class _ZstdError(Exception):
+    """Stands for ``zstandard.ZstdError``, which cannot be named before the extra is imported."""
+
+
+class _ZstdDecoder:
+    """One frame of a Zstandard file; fed in small pieces, as its output has no other bound."""
+
+    def __init__(self) -> None:
+        zstandard = import_extra(
+            "zstandard", extra="zstd", purpose="reading a file compressed with Zstandard"
+        )
+        self._error = zstandard.ZstdError
+        self._inner = zstandard.ZstdDecompressor().decompressobj()
+        self._waiting = memoryview(b"")
+        self._decoded = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof) and not self._decoded
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoded and not self._waiting
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data) + bytes(self._waiting)
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        if data:
+            self._waiting = memoryview(data)
+        while not self._decoded and self._waiting and not self._inner.eof:
+            self._decoded = memoryview(self._decode_piece())
+        decoded, self._decoded = self._decoded[:max_length], self._decoded[max_length:]
+        return bytes(decoded)
+
+    def _decode_piece(self) -> bytes:
+        piece, self._waiting = self._waiting[:_ZSTD_PIECE], self._waiting[_ZSTD_PIECE:]
+        try:
+            return bytes(self._inner.decompress(bytes(piece)))
+        except self._error as error:
+            raise _ZstdError(str(error)) from error
+
+
+_FORMATS: tuple[tuple[str, re.Pattern[bytes], Callable[[], _Decoder]], ...] = (
+    ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    ("gzip", re.compile(rb"\x1f\x8b\x08"), _GzipDecoder),
+    ("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMADecompressor),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL), _ZstdDecoder),
+)
