@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-import click
 import typer
 
+from psdvec.cli import extracting
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -22,21 +22,21 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+app.command()(extracting.extract)
+
+
+@app.callback()
+def _commands() -> None:
+    """Word vectors from your own text, and new words later."""
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
-        code = 130
+        app()
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
-        code = 1
+        sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+        sys.exit(1)
