@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends import cpu_bytes, cpu_prose, cpu_wikitext
-from psdvec.backends.cpu_wikitext import BLOCK, INLINE, LITERAL, OPAQUE
+from psdvec.backends.cpu_elements import BLOCK, INLINE, LITERAL, OPAQUE
 
 Bytes = npt.NDArray[np.uint8]
 

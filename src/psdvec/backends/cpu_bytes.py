@@ -29,10 +29,11 @@ OPEN_CURLY, BAR, CLOSE_CURLY, DELETE = 0x7B, 0x7C, 0x7D, 0x7F
 
 @njit(nogil=True, cache=True)
 def hash_bytes(text):
-    """Return an int64 that stands for ``text``, taken in lower case and with ``_`` as a space."""
+    """Return a number of 40 bits that stands for ``text``, taken in lower case and with ``_`` as a space."""
     value = np.int64(len(text))
     for byte in text:
-        value = value * 1_000_003 + (SPACE if byte == UNDERSCORE else lower(byte))
+        letter = np.int64(SPACE if byte == UNDERSCORE else lower(byte))
+        value = (value * 1_000_003 + letter) & 0xFFFFFFFFFF
     return value
 
 
@@ -76,9 +77,9 @@ def find(text, position, token):
 
 
 @njit(nogil=True, cache=True)
-def run_length(text, position):
-    """Return how often the byte at ``position`` stands there in a row."""
+def run_length(text, position, longest):
+    """Return how often the byte at ``position`` stands there in a row, counting up to ``longest``."""
     end = position + 1
-    while end < len(text) and text[end] == text[position]:
+    while end < len(text) and end < position + longest and text[end] == text[position]:
         end += 1
     return end - position

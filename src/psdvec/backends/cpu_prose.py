@@ -6,6 +6,7 @@ bytes they wrote. Whatever the source holds, what they write is free of markup.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from psdvec.backends.cpu_bytes import (
@@ -164,15 +165,11 @@ def _character(source, position):
     """Return the code point at ``position`` and its width in bytes; broken UTF-8 counts as a space."""
     byte = source[position]
     if byte < 0x80:
-        return int(byte), 1
-    if byte < 0xC0 or position + 1 >= len(source):
-        return SPACE, 1
-    second = source[position + 1] & 0x3F
-    if byte < 0xE0:
-        return (byte & 0x1F) << 6 | second, 2
-    if position + 2 >= len(source):
-        return SPACE, 2
-    third = source[position + 2] & 0x3F
-    if byte < 0xF0:
-        return (byte & 0x0F) << 12 | second << 6 | third, 3
-    return 0x10000, 4
+        return np.int64(byte), 1
+    width = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+    code = np.int64(byte & (0x7F >> width))
+    for place in range(position + 1, position + width):
+        if place >= len(source) or source[place] & 0xC0 != 0x80:
+            return np.int64(SPACE), 1
+        code = code << 6 | (source[place] & 0x3F)
+    return code, width

@@ -28,7 +28,6 @@ from psdvec.backends.cpu_bytes import (
     QUOTE,
     REMOVED,
     SEMICOLON,
-    SLASH,
     SMALL_F,
     SMALL_H,
     SPACE,
@@ -42,123 +41,23 @@ from psdvec.backends.cpu_bytes import (
     lower,
     run_length,
 )
+from psdvec.backends.cpu_elements import drop_elements
 
-INLINE, BLOCK, OPAQUE, LITERAL = 1, 2, 3, 4
+MAX_PREFIX = 100
+MAX_DEPTH = 64
 
 
 @njit(nogil=True, cache=True)
 def strip_markup(text, tags, kinds, namespaces, languages):
-    """Run all passes over ``text``: uint8[n]; the tables are int64 hashes, ``kinds`` uint8 beside ``tags``."""
+    """Run all passes over ``text``, uint8[n]; the tables are int64 hashes, ``kinds`` uint8[len(tags)]."""
     first, second = np.empty_like(text), np.empty_like(text)
     size = drop_elements(text, first, tags, kinds)
     size = drop_templates(first[:size], second)
-    size = drop_tables(second[:size], first)
-    size = resolve_links(first[:size], second, namespaces, languages)
+    size = resolve_links(second[:size], first, namespaces, languages)
+    size = drop_tables(first[:size], second)
     size = drop_addresses(second[:size], first)
     size = drop_line_markup(first[:size], second)
     return second[:size]
-
-
-# source uint8[n], target uint8[>= n], tags int64[t], kinds uint8[t]
-@njit(nogil=True, cache=True)
-def drop_elements(source, target, tags, kinds):
-    """Drop comments, HTML tags, and elements whose content is not prose."""
-    size = position = 0
-    comments_until = len(source)
-    while position < len(source):
-        byte = source[position]
-        if byte == PAGE_END:
-            comments_until = len(source)
-        if byte != LESS:
-            target[size] = byte
-            size += 1
-            position += 1
-        elif begins(source, position, b"<!--"):
-            end = find(source, position + 4, b"-->") if position < comments_until else -1
-            if end < 0:
-                comments_until = position
-            position = position + 4 if end < 0 else end + 3
-        else:
-            position, size = _drop_tag(source, position, target, size, tags, kinds)
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _drop_tag(source, position, target, size, tags, kinds):
-    """Drop the tag at ``position``, with its content where that is not prose; a mere ``<`` is copied."""
-    closing = position + 1 < len(source) and source[position + 1] == SLASH
-    name_start = position + 1 + closing
-    name_end = name_start
-    while name_end < len(source) and is_alphanumeric(source[name_end]):
-        name_end += 1
-    kind = _look_up(hash_bytes(source[name_start:name_end]), tags, kinds)
-    if kind == 0:
-        target[size] = LESS
-        return position + 1, size + 1
-    tag_end = _tag_end(source, name_end)
-    if tag_end < 0:
-        return position + 1, size
-    if kind >= OPAQUE and not closing and source[tag_end - 2] != SLASH:
-        content_end = _closing_tag(source, tag_end, source[name_start:name_end])
-        if content_end >= 0:
-            if kind == LITERAL:
-                size = _copy_literally(source[tag_end:content_end], target, size)
-            else:
-                target[size] = REMOVED
-                size += 1
-            tag_end = max(_tag_end(source, content_end + 2), content_end + 2)
-    if kind == BLOCK:
-        target[size] = SPACE
-        size += 1
-    return tag_end, size
-
-
-@njit(nogil=True, cache=True)
-def _tag_end(source, position):
-    """Return the place behind the next ``>``, or -1 if ``<`` or the end of the page comes first."""
-    while position < len(source):
-        byte = source[position]
-        if byte == GREATER:
-            return position + 1
-        if byte in (LESS, PAGE_END):
-            return -1
-        position += 1
-    return -1
-
-
-@njit(nogil=True, cache=True)
-def _closing_tag(source, position, name):
-    """Return the start of the next ``</name``, or -1 if ``<name`` or the end of the page comes first."""
-    while position < len(source) and source[position] != PAGE_END:
-        if source[position] == LESS:
-            closing = position + 1 < len(source) and source[position + 1] == SLASH
-            start = position + 1 + closing
-            if _names_tag(source, start, name):
-                return position if closing else -1
-        position += 1
-    return -1
-
-
-@njit(nogil=True, cache=True)
-def _names_tag(source, start, name):
-    """Tell whether the tag name at ``start`` is ``name``."""
-    end = start + len(name)
-    if end > len(source) or (end < len(source) and is_alphanumeric(source[end])):
-        return False
-    for offset in range(len(name)):
-        if lower(source[start + offset]) != lower(name[offset]):
-            return False
-    return True
-
-
-@njit(nogil=True, cache=True)
-def _copy_literally(content, target, size):
-    """Copy what ``nowiki`` protects, with spaces for the characters that later passes take for markup."""
-    for byte in content:
-        is_markup = byte in (OPEN_CURLY, CLOSE_CURLY, BAR, OPEN_SQUARE, CLOSE_SQUARE)
-        target[size] = SPACE if is_markup else byte
-        size += 1
-    return size
 
 
 # source uint8[n], target uint8[>= n]
@@ -170,17 +69,17 @@ def drop_templates(source, target):
     size = position = depth = 0
     while position < len(source):
         byte = source[position]
-        if byte == OPEN_CURLY and run_length(source, position) >= 2:
+        if byte == OPEN_CURLY and run_length(source, position, 4) >= 2:
             starts[depth] = size
-            widths[depth] = 3 if run_length(source, position) == 3 else 2
+            widths[depth] = 3 if run_length(source, position, 4) == 3 else 2
             position += widths[depth]
             depth += 1
-        elif byte == CLOSE_CURLY and run_length(source, position) >= 2:
+        elif byte == CLOSE_CURLY and run_length(source, position, 4) >= 2:
             width = 2
             if depth:
                 depth -= 1
                 size = starts[depth]
-                width = min(widths[depth], run_length(source, position))
+                width = min(widths[depth], run_length(source, position, 4))
                 target[size] = REMOVED
                 size += 1
             position += width
@@ -191,6 +90,92 @@ def drop_templates(source, target):
             size += 1
             position += 1
     return size
+
+
+# source uint8[n], target uint8[>= n], namespaces int64[], languages int64[]
+@njit(nogil=True, cache=True)
+def resolve_links(source, target, namespaces, languages):
+    """Put the text of ``[[...]]`` in its place; drop files, categories and interlanguage links whole."""
+    starts, bars = np.empty(MAX_DEPTH, np.int64), np.empty(MAX_DEPTH, np.int64)
+    size = position = depth = 0
+    while position < len(source):
+        byte = source[position]
+        if byte == OPEN_SQUARE and begins(source, position, b"[["):
+            if depth < MAX_DEPTH:
+                starts[depth], bars[depth] = size, -1
+                depth += 1
+            position += 2
+        elif byte == CLOSE_SQUARE and begins(source, position, b"]]"):
+            if depth:
+                depth -= 1
+                size = _close_link(target, starts[depth], bars[depth], size, namespaces, languages)
+            position += 2
+        else:
+            if byte == BAR and depth and bars[depth - 1] < 0:
+                bars[depth - 1] = size
+            while byte == PAGE_END and depth:
+                depth -= 1
+                if _is_dropped(target[starts[depth] : size], namespaces, languages):
+                    size = _drop_line(target, starts[depth], size)
+            target[size] = byte
+            size += 1
+            position += 1
+    return size
+
+
+@njit(nogil=True, cache=True)
+def _close_link(target, start, bar, size, namespaces, languages):
+    """Reduce the link written at ``target[start:size]``, whose first ``|`` is at ``bar``, to its text."""
+    if _is_dropped(target[start:size], namespaces, languages):
+        if find(target[:size], start, b"\n\n") >= 0:
+            return _drop_line(target, start, size)
+        target[start] = REMOVED
+        return start + 1
+    text, end = start, bar if bar >= 0 else size
+    if find(target[:end], start, b"\n") >= 0:
+        return size
+    while text < end and (is_blank(target[text]) or target[text] == COLON):
+        text += 1
+    for place in range(bar + 1, size if bar >= 0 else 0):
+        if not is_blank(target[place]):
+            text, end = bar + 1, size
+            break
+    return _move(target, text, end, start)
+
+
+@njit(nogil=True, cache=True)
+def _drop_line(target, start, size):
+    """Take what comes before the first newline out of ``target[start:size]``."""
+    return _move(target, _line_end(target[:size], start), size, start)
+
+
+@njit(nogil=True, cache=True)
+def _move(target, start, end, place):
+    """Move ``target[start:end]`` forward to ``place`` and return where it ends then."""
+    for offset in range(end - start):
+        target[place + offset] = target[start + offset]
+    return place + end - start
+
+
+@njit(nogil=True, cache=True)
+def _is_dropped(link, namespaces, languages):
+    """Tell whether the inside of a link leads to a file, a category or another language."""
+    link = link[:MAX_PREFIX]
+    start = 0
+    while start < len(link) and is_blank(link[start]):
+        start += 1
+    end = find(link, start, b":")
+    while end > start and (is_blank(link[end - 1]) or link[end - 1] == UNDERSCORE):
+        end -= 1
+    if end <= start:
+        return False
+    value = hash_bytes(link[start:end])
+    if _contains(namespaces, value):
+        return True
+    for byte in link[start:end]:
+        if byte != lower(byte):
+            return False
+    return _contains(languages, value)
 
 
 # source uint8[n], target uint8[>= n]
@@ -237,79 +222,6 @@ def _skip_indent(source, position):
             break
         position += 1
     return position
-
-
-# source uint8[n], target uint8[>= n], namespaces int64[], languages int64[]
-@njit(nogil=True, cache=True)
-def resolve_links(source, target, namespaces, languages):
-    """Put the text of ``[[...]]`` in its place; drop files, categories and interlanguage links whole."""
-    starts = np.empty(len(source) // 2 + 1, np.int64)
-    bars = np.empty(len(source) // 2 + 1, np.int64)
-    size = position = depth = 0
-    while position < len(source):
-        byte = source[position]
-        if byte == OPEN_SQUARE and begins(source, position, b"[["):
-            starts[depth], bars[depth] = size, -1
-            depth += 1
-            position += 2
-        elif byte == CLOSE_SQUARE and begins(source, position, b"]]"):
-            if depth:
-                depth -= 1
-                size = _close_link(target, starts[depth], bars[depth], size, namespaces, languages)
-            position += 2
-        else:
-            if byte == PAGE_END:
-                depth = 0
-            elif byte == BAR and depth and bars[depth - 1] < 0:
-                bars[depth - 1] = size
-            target[size] = byte
-            size += 1
-            position += 1
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _close_link(target, start, bar, size, namespaces, languages):
-    """Reduce the link written at ``target[start:size]``, whose first ``|`` is at ``bar``, to its text."""
-    name_end = bar if bar >= 0 else size
-    if find(target[:name_end], start, b"\n") >= 0:
-        return size
-    name = start
-    while name < name_end and is_blank(target[name]):
-        name += 1
-    if name < name_end and target[name] == COLON:
-        name += 1
-    elif _is_dropped(target[name:name_end], namespaces, languages):
-        if find(target[:size], start, b"\n\n") >= 0:
-            return size
-        target[start] = REMOVED
-        return start + 1
-    text, end = name, name_end
-    for place in range(bar + 1, size if bar >= 0 else 0):
-        if not is_blank(target[place]):
-            text, end = bar + 1, size
-            break
-    for place in range(text, end):
-        target[start + place - text] = target[place]
-    return start + end - text
-
-
-@njit(nogil=True, cache=True)
-def _is_dropped(name, namespaces, languages):
-    """Tell whether a link to the page ``name`` is a file, a category or an interlanguage link."""
-    colon = find(name, 0, b":")
-    end = colon
-    while end > 0 and (is_blank(name[end - 1]) or name[end - 1] == UNDERSCORE):
-        end -= 1
-    if end <= 0:
-        return False
-    value = hash_bytes(name[:end])
-    if _contains(namespaces, value):
-        return True
-    for byte in name[:end]:
-        if byte != lower(byte):
-            return False
-    return _contains(languages, value)
 
 
 # source uint8[n], target uint8[>= n]
@@ -390,9 +302,9 @@ def drop_line_markup(source, target):
                 position += 1
             heading_end = -1
             continue
-        if byte == APOSTROPHE and run_length(source, position) > 1:
-            length = run_length(source, position)
-            if length == 4:
+        if byte == APOSTROPHE:
+            length = run_length(source, position, len(source))
+            if length in (1, 4):
                 target[size] = APOSTROPHE
                 size += 1
             position += length
@@ -415,16 +327,18 @@ def drop_line_markup(source, target):
 def _skip_line_marks(source, position):
     """Return where the text of a line begins, and where the marks behind a heading begin or -1."""
     if position < len(source) and source[position] == EQUALS:
-        text = position + run_length(source, position)
+        text = position + run_length(source, position, len(source))
         end = _line_end(source, text)
         while end > text and is_blank(source[end - 1]):
             end -= 1
         marks = end
         while marks > text and source[marks - 1] == EQUALS:
             marks -= 1
+        if text == end:
+            return text, -1
         return (text, marks) if marks < end else (position, -1)
     if begins(source, position, b"----"):
-        return position + run_length(source, position), -1
+        return position + run_length(source, position, len(source)), -1
     text = position
     while text < len(source) and _is_list_mark(source[text]):
         text += 1
@@ -459,16 +373,8 @@ def _line_end(source, position):
 
 
 @njit(nogil=True, cache=True)
-def _look_up(value, keys, values):
-    for place in range(len(keys)):
-        if keys[place] == value:
-            return values[place]
-    return 0
-
-
-@njit(nogil=True, cache=True)
 def _contains(values, value):
-    for candidate in values:
+    for candidate in values:  # noqa: SIM110  (no generators in a kernel)
         if candidate == value:
             return True
     return False
