@@ -1,8 +1,8 @@
 """Wikipedia dumps: the XML of a wiki goes in, one article a line comes out.
 
-:func:`extract` reads the dump once, in constant memory, and cleans batches of pages in parallel; what it writes
-is in the order of the dump and the same for any number of workers. Articles are the pages of namespace 0 that
-are no redirects; :mod:`psdvec.wikitext` says what becomes of their markup.
+:func:`extract` reads the dump once, in constant memory, and cleans batches of pages in parallel; what it
+writes is in the order of the dump and the same for any number of workers. Articles are the pages of namespace
+0 that are no redirects; :mod:`psdvec.wikitext` says what becomes of their markup.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def extract(
     limit
         Stop after this many articles.
     workers
-        Threads that clean pages; all processors by default.
+        Threads that decompress bzip2 and clean pages; as many as there are processors by default.
     overwrite
         Replace an ``output`` that exists.
 
@@ -94,14 +94,16 @@ def extract(
     Raises
     ------
     InputError
-        If ``dump`` is no dump, is damaged or breaks off; articles before that place stay in ``output.partial``.
+        If ``dump`` is no dump, is damaged, breaks off, or holds declarations or a page above 67 MB; articles
+        before that place stay in ``output.partial``.
 
     Examples
     --------
     >>> extract("enwiki-pages-articles.xml.bz2", "corpus.txt")  # doctest: +SKIP
     """
     _check_output(output, overwrite=overwrite)
-    with open_stream(dump) as stream:
+    workers = workers or os.cpu_count() or 1
+    with open_stream(dump, workers=workers) as stream:
         source = Dump(stream)
         clean = _cleaner(source, form=form, min_words=min_words)
         with (
@@ -110,7 +112,7 @@ def extract(
         ):
             done, position, last = Extraction(), 0, None
             try:
-                for batch in _map_in_order(clean, source.batches(), workers=workers or os.cpu_count() or 1):
+                for batch in _map_in_order(clean, source.batches(), workers=workers):
                     fates = batch.fates[: _length_with(limit, batch.fates, done.articles)]
                     done += _write(fates, file)
                     stage.advance(batch.raw_position - position, pages=len(fates))
@@ -175,7 +177,7 @@ def _fate(page: Page, texts: Iterator[str], *, form: Form, min_words: int) -> _F
 def _map_in_order(
     function: Callable[[Batch], _CleanBatch], batches: Iterable[Batch], *, workers: int
 ) -> Iterator[_CleanBatch]:
-    """Yield ``function`` of each batch in order; a fault in ``batches`` is raised when all before it are out."""
+    """Yield ``function`` of each batch in order; a fault in ``batches`` is raised behind all before it."""
     waiting: deque[Future[_CleanBatch]] = deque()
     fault = None
     with ThreadPoolExecutor(workers) as pool:
@@ -220,7 +222,8 @@ def _what_is_kept(done: Extraction, last: Page | None, output: str | Path) -> st
     if last is None:
         return "no page was read"
     where = "were written" if str(output) == STANDARD_OUTPUT else f"are kept in '{_partial(Path(output))}'"
-    return f"the last good page is '{last.title}' (id {last.id}), and {done.articles:,} articles up to it {where}"
+    page = f"the last good page is '{last.title}' (id {last.id})"
+    return f"{page}, and {done.articles:,} articles up to it {where}"
 
 
 def _partial(path: Path) -> Path:
