@@ -1,8 +1,7 @@
 """Compare ``psdvec extract`` with gensim's WikiCorpus: the same dumps, the same run, two workers each.
 
-Run ``python benchmarks/bench_extract.py [DUMP ...]``. Without arguments it takes the English sample that comes
-with gensim, its pages repeated ten times in a temporary folder; dumps given as arguments follow as they are.
-It prints a table of speeds (XML before compression), ratio and peak memory, and writes nothing else.
+Run ``python benchmarks/bench_extract.py [DUMP ...]``. It takes the English sample that comes with gensim,
+its pages repeated ten times in a temporary folder; dumps given as arguments follow as they are. It prints a table of speeds (XML before compression), ratio and peak memory, and writes nothing else.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ if __name__ == "__main__":
             file.write(" ".join(words) + "\\n")
 """
 MARKUP = ("{{", "[[", "|", "<ref")
+COLUMNS = ("XML", "psdvec", "gensim", "ratio", "memory", "gensim", "markup left")
 
 
 @dataclass
@@ -52,9 +52,7 @@ def main() -> None:
         theirs = folder / "theirs.py"
         theirs.write_text(THEIRS)
         warm_up(folder)
-        print(
-            f"{'dump':28} {'XML':>9} {'psdvec':>11} {'gensim':>11} {'ratio':>6} {'memory':>9} {'gensim':>9}  markup"
-        )
+        print(f"{'dump':28}", *(f"{name:>11}" for name in COLUMNS))
         for dump in [repeated_sample(folder), *map(Path, sys.argv[1:])]:
             report(dump, folder, theirs)
 
@@ -81,10 +79,16 @@ def report(dump: Path, folder: Path, theirs: Path) -> None:
     first = measure(ours(dump, output))
     second = measure([sys.executable, str(theirs), str(dump), str(folder / "theirs.txt"), str(WORKERS)])
     left = sum(output.read_text(encoding="utf-8").count(mark) for mark in MARKUP)
-    print(
-        f"{dump.name[:28]:28} {format_size(size):>9} {speed(size, first):>11} {speed(size, second):>11} "
-        f"{second.seconds / first.seconds:>6.1f} {format_size(first.peak):>9} {format_size(second.peak):>9}  {left}"
+    cells = (
+        format_size(size),
+        speed(size, first),
+        speed(size, second),
+        f"{second.seconds / first.seconds:.1f}",
+        format_size(first.peak),
+        format_size(second.peak),
+        left,
     )
+    print(f"{dump.name[:28]:28}", *(f"{cell:>11}" for cell in cells))
 
 
 def ours(dump: Path, output: Path) -> list[str]:

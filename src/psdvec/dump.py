@@ -67,28 +67,23 @@ class Dump:
         return [name for name, key in self.namespaces.items() if key in (_FILE, _MEDIA, _CATEGORY)]
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the pages in batches of about a megabyte; raise after the last good page if there is a fault."""
-        finished = False
-        while not finished:
-            fault = None
+        """Yield the pages in batches of about a megabyte; a fault is raised behind the last good page."""
+        more, fault = True, None
+        while more and not fault:
             try:
-                finished = not self._fill(len(self._buffer) + _BATCH)
+                more = self._fill(len(self._buffer) + _BATCH)
             except InputError as error:
                 fault = error
-            pages = self._buffer.rfind(_END) + len(_END)
-            if pages >= len(_END):
-                length, declared_fault = self._good_length(bytes(self._buffer[:pages]))
-                yield Batch(bytes(self._buffer[:length]), self.stream.raw_position)
-                fault = declared_fault or fault
-                del self._buffer[:pages]
-                self._offset += pages
-            fault = fault or self._oversize()
-            if fault:
-                raise fault
+            xml = self._take_pages()
+            good, damage = self._good_length(xml)
+            yield Batch(xml[:good], self.stream.raw_position)
+            fault = damage or fault or self._oversize()
+        if fault:
+            raise fault
         if b"</mediawiki>" not in self._buffer:
             raise InputError(
-                f"{self.stream.name} is truncated: its XML breaks off at byte {self._offset + len(self._buffer)} "
-                "without </mediawiki>; get the whole dump"
+                f"{self.stream.name} is truncated: its XML breaks off without </mediawiki> "
+                f"at byte {self._offset + len(self._buffer)}; get the whole dump"
             )
 
     def _read_header(self) -> dict[str, int]:
@@ -117,19 +112,28 @@ class Dump:
             self._buffer += data
         return True
 
+    def _take_pages(self) -> bytes:
+        """Take what comes before the end of the last whole page out of the buffer."""
+        last = self._buffer.rfind(_END)
+        end = last + len(_END) if last >= 0 else 0
+        xml = bytes(self._buffer[:end])
+        del self._buffer[:end]
+        self._offset += end
+        return xml
+
     def _good_length(self, xml: bytes) -> tuple[int, InputError | None]:
-        """Return how many bytes of ``xml`` come before the first fault in it, and the fault."""
+        """Return how many bytes of ``xml``, just taken, come before the first fault in it, and the fault."""
         declared = _DECLARATION.search(xml)
         if not declared and xml.count(_START) == xml.count(_END):
             return len(xml), None
-        position = 0
+        offset, position = self._offset - len(xml), 0
         while (start := xml.find(_START, position)) >= 0:
             end = xml.find(_END, start)
             if declared and declared.start() < end:
-                return position, self._declaration_error(self._offset + declared.start())
+                return position, self._declaration_error(offset + declared.start())
             if xml.find(_START, start + 1, end) >= 0:
                 return position, InputError(
-                    f"{self.stream.name} is damaged: the page that begins at byte {self._offset + start} of its XML "
+                    f"{self.stream.name} is damaged: the page that begins at byte {offset + start} of its XML "
                     "has no end; get the dump again"
                 )
             position = end + len(_END)
@@ -145,7 +149,7 @@ class Dump:
 
     def _declaration_error(self, position: int) -> InputError:
         return InputError(
-            f"{self.stream.name} holds an XML declaration (DOCTYPE, ENTITY or CDATA) at byte {position} of its XML, "
+            f"{self.stream.name} holds a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} of its XML, "
             "which no dump has and which may be hostile; give a dump that MediaWiki made"
         )
 

@@ -13,25 +13,29 @@ from psdvec.errors import InputError
 
 _DEFAULTS = {name: each.default for name, each in inspect.signature(wikipedia.extract).parameters.items()}
 
+_Dump = Annotated[
+    str, typer.Argument(help="MediaWiki XML, plain or .bz2, .gz, .xz, .zst; - is standard input.")
+]
+_Output = Annotated[str, typer.Option("-o", "--output", help="File to write; - is standard output.")]
+_Text = Annotated[bool, typer.Option("--text", help="Keep case, punctuation and all scripts.")]
+_Jsonl = Annotated[bool, typer.Option("--jsonl", help="Like --text, as JSON with id and title.")]
+_MinWords = Annotated[int, typer.Option(min=0, help="Skip articles with fewer words.")]
+_Limit = Annotated[int | None, typer.Option(min=1, help="Stop after this many articles.")]
+_Workers = Annotated[int | None, typer.Option(min=1, help="Threads; as many as processors by default.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
 
 def extract(
-    dump: Annotated[
-        str, typer.Argument(help="MediaWiki XML, plain or .bz2, .gz, .xz, .zst; - is standard input.")
-    ],
-    output: Annotated[str, typer.Option("-o", "--output", help="File to write; - is standard output.")],
-    text: Annotated[bool, typer.Option("--text", help="Keep case, punctuation and all scripts.")] = False,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Like --text, as JSON with id and title.")] = False,
-    min_words: Annotated[int, typer.Option(min=0, help="Skip articles with fewer words.")] = _DEFAULTS[
-        "min_words"
-    ],
-    limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many articles.")] = _DEFAULTS[
-        "limit"
-    ],
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads that clean pages; all processors by default.")
-    ] = _DEFAULTS["workers"],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    dump: _Dump,
+    output: _Output,
+    text: _Text = False,
+    jsonl: _Jsonl = False,
+    min_words: _MinWords = _DEFAULTS["min_words"],
+    limit: _Limit = _DEFAULTS["limit"],
+    workers: _Workers = _DEFAULTS["workers"],
+    overwrite: _Overwrite = _DEFAULTS["overwrite"],
+    quiet: _Quiet = False,
 ) -> None:
     """Turn a Wikipedia dump into plain text, one article a line.
 
