@@ -1,7 +1,8 @@
 """Compare ``psdvec extract`` with gensim's WikiCorpus: the same dumps, the same run, two workers each.
 
-Run ``python benchmarks/bench_extract.py [DUMP ...]``. It takes the English sample that comes with gensim,
-its pages repeated ten times in a temporary folder; dumps given as arguments follow as they are. It prints a table of speeds (XML before compression), ratio and peak memory, and writes nothing else.
+Run ``python benchmarks/bench_extract.py [DUMP ...]``. It takes the English sample that comes with gensim, its
+pages repeated ten times in a temporary folder; dumps given as arguments follow as they are. It prints a table
+of speeds (XML before compression), ratio and peak memory, and writes nothing else.
 """
 
 from __future__ import annotations

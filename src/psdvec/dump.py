@@ -76,7 +76,8 @@ class Dump:
                 fault = error
             xml = self._take_pages()
             good, damage = self._good_length(xml)
-            yield Batch(xml[:good], self.stream.raw_position)
+            if good:
+                yield Batch(xml[:good], self.stream.raw_position)
             fault = damage or fault or self._oversize()
         if fault:
             raise fault
@@ -133,8 +134,8 @@ class Dump:
                 return position, self._declaration_error(offset + declared.start())
             if xml.find(_START, start + 1, end) >= 0:
                 return position, InputError(
-                    f"{self.stream.name} is damaged: the page that begins at byte {offset + start} of its XML "
-                    "has no end; get the dump again"
+                    f"{self.stream.name} is damaged: the page that begins at byte {offset + start} "
+                    "of its XML has no end; get the dump again"
                 )
             position = end + len(_END)
         return position, None
@@ -149,8 +150,8 @@ class Dump:
 
     def _declaration_error(self, position: int) -> InputError:
         return InputError(
-            f"{self.stream.name} holds a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} of its XML, "
-            "which no dump has and which may be hostile; give a dump that MediaWiki made"
+            f"{self.stream.name} holds a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} "
+            "of its XML, which no dump has and which may be hostile; give a dump that MediaWiki made"
         )
 
     def _no_dump_error(self) -> InputError:
