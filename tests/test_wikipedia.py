@@ -276,6 +276,8 @@ def test_an_output_that_exists_is_refused_first(tmp_path: Path) -> None:
         extract(tmp_path / "missing", output)
     with pytest.raises(InputError, match="is no file"):
         extract(tmp_path / "missing", tmp_path, overwrite=True)
+    with pytest.raises(InputError, match="is the dump itself"):
+        extract(output, output, overwrite=True)
     assert output.read_text() == "precious"
 
 

@@ -95,6 +95,7 @@ def words_of(page: str) -> str:
         ("<nowiki>[[not a link]] ''x''</nowiki>", "not a link x"),
         ("Cat ({{lang|la|felis}}) and ({{IPA|x}}; born 1900) f() run", "Cat and (born 1900) f() run"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("a<table><tr><td>cell</td></tr></table>b", "a b"),
         ("a<gallery>\nFile:x.jpg|caption\n</gallery>b", "a b"),
         ("line one\n\nline\u2028two\u00a0end", "line one line two end"),
     ],
@@ -161,6 +162,15 @@ def test_the_kernels_do_what_their_twins_say(page: str) -> None:
     text = page.replace("\0", " ").replace("\2", " ").encode()
     stripped = wikitext.cpu_wikitext.strip_markup(np.frombuffer(text + b"\0", np.uint8), *STRIPPER._tables)
     assert stripped.tobytes() == reference_wikitext.strip_markup(text, TAGS, NAMESPACES, CODES) + b"\0"
+
+
+@given(st.one_of(st.text(alphabet="\1 (),;:.|<>[]{}ab9é\u00a0\u2003/!"), st.text()))
+def test_the_kernel_that_tidies_does_what_its_twin_says(text: str) -> None:
+    text = text.replace("\0", " ").encode("utf-8", "replace").decode()
+    source = np.frombuffer(text.encode() + b"\0", np.uint8)
+    target = np.empty(len(source) * 3 // 2 + 1, np.uint8)
+    size = cpu_prose.tidy_text(source, target)
+    assert target[:size].tobytes().decode() == reference_wikitext.tidy_text(text) + "\0"
 
 
 @given(st.one_of(st.text(alphabet="aZ'’é9-\u00ad 中\u0301"), st.text()))

@@ -101,7 +101,7 @@ def extract(
     --------
     >>> extract("enwiki-pages-articles.xml.bz2", "corpus.txt")  # doctest: +SKIP
     """
-    _check_output(output, overwrite=overwrite)
+    _check_output(output, dump, overwrite=overwrite)
     workers = workers or os.cpu_count() or 1
     with open_stream(dump, workers=workers) as stream:
         source = Dump(stream)
@@ -230,12 +230,15 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _check_output(output: str | Path, *, overwrite: bool) -> None:
+def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> None:
+    """Raise :class:`InputError` if ``output`` must not be written."""
     path = Path(output)
     if str(output) == STANDARD_OUTPUT or not path.exists():
         return
     if not path.is_file():
         raise InputError(f"'{path}' exists and is no file; choose another output name")
+    if Path(dump).exists() and path.samefile(dump):
+        raise InputError(f"'{path}' is the dump itself; choose another output name")
     if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
 

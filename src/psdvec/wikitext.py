@@ -22,16 +22,16 @@ Bytes = npt.NDArray[np.uint8]
 
 _INLINE_TAGS = """
 abbr b bdi bdo big cite data del dfn em font i ins kbd langconvert mark noinclude onlyinclude q
-rb rp rt rtc ruby s samp section small span strike strong sub sup translate tt tvar u var
+rb rp rt rtc ruby s samp section small span strike strong sub sup translate tt tvar u var wbr
 """
 _BLOCK_TAGS = """
-a blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr img indicator li ol p poem
-table tbody td tfoot th thead tr ul wbr
+a blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr img li ol p poem tbody td
+tfoot th thead tr ul
 """
 _OPAQUE_TAGS = """
-categorytree ce charinsert chem code gallery graph hiero imagemap includeonly inputbox mapframe
-maplink math phonos pre ref references score script source style syntaxhighlight templatedata
-templatestyles timeline
+categorytree ce charinsert chem code gallery graph hiero imagemap includeonly indicator inputbox
+mapframe maplink math phonos pre ref references score script source style syntaxhighlight table
+templatedata templatestyles timeline
 """
 TAGS = {
     **dict.fromkeys(_INLINE_TAGS.split(), INLINE),
@@ -53,8 +53,8 @@ hz ia iba id ie ig igl ii ik ilo inh io is it iu ja jam jbo jv ka kaa kab kbd kb
 kk kl km kn knc ko koi kr krc ks ksh ku kus kv kw ky la lad lb lbe lez lfn lg li lij lld lmo ln lo
 lrc lt ltg lv mad mai map-bms mdf mg mh mhr mi min mk ml mn mni mnw mo mos mr mrj ms mt mus mwl my
 myv mzn na nah nan nap nb nds nds-nl ne new ng nia nl nn no nov nqo nr nrm nso nup nv ny oc olo om
-or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm rmy rn ro roa-rup roa-
-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn si simple sk skr sl sm smn sn
+or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm rmy rn ro roa-rup
+roa-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn si simple sk skr sl sm smn sn
 so sq sr srn ss st stq su sv sw szl szy ta tay tcy tdd te tet tg th ti tig tk tl tly tn to tpi tr
 trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo wuu xal xh xmf yi yo yue
 za zea zgh zh zh-classical zh-cn zh-min-nan zh-tw zh-yue zu

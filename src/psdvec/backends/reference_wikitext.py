@@ -22,6 +22,8 @@ _INNER_BAR = b"\x02"
 _TAG_NAME = re.compile(rb"</?([A-Za-z0-9]+)")
 _TAG_REST = re.compile(rb"[^<>]*>")
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+_GAP = re.compile(r"[\x01-\x20\x7f|\x85\xa0\u2000-\u200b\u2028-\u202f\u3000]+")
+_GAP_OR_CHARACTER = re.compile(_GAP.pattern + r"|[^\0]")
 _SCHEME = rb"https?://|ftp://"
 _ADDRESS = re.compile(
     rb"(\[(?:" + _SCHEME + rb"|//|mailto:)|(?<![A-Za-z0-9])(?:" + _SCHEME + rb"))[^\0- \[\]<>\"|]*|[\]\n]"
@@ -181,6 +183,38 @@ def _without_line_marks(line: bytes) -> bytes:
     if heading == content != b"":
         return line
     return heading + text[len(content) :]
+
+
+def tidy_text(text: str) -> str:
+    """Put single spaces between words, and take away the empty brackets that removed markup left."""
+    written = ""
+    space = removed = removed_in_brackets = False
+    for token in _GAP_OR_CHARACTER.findall(text):
+        last = written[-1:]
+        if _GAP.match(token):
+            space = space or token.strip("\1") != ""
+            removed = removed or "\1" in token
+            removed_in_brackets = removed_in_brackets or removed
+        elif token == ")" and last == "(" and removed_in_brackets:
+            written = written[:-1].removesuffix(" ")
+            space, removed, removed_in_brackets = True, True, False
+        elif last == "(" and removed_in_brackets and token in ",;":
+            continue
+        elif token != last or token not in "{}[]":
+            written += " " * _needs_space(last, token, space, removed) + token
+            space, removed = False, False
+            removed_in_brackets = removed_in_brackets and token != "("
+    return written
+
+
+def _needs_space(last: str, character: str, space: bool, removed: bool) -> bool:
+    if last == "<" and re.match(r"[/!A-Za-z0-9]", character):
+        return True
+    if removed and (last == "(" or character in "),;.:"):
+        return False
+    if removed and not space:
+        return bool(re.fullmatch(r"[A-Za-z0-9\x80-\U0010ffff]{2}", last + character))
+    return space and last != ""
 
 
 def english_words(text: str, character_class: Callable[[int], int]) -> str:
