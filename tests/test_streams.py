@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec import streams
@@ -68,6 +68,7 @@ def test_members_streams_and_frames_are_read_one_after_the_other(tmp_path: Path,
     assert read_all(path) == TEXT
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=200), size=st.integers(1, 50), compression=st.sampled_from([None, *COMPRESS]))
 def test_the_size_of_reads_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, compression: str | None
@@ -209,6 +210,7 @@ def test_a_magic_number_within_a_block_does_not_end_it() -> None:
         halves[0].decode()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=3000), st.integers(1, 40), st.integers(1, 9))
 def test_the_splitter_finds_every_block_whatever_the_chunks(data: bytes, size: int, level: int) -> None:
     packed = b"".join(bz2.compress(part, level) for part in (data, b"", data[::-1]))

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec import wikitext
@@ -142,6 +142,7 @@ def test_words_are_english_and_lower_case(page: str, words: str) -> None:
     assert words_of(page) == words
 
 
+@settings(deadline=None)
 @given(markup)
 def test_no_markup_is_left_whatever_the_nesting(page: str) -> None:
     text = text_of(page)
@@ -150,6 +151,7 @@ def test_no_markup_is_left_whatever_the_nesting(page: str) -> None:
     assert re.fullmatch(r"(?:[a-z](?:[a-z']*[a-z])?(?: (?!$)|$))*", words_of(page))
 
 
+@settings(deadline=None)
 @given(st.lists(markup, max_size=5))
 def test_pages_of_a_batch_do_not_touch_each_other(pages: list[str]) -> None:
     encoded = [page.encode() for page in pages]
@@ -157,6 +159,7 @@ def test_pages_of_a_batch_do_not_touch_each_other(pages: list[str]) -> None:
     assert STRIPPER.words(encoded) == [words_of(page) for page in pages]
 
 
+@settings(deadline=None)
 @given(st.one_of(markup, st.text(), st.binary().map(lambda data: data.decode("latin-1"))))
 def test_the_kernels_do_what_their_twins_say(page: str) -> None:
     text = page.replace("\0", " ").replace("\2", " ").encode()
@@ -164,6 +167,7 @@ def test_the_kernels_do_what_their_twins_say(page: str) -> None:
     assert stripped.tobytes() == reference_wikitext.strip_markup(text, TAGS, NAMESPACES, CODES) + b"\0"
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(alphabet="\1 (),;:.|<>[]{}ab9é\u00a0\u2003/!"), st.text()))
 def test_the_kernel_that_tidies_does_what_its_twin_says(text: str) -> None:
     text = text.replace("\0", " ").encode("utf-8", "replace").decode()
@@ -173,6 +177,7 @@ def test_the_kernel_that_tidies_does_what_its_twin_says(text: str) -> None:
     assert target[:size].tobytes().decode() == reference_wikitext.tidy_text(text) + "\0"
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(alphabet="aZ'’é9-\u00ad 中\u0301"), st.text()))
 def test_the_kernel_of_words_does_what_its_twin_says(text: str) -> None:
     text = text.replace("\0", " ").encode("utf-8", "replace").decode()
