@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from psdvec import store
 from psdvec.cli.bars import make_progress
@@ -121,6 +119,9 @@ def info(
 
     Example: `psdvec info counts/ --verify`
     """
+    from rich.console import Console
+    from rich.table import Table
+
     from psdvec.artefacts import describe
 
     artefact = store.open_artefact(path)
