@@ -157,3 +157,27 @@ def test_other_options_start_anew(tmp_path, caplog):
     count_pairs(corpus, window=3, output=tmp_path / "fresh")
     assert contents(tmp_path / "counts") == contents(tmp_path / "fresh")
     assert not (tmp_path / "counts.work").exists()
+
+
+def test_a_full_disk_is_said_and_nothing_that_was_whole_is_lost(tmp_path):
+    """A limit on the size of files stands in for the disk: big enough for the segments, too small for the counts."""
+    write_text(tmp_path / "text")
+    options = ["--min-count", "1", "--window", "20", "-o", str(tmp_path / "counts")]
+    command = [sys.executable, "-m", "psdvec", "count", str(tmp_path / "text"), *options]
+    limited = (
+        "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY));"
+        "sys.argv[:] = sys.argv[1:]; runpy.run_module('psdvec', run_name='__main__')"
+    )
+    full = subprocess.run(
+        [sys.executable, "-c", limited, *command[2:]], capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 1
+    assert "psdvec: the disk is full: writing below" in full.stderr
+    assert not (tmp_path / "counts").exists()
+    assert len(list((tmp_path / "counts.work").glob("segments/*.segment"))) == 1
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert "going on with the work" in again.stderr
+    count_pairs(read_corpus(tmp_path / "text"), min_count=1, window=20, output=tmp_path / "undisturbed")
+    assert contents(tmp_path / "counts") == contents(tmp_path / "undisturbed")
