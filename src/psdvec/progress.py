@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 logger = logging.getLogger("psdvec")
@@ -29,16 +29,11 @@ class Stage(Protocol):
 class Progress(Protocol):
     """Opens stages and passes remarks on."""
 
-    def stage(self, label: str, *, total: float | None, unit: str) -> _StageContext:
+    def stage(self, label: str, *, total: float | None, unit: str) -> AbstractContextManager[Stage]:
         """Open a stage; ``unit`` is ``"B"`` for bytes or a plural noun; ``total`` is None where unknown."""
 
     def say(self, text: str) -> None:
         """Pass on a remark that stays visible when the stage is over."""
-
-
-class _StageContext(Protocol):
-    def __enter__(self) -> Stage: ...
-    def __exit__(self, *exc: object) -> bool | None: ...
 
 
 class LogProgress:
