@@ -310,7 +310,7 @@ class Embeddings:
         products: list[Floats] = [np.ones(1, dtype=np.float32)] * 2
         for term, weight in zip(terms, weights, strict=True):
             side = int(weight < 0)
-            products[side] = products[side] * (1 + self._cosines(term, restrict_vocab)) / 2
+            products[side] = np.asarray(products[side] * (1 + self._cosines(term, restrict_vocab)) / 2)
         scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
         if topn is None:
             return scores
