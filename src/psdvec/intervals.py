@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Doubles = npt.NDArray[np.float64]
 
@@ -83,6 +82,8 @@ def paired_test(first: Doubles, second: Doubles, *, resamples: int = 10_000, see
 
 
 def _standard_ranks(values: Doubles) -> Doubles:
+    from scipy import stats  # takes half a second to import, which commands that only query should not pay
+
     ranks = stats.rankdata(values, axis=-1)
     ranks -= ranks.mean(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):

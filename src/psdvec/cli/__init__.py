@@ -6,12 +6,11 @@ that the message explains, 2 a wrong call, 130 interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
 
-import click
 import typer
 
+from psdvec.cli import judging, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -21,22 +20,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+using.register(app)
+judging.register(app)
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
-        code = 130
+        app()
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
-        code = 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+        sys.exit(1)
+    except SystemExit as stop:
+        if stop.code == 130:
+            print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
+        raise
