@@ -9,7 +9,7 @@ cosines with human scores; synonyms and analogies are the share of right answers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -19,9 +19,11 @@ import numpy.typing as npt
 from psdvec.analogies import Method, solve_analogies
 from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
-from psdvec.intervals import bootstrap_mean, bootstrap_spearman, item_products, paired_test, spearman
+from psdvec.outcomes import Answers, Outcomes, SpanCounts
 from psdvec.progress import LogProgress, Progress
+from psdvec.tagging import BASELINE, TaggingResult
 from psdvec.tasks import Analogies, Choices, Kind, Pairs, Task
+from psdvec.testsets import BESIDE
 
 Doubles = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -29,38 +31,6 @@ Ids = npt.NDArray[np.int64]
 Oov: TypeAlias = Literal["skip", "zero", "mean"]
 
 METHODS: tuple[Method, ...] = ("3cosmul", "3cosadd")
-
-
-@dataclass(frozen=True, eq=False)
-class Items:
-    """What happened at each of the m items of a task.
-
-    ``used``: (m,) bool, whether it counts. ``outcomes``: (m,) float64, the cosine of a pair, or 1 for a right
-    answer and 0 for a wrong one. ``gold``: (m,) human scores, None where there are none. ``rarest``: (m,)
-    int64, the highest id among the item's words, -1 where one is missing.
-    """
-
-    used: Flags
-    outcomes: Doubles
-    gold: Doubles | None
-    rarest: Ids
-
-    def score(self, among: Flags | None = None) -> float:
-        """Return the score over the used items, or over those ``among`` them."""
-        used = self.used if among is None else self.used & among
-        if self.gold is not None:
-            return spearman(self.gold[used], self.outcomes[used])
-        return float(self.outcomes[used].mean()) if used.any() else float("nan")
-
-    def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
-        """Return the bootstrap interval of the score."""
-        if resamples == 0 or self.used.sum() < 2:
-            return float("nan"), float("nan")
-        if self.gold is not None:
-            return bootstrap_spearman(
-                self.gold[self.used], self.outcomes[self.used], resamples=resamples, seed=seed
-            )
-        return bootstrap_mean(self.outcomes[self.used], resamples=resamples, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -77,7 +47,7 @@ class Score:
     covered: int
     total: int
     sections: Mapping[str, tuple[float, int]]
-    items: Items = field(repr=False)
+    items: Outcomes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -92,40 +62,60 @@ class Report:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The names of the models, in the order given."""
-        return tuple(dict.fromkeys(score.model for score in self.scores))
+        """The names of the models, in the order given; the base line of tagging comes last."""
+        names = dict.fromkeys(score.model for score in self.scores)
+        return tuple(sorted(names, key=lambda name: name == BASELINE))
 
     @cached_property
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every (task, metric), in the order given."""
         return tuple(dict.fromkeys((score.task, score.metric) for score in self.scores))
 
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str, str], Score]:
+        return {(score.model, score.task, score.metric): score for score in self.scores}
+
+    def find(self, model: str, task: str, metric: str) -> Score | None:
+        """Return one score, or None where the model was not judged so."""
+        return self._cells.get((model, task, metric))
+
     def get(self, model: str, task: str, metric: str | None = None) -> Score:
         """Return one score; without ``metric``, the first of the task."""
-        for score in self.scores:
-            if (score.model, score.task) == (model, task) and metric in (None, score.metric):
-                return score
-        raise InputError(f"the report has no score of '{model}' at '{task}'; it has {self.columns}")
+        metric = metric or next((one for name, one in self.columns if name == task), "")
+        score = self.find(model, task, metric)
+        if score is None:
+            raise InputError(f"the report has no score of '{model}' at '{task}'; it has {self.columns}")
+        return score
 
     def mean(self, model: str) -> float:
-        """Return the mean over tasks, each by its first metric; NaN if a task could not be scored."""
-        tasks = dict.fromkeys(task for task, _ in self.columns)
-        return float(np.mean([self.get(model, task).value for task in tasks]))
+        """Return the mean over tasks, each by its first metric; NaN if the model has no score at one.
+
+        Sets that the catalogue keeps beside those of the paper, such as Rare Words, do not count.
+        """
+        firsts = dict(reversed(self.columns))
+        counted = [task for task in firsts if task not in BESIDE] or list(firsts)
+        scores = [self.find(model, task, firsts[task]) for task in counted]
+        return float(np.mean([score.value if score else float("nan") for score in scores]))
+
+    def best(self, task: str, metric: str) -> str | None:
+        """Return the model with the highest score in a column; None where there is none to compare."""
+        scores = [score for score in self.scores if (score.task, score.metric) == (task, metric)]
+        scores = [score for score in scores if np.isfinite(score.value)]
+        return max(scores, key=lambda score: score.value).model if scores else None
 
     def difference(self, first: str, second: str, task: str, metric: str | None = None) -> float:
         """Return the chance that a difference between two models this large is noise.
 
-        The paired test of :func:`psdvec.intervals.paired_test` over the items that both cover.
+        The items that both cover are compared one by one (:mod:`psdvec.intervals`).
         """
-        items = [self.get(model, task, metric).items for model in (first, second)]
-        used = items[0].used & items[1].used
-        if used.sum() < 2:
-            return float("nan")
-        parts = [
-            one.outcomes[used] if one.gold is None else item_products(one.gold[used], one.outcomes[used])
-            for one in items
-        ]
-        return paired_test(parts[0], parts[1], seed=self.seed)
+        one, other = (self.get(model, task, metric).items for model in (first, second))
+        if isinstance(one, Answers) and isinstance(other, Answers):
+            return one.compare(other, seed=self.seed)
+        if isinstance(one, SpanCounts) and isinstance(other, SpanCounts):
+            return one.compare(other, seed=self.seed)
+        raise InputError(
+            f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
+        )
 
 
 def evaluate(
@@ -174,6 +164,32 @@ def evaluate(
             for metric, items in _answer(lookup, task, ids[name], used, oov, methods, progress):
                 scores.append(_score(name, task, metric, items, ids[name], resamples=resamples, seed=seed))
     return Report(tuple(scores), oov, common, ignore_case, seed)
+
+
+def add_tagging(report: Report, results: Iterable[TaggingResult], *, resamples: int = 1000) -> Report:
+    """Return ``report`` with the F1 of tagging tasks added."""
+    scores = list(report.scores)
+    for result in results:
+        items = SpanCounts(result.sentences)
+        low, high = items.interval(resamples=resamples, seed=report.seed)
+        sections = {label: (counts.f1, counts.gold) for label, counts in result.labels.items()}
+        size = len(result.sentences)
+        scores.append(
+            Score(
+                result.model,
+                result.task,
+                "tagging",
+                "f1",
+                items.score(),
+                low,
+                high,
+                size,
+                size,
+                sections,
+                items,
+            )
+        )
+    return replace(report, scores=tuple(scores))
 
 
 def _used_items(ids: Ids, shared: Flags, oov: Oov, common: bool) -> Flags:
@@ -232,17 +248,19 @@ def _answer(
     oov: Oov,
     methods: Sequence[Method],
     progress: Progress,
-) -> list[tuple[str, Items]]:
+) -> list[tuple[str, Answers]]:
     """Return what happened at the items of ``task``, by every metric it has."""
     rarest = np.where((ids >= 0).all(axis=1), ids.max(axis=1), -1)
     if isinstance(task, Pairs):
         units = lookup.units(ids, oov).astype(np.float64)
-        return [("spearman", Items(used, np.einsum("md,md->m", units[:, 0], units[:, 1]), task.gold, rarest))]
+        return [
+            ("spearman", Answers(used, np.einsum("md,md->m", units[:, 0], units[:, 1]), task.gold, rarest))
+        ]
     if isinstance(task, Choices):
-        return [("accuracy", Items(used, _choose(lookup, task, ids, used, oov), None, rarest))]
+        return [("accuracy", Answers(used, _choose(lookup, task, ids, used, oov), None, rarest))]
     known = (ids >= 0).all(axis=1)
     e = lookup.embeddings
-    results: list[tuple[str, Items]] = []
+    results: list[tuple[str, Answers]] = []
     for method in methods:
         found = solve_analogies(
             e.vectors[: lookup.limit],
@@ -254,7 +272,7 @@ def _answer(
         )
         right = np.zeros(len(ids))
         right[known] = lookup.first[found] == ids[known][:, 3]
-        results.append((method, Items(used, right, None, rarest)))
+        results.append((method, Answers(used, right, None, rarest)))
     return results
 
 
@@ -269,7 +287,7 @@ def _choose(lookup: _Lookup, task: Choices, ids: Ids, used: Flags, oov: Oov) -> 
 
 
 def _score(
-    model: str, task: Task, metric: str, items: Items, ids: Ids, *, resamples: int, seed: int
+    model: str, task: Task, metric: str, items: Answers, ids: Ids, *, resamples: int, seed: int
 ) -> Score:
     low, high = items.interval(resamples=resamples, seed=seed)
     sections = {}

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from psdvec.errors import InputError
 
-Kind: TypeAlias = Literal["similarity", "synonyms", "analogies"]
+Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
 
 
 @dataclass(frozen=True, eq=False)

