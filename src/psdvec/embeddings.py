@@ -95,6 +95,9 @@ class Embeddings:
             return self.get_vector(word)
         return np.asarray(self.vectors[[self.get_index(one) for one in word]])
 
+    def __deepcopy__(self, memo: object) -> Embeddings:
+        return self  # a value that never changes need not be copied
+
     @property
     def dim(self) -> int:
         """The length of a vector."""
