@@ -37,7 +37,6 @@ def toy() -> Embeddings:
         "check_parameters_default_constructible",
         "check_get_params_invariance",
         "check_set_params",
-        "check_do_not_raise_errors_in_init_or_set_param",
     ],
 )
 def test_the_estimator_checks_that_need_no_numbers_pass(check: str):
