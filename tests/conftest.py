@@ -2,16 +2,35 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from psdvec.cli import main
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
+)
+settings.load_profile("default")
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with real corpora and test sets, or a skip that says so."""
+    folder = Path(os.environ.get("PSDVEC_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set PSDVEC_DATA to a folder that holds it")
+    return folder
 
 
 @pytest.fixture
 def run(monkeypatch, capsys, caplog):
     """Run the command line and return its exit code, standard output, and standard error with the log."""
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
 
     def call(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["psdvec", *map(str, arguments)])
@@ -24,10 +43,6 @@ def run(monkeypatch, capsys, caplog):
     return call
 
 
-@pytest.fixture(scope="session")
-def data_folder() -> Path:
-    """The folder of corpora and test sets that are not part of the repository."""
-    place = Path(os.environ.get("PSDVEC_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    if not place.is_dir():
-        pytest.skip("there is no folder of test data; set PSDVEC_DATA to one")
-    return place
+@pytest.fixture(params=[1, 2, 4], ids=lambda n: f"{n}-workers")
+def workers(request: pytest.FixtureRequest) -> int:
+    return request.param

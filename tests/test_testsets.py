@@ -134,8 +134,8 @@ def test_a_set_without_an_origin_names_its_source():
         fetch_testset(entry_named("toefl"))
 
 
-def test_the_sets_of_the_data_folder_have_their_known_sizes(data_folder: Path):
-    sizes = {task.name: len(task.items) for task in find_tasks(folder=data_folder)}
+def test_the_sets_of_the_shared_data_have_their_known_sizes(shared_data: Path):
+    sizes = {task.name: len(task.items) for task in find_tasks(folder=shared_data)}
     assert sizes == {
         "ws353-similarity": 203,
         "ws353-relatedness": 252,

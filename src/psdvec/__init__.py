@@ -1,4 +1,7 @@
-"""PSDVec: word vectors from your own text, and new words later."""
+"""PSDVec: word vectors from your own text, and new words later.
+
+The names below are loaded when they are first used, so that importing the package is quick.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,54 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from psdvec.artefacts import load
+    from psdvec.corpus import read_corpus
+    from psdvec.counts import Cooccurrence, count_pairs, count_words
     from psdvec.embeddings import Embeddings
     from psdvec.errors import PSDVecError
     from psdvec.evaluation import Report, evaluate
-    from psdvec.formats import load, save
+    from psdvec.formats import save
+    from psdvec.merging import merge_counts
+    from psdvec.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
-# Where each public name lives; a module is imported when a name of it is first used.
-_HOME = {
-    "Embeddings": "psdvec.embeddings",
-    "PSDVecError": "psdvec.errors",
-    "Report": "psdvec.evaluation",
-    "evaluate": "psdvec.evaluation",
-    "load": "psdvec.formats",
-    "save": "psdvec.formats",
-}
+__all__ = [
+    "Cooccurrence",
+    "Embeddings",
+    "PSDVecError",
+    "Report",
+    "Vocabulary",
+    "count_pairs",
+    "count_words",
+    "evaluate",
+    "load",
+    "merge_counts",
+    "read_corpus",
+    "save",
+]
 
-__all__ = ["Embeddings", "PSDVecError", "Report", "evaluate", "load", "save"]
+_HOMES = {
+    "Cooccurrence": "counts",
+    "Embeddings": "embeddings",
+    "PSDVecError": "errors",
+    "Report": "evaluation",
+    "Vocabulary": "vocabulary",
+    "count_pairs": "counts",
+    "count_words": "counts",
+    "evaluate": "evaluation",
+    "load": "artefacts",
+    "merge_counts": "merging",
+    "read_corpus": "corpus",
+    "save": "formats",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _HOMES:
         raise AttributeError(f"module 'psdvec' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(f"psdvec.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from psdvec.embeddings import Embeddings
 
@@ -59,6 +58,8 @@ def mean_vectors(
     >>> mean_vectors(e, [["a", "b"], ["a", "x"], []]).tolist()
     [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
     """
+    from scipy import sparse  # slow to import, and the command line imports this module
+
     ids = embeddings.key_to_index
     known = [[ids[word] for word in sentence if word in ids] for sentence in sentences]
     lengths = np.array([len(words) for words in known], dtype=np.int64)

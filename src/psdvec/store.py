@@ -15,8 +15,9 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedRandom
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,12 +70,16 @@ class Artefact:
 
     def _check_size(self, name: str) -> None:
         if name not in self.files:
-            raise StoreError(f"'{self.path}' ({self.kind}) has no file '{name}'; it was not made by this program")
+            raise StoreError(
+                f"'{self.path}' ({self.kind}) has no file '{name}'; it was not made by this program"
+            )
         expected = int(self.files[name]["bytes"])
         try:
             found = (self.path / name).stat().st_size
         except OSError as error:
-            raise StoreError(f"'{self.path / name}' cannot be read ({error.strerror}); make '{self.path}' again") from error
+            raise StoreError(
+                f"'{self.path / name}' cannot be read ({error.strerror}); make '{self.path}' again"
+            ) from error
         if found != expected:
             raise StoreError(
                 f"'{self.path / name}' is damaged: {found} bytes where {expected} were written; "
@@ -88,7 +93,9 @@ def open_artefact(path: str | Path, *, kind: str | None = None, version: int | N
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
     if not (path / META).is_file():
-        raise StoreError(f"'{path}' is not an artefact of psdvec: it has no {META}; give a folder that psdvec made")
+        raise StoreError(
+            f"'{path}' is not an artefact of psdvec: it has no {META}; give a folder that psdvec made"
+        )
     try:
         meta = json.loads((path / META).read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
@@ -103,7 +110,9 @@ def open_artefact(path: str | Path, *, kind: str | None = None, version: int | N
             files=dict(meta["files"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again") from error
+        raise StoreError(
+            f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again"
+        ) from error
     if kind is not None and artefact.kind != kind:
         raise StoreError(f"'{path}' holds {artefact.kind}, but {kind} is needed here; give the right folder")
     if version is not None and artefact.version > version:
@@ -120,7 +129,9 @@ def verify_artefact(artefact: Artefact) -> None:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != record["sha256"]:
-            raise StoreError(f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again")
+            raise StoreError(
+                f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
+            )
 
 
 class ArtefactWriter:
@@ -140,14 +151,12 @@ class ArtefactWriter:
         data = text.encode("utf-8")
         with (self.folder / name).open("wb") as file:
             file.write(data)
-            _flush(file)
         self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
     def add_file(self, name: str) -> None:
         """Record a file that was written into ``self.folder`` by other means."""
         with (self.folder / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
         self.files[name] = {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
 
     @contextmanager
@@ -162,14 +171,18 @@ class ArtefactWriter:
 class ArrayStream:
     """A one-dimensional ``.npy`` file that grows; numpy's header leaves room for any length."""
 
-    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
+    def __init__(self, file: BufferedRandom, dtype: np.dtype[Any]) -> None:
         self.file, self.dtype = file, dtype
         self.length = 0
         self._write_header()
 
     def _write_header(self) -> None:
         self.file.seek(0)
-        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.length,)}
+        header = {
+            "descr": np.lib.format.dtype_to_descr(self.dtype),
+            "fortran_order": False,
+            "shape": (self.length,),
+        }
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def write(self, array: Array) -> None:
@@ -181,7 +194,6 @@ class ArrayStream:
     def finish(self) -> dict[str, Any]:
         """Write the true length into the header and return the record of the file."""
         self._write_header()
-        _flush(self.file)
         self.file.seek(0)
         digest = hashlib.file_digest(self.file, "sha256").hexdigest()
         return {"bytes": self.file.seek(0, os.SEEK_END), "sha256": digest}
@@ -225,7 +237,6 @@ def create_artefact(
             with (folder / META).open("w", encoding="utf-8") as file:
                 json.dump(meta, file, indent=1, ensure_ascii=False)
                 file.write("\n")
-                _flush(file)
             _replace_folder(folder, path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -250,18 +261,4 @@ def _replace_folder(new: Path, path: Path) -> None:
     if path.exists():
         path.rename(old)
     new.rename(path)
-    _sync_folder(path.parent)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _flush(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())

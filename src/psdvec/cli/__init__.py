@@ -6,11 +6,13 @@ that the message explains, 2 a wrong call, 130 interrupted.
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 
 import typer
 
-from psdvec.cli import judging, using
+from psdvec.cli import counting, judging, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -20,18 +22,38 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-using.register(app)
-judging.register(app)
+
+app.command()(counting.count)
+app.command()(counting.merge)
+app.command()(counting.info)
+app.command()(counting.import_grams)
+app.command()(counting.export_grams)
+app.command()(using.similar)
+app.command()(using.analogy)
+app.command()(using.odd)
+app.command()(using.convert)
+app.command()(using.vectorize)
+app.command("evaluate")(judging.evaluate_models)
+app.add_typer(judging.testsets, name="testsets")
+
+
+class _InterruptedError(BaseException):
+    """Control-C or a polite kill; not KeyboardInterrupt, which typer answers itself."""
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app()
+    except _InterruptedError:
+        print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
+        sys.exit(130)
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
         sys.exit(1)
-    except SystemExit as stop:
-        if stop.code == 130:
-            print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
-        raise
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise _InterruptedError

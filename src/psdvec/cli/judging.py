@@ -20,7 +20,7 @@ from psdvec.tagging import evaluate_tagging
 from psdvec.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
 from psdvec.webreport import as_html
 
-testsets_app = typer.Typer(help="The test sets that vectors are judged by.", no_args_is_help=True)
+testsets = typer.Typer(help="The test sets that vectors are judged by.", no_args_is_help=True)
 
 Folder = Annotated[
     Path | None,
@@ -31,15 +31,9 @@ Folder = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to ``app``."""
-    app.command("evaluate")(evaluate_command)
-    app.add_typer(testsets_app, name="testsets")
-
-
-def evaluate_command(
+def evaluate_models(
     models: Annotated[list[Path], typer.Argument(help="Vectors, in any format; several are compared.")],
-    testsets: Folder = None,
+    folder: Folder = None,
     task: Annotated[
         list[str] | None, typer.Option(help="A test set by name, or a file of your own; may be repeated.")
     ] = None,
@@ -66,7 +60,7 @@ def evaluate_command(
     Example: `psdvec evaluate mine glove.txt --common --html report.html`
     """
     progress = make_progress(quiet=quiet)
-    tasks = find_tasks(task, folder=testsets)
+    tasks = find_tasks(task, folder=folder)
     if not tasks and not tagging:
         raise InputError(
             "no test set is on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
@@ -93,13 +87,13 @@ def evaluate_command(
     _print_report(report, as_json=as_json, csv=csv, sections=sections)
 
 
-@testsets_app.command("list")
+@testsets.command("list")
 def list_testsets(
-    testsets: Folder = None,
+    folder: Folder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show the catalogue, and where each test set is on this machine."""
-    found = {entry.name: locate(entry, folder=testsets) for entry in CATALOGUE}
+    found = {entry.name: locate(entry, folder=folder) for entry in CATALOGUE}
     if as_json:
         records = [
             {
@@ -128,7 +122,7 @@ def list_testsets(
     print(format_table(("name", "kind", "title", "licence", "where"), rows, left=5))
 
 
-@testsets_app.command("fetch")
+@testsets.command("fetch")
 def fetch_testsets(
     names: Annotated[
         list[str] | None, typer.Argument(help="Test sets; without any, all that are missing.")

@@ -31,12 +31,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stand
 THIN = "~"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to ``app``."""
-    for command in (similar, analogy, odd, convert, vectorize):
-        app.command()(command)
-
-
 def similar(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words, or - for one a line on standard input.")],

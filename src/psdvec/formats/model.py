@@ -17,7 +17,7 @@ import numpy.typing as npt
 from psdvec.embeddings import Embeddings
 from psdvec.errors import StoreError
 from psdvec.formats.packing import map_safetensors, pack_words, unpack_words, write_safetensors
-from psdvec.store import create_artefact, open_artefact
+from psdvec.store import Artefact, create_artefact, open_artefact
 
 KIND = "embeddings"
 VERSION = 1
@@ -70,13 +70,15 @@ def write_model(
             writer.add_array(name, array)
 
 
-def read_model(path: str | Path) -> Embeddings:
+def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open the model folder at ``path``; its vectors stay on disk until they are used."""
-    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     tensors = map_safetensors(artefact.file(VECTORS))
     words = unpack_words(artefact.array("words"), artefact.array("word_offsets"))
     if "vectors" not in tensors or tensors["vectors"].shape[:1] != (len(words),):
-        raise StoreError(f"'{path}' is damaged: it does not hold one vector for each word; make it again")
+        raise StoreError(
+            f"'{artefact.path}' is damaged: it does not hold one vector for each word; make it again"
+        )
     optional = {
         field: np.asarray(artefact.array(name))
         for field, name in (("counts", "word_counts"), ("deviations", "deviations"))

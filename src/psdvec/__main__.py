@@ -1,0 +1,5 @@
+"""``python -m psdvec``: the command line."""
+
+from psdvec.cli import main
+
+main()

@@ -1,0 +1,172 @@
+"""The commands around counts: ``count``, ``merge``, ``info``, ``import-grams`` and ``export-grams``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from psdvec import store
+from psdvec.cli.bars import make_progress
+from psdvec.cli.defaults import default
+from psdvec.resources import format_size, peak_memory
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Overwrite = Annotated[bool, typer.Option(help="Replace an output that is there.")]
+Workers = Annotated[int | None, typer.Option(help="Threads; by default one a core.", show_default=False)]
+
+
+def count(
+    corpus: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
+    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
+        "corpus.read_corpus", "tokenizer"
+    ),
+    field: Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of Parquet files that holds the text.")] = None,
+    errors: Annotated[str, typer.Option(help="Bytes that are not UTF-8: replace or strict.")] = default(
+        "corpus.read_corpus", "errors"
+    ),
+    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
+        "counts.count_pairs", "min_count"
+    ),
+    max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
+    vocab: Annotated[
+        Path | None, typer.Option(help="Count these words: a file, one a line, or counts.")
+    ] = None,
+    window: Annotated[int, typer.Option(help="Pairs reach this many words ahead.")] = default(
+        "counts.count_pairs", "window"
+    ),
+    weighting: Annotated[str, typer.Option(help="harmonic, flat, linear or power:P.")] = default(
+        "counts.count_pairs", "weighting"
+    ),
+    gaps: Annotated[
+        str, typer.Option(help="Place of a word outside the vocabulary: keep or close.")
+    ] = default("counts.count_pairs", "gaps"),
+    memory: Annotated[
+        str | None, typer.Option(help="The most memory to take, as 4G; default: half of what is free.")
+    ] = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be read, written and needed.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count the words and the pairs of words of a corpus.
+
+    Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
+
+    Interrupted, it goes on where it stopped when the same command is given again.
+    """
+    from psdvec.corpus import read_corpus
+    from psdvec.counts import count_pairs, plan_counting
+    from psdvec.vocabulary import read_word_list
+
+    text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
+    options: dict[str, Any] = {
+        "vocabulary": None if vocab is None else read_word_list(vocab),
+        "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
+        "memory": memory, "workers": workers, "output": output, "overwrite": overwrite,
+    }  # fmt: skip
+    if dry_run:
+        for line in plan_counting(text, **options):
+            print(line)
+        return
+    counts = count_pairs(text, **options, progress=make_progress(quiet=quiet))
+    print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
+    for name, found in (("words longer than 1024 bytes left out", counts.tally.overlong_words),
+                        ("stretches that were not UTF-8 replaced", counts.tally.replaced_bytes)):  # fmt: skip
+        if found:
+            print(f"{found:,} {name}")
+    print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
+    print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
+
+
+def merge(
+    stores: Annotated[list[Path], typer.Argument(help="Counts to add.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the sum to.")],
+    subtract: Annotated[list[Path] | None, typer.Option(help="Counts to take off; may be repeated.")] = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add counts, or take some off, exactly, over the union of their vocabularies.
+
+    Example: `psdvec merge general/ medical/ -o both/`
+    """
+    from psdvec.counts import load_counts
+    from psdvec.merging import merge_counts
+
+    merged = merge_counts(
+        [load_counts(path) for path in stores],
+        subtract=[load_counts(path) for path in subtract or ()],
+        workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    print(f"{len(merged):,} words and {len(merged.values):,} pairs written to {output}")
+
+
+def info(
+    path: Annotated[Path, typer.Argument(help="Anything psdvec has made.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every file and compare it with its checksum.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say what an artefact is, how it was made and from what.
+
+    Example: `psdvec info counts/ --verify`
+    """
+    from psdvec.artefacts import describe
+
+    artefact = store.open_artefact(path)
+    if verify:
+        store.verify_artefact(artefact)
+    facts = describe(artefact) | {"verified": verify}
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in facts.items():
+        table.add_row(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    Console(highlight=False).print(table)
+
+
+def import_grams(
+    words: Annotated[Path, typer.Argument(help="A top1grams file of the original toolbox.")],
+    pairs: Annotated[Path, typer.Argument(help="The top2grams file that belongs to it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
+    window: Annotated[int, typer.Option(help="The window that was counted with; the files do not tell.")],
+    overwrite: Overwrite = False,
+) -> None:
+    """Read counts of the original PSDVec toolbox.
+
+    Example: `psdvec import-grams top1grams-wiki.txt top2grams-wiki.txt --window 3 -o counts/`
+    """
+    from psdvec.topgrams import read_top1grams, read_top2grams
+
+    counts = read_top2grams(pairs, read_top1grams(words), window=window)
+    counts.save(output, overwrite=overwrite)
+    print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
+
+
+def export_grams(
+    counts: Annotated[Path, typer.Argument(help="Counts, of weighting flat.")],
+    words: Annotated[Path, typer.Argument(help="The top1grams file to write.")],
+    pairs: Annotated[Path, typer.Argument(help="The top2grams file to write.")],
+) -> None:
+    """Write counts for the original PSDVec toolbox.
+
+    Example: `psdvec export-grams counts/ top1grams.txt top2grams.txt`
+    """
+    from psdvec.counts import load_counts
+    from psdvec.topgrams import write_top1grams, write_top2grams
+
+    loaded = load_counts(counts)
+    write_top2grams(loaded, pairs)
+    write_top1grams(loaded.vocabulary, words)
+    print(f"{len(loaded):,} words written to {words}, {len(loaded.values):,} pairs to {pairs}")

@@ -1,0 +1,328 @@
+"""Cooccurrence: how often each word stands before each other word within a window.
+
+Goes in: a corpus, or any iterable of sentences. Comes out: a :class:`Cooccurrence`, integer counts in
+units of 1/720720, so that sums are exact and any split over threads, files or machines merges to the same
+bytes (equation 1 of docs/theory.md). :func:`count_pairs` counts, :func:`merge_counts` adds and subtracts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec import runs, segments
+from psdvec.corpus import Corpus
+from psdvec.errors import InputError
+from psdvec.parallel import resolve_workers
+from psdvec.progress import LogProgress, Progress
+from psdvec.resources import available_memory, format_size, parse_size
+from psdvec.rows import Rows
+from psdvec.segments import SegmentFolder, Tally
+from psdvec.store import Artefact, check_output, create_artefact, open_artefact
+from psdvec.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
+from psdvec.weighting import UNIT, pair_weights
+from psdvec.workspace import open_workspace
+
+KIND = "cooccurrence"
+VERSION = 1
+_DISK_PER_BYTE = 6  # of plain text: ids, runs and their merge
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Sentences = Iterable[Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Cooccurrence:
+    """Counts of ordered pairs, a sparse matrix by rows: rows are contexts, columns the words after them.
+
+    ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
+    the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read.
+    """
+
+    vocabulary: Vocabulary
+    indptr: Int64s
+    indices: Int32s
+    values: Int64s
+    parameters: Mapping[str, Any]
+    tally: Tally
+    sources: tuple[Mapping[str, Any], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def row(self, word: str) -> dict[str, float]:
+        """Return the words that follow ``word``, with their counts, for a look."""
+        i = self.vocabulary.ids[word]
+        cells = slice(self.indptr[i], self.indptr[i + 1])
+        counts = (self.values[cells] / UNIT).tolist()
+        return {
+            self.vocabulary.words[j]: count
+            for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
+        }
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the counts as an artefact."""
+        rows = Rows(self.indices, self.values, np.diff(self.indptr))
+        write_counts(
+            path, [rows], self.vocabulary,
+            parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
+        )  # fmt: skip
+
+
+def load_counts(path: str | Path | Artefact) -> Cooccurrence:
+    """Open counts on disk; the arrays are mapped, not read."""
+    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
+    parameters = dict(artefact.parameters)
+    tally = Tally(**parameters.pop("tally"))
+    return Cooccurrence(
+        read_vocabulary(artefact),
+        artefact.array("indptr"), artefact.array("indices"), artefact.array("values"),
+        parameters, tally, artefact.sources,
+    )  # fmt: skip
+
+
+def in_memory(counts: Cooccurrence) -> Cooccurrence:
+    """Return the same counts with no array on disk."""
+    return replace(
+        counts,
+        vocabulary=Vocabulary(counts.vocabulary.words, np.array(counts.vocabulary.counts)),
+        indptr=np.array(counts.indptr),
+        indices=np.array(counts.indices),
+        values=np.array(counts.values),
+    )
+
+
+def write_counts(
+    path: str | Path,
+    blocks: Iterable[Rows],
+    vocabulary: Vocabulary,
+    *,
+    parameters: Mapping[str, Any],
+    tally: Tally,
+    sources: Sequence[Mapping[str, Any]],
+    overwrite: bool,
+) -> None:
+    """Write blocks of rows as an artefact, holding one block in memory at a time."""
+    in_order = sorted(
+        (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
+    )
+    with (
+        create_artefact(
+            path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
+            sources=in_order, overwrite=overwrite,
+        ) as writer,
+        writer.stream_array("indices", np.int32) as indices,
+        writer.stream_array("values", np.int64) as values,
+    ):  # fmt: skip
+        sizes = [np.zeros(1, np.int64)]
+        for block in blocks:
+            indices.write(block.columns)
+            values.write(block.values)
+            sizes.append(block.sizes)
+        writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
+        write_vocabulary(writer, vocabulary)
+
+
+def count_words(
+    corpus: Corpus | Sentences,
+    *,
+    min_count: int = 5,
+    max_words: int | None = None,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> Vocabulary:
+    """Count the words of a corpus and keep the frequent ones.
+
+    >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
+    ('a', 'rose')
+    """
+    check_limits(min_count, max_words)
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
+        folder = SegmentFolder(Path(temporary) / "segments")
+        _number(corpus, folder, workers=resolve_workers(workers), progress=progress)
+        return segments.choose_words(
+            folder, min_count=min_count, max_words=max_words, memory=_resolve_memory(None)
+        )
+
+
+def count_pairs(
+    corpus: Corpus | Sentences,
+    *,
+    vocabulary: Iterable[str] | None = None,
+    min_count: int = 5,
+    max_words: int | None = None,
+    window: int = 20,
+    weighting: str = "harmonic",
+    gaps: str = "keep",
+    memory: int | str | None = None,
+    workers: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+) -> Cooccurrence:
+    """Count the words of a corpus, then the ordered pairs of words within a window.
+
+    Parameters
+    ----------
+    corpus
+        What :func:`psdvec.read_corpus` returns, or any iterable of lists of tokens, read once.
+    vocabulary
+        The words to count; if None, those that occur ``min_count`` times, at most ``max_words`` of them.
+    window
+        How many words after a word are its pairs; sentences are not crossed.
+    weighting
+        What a pair at distance d counts: ``"harmonic"`` 1/d, ``"flat"`` 1, ``"linear"`` (window-d+1)/window,
+        ``"power:P"`` 1/d^P.
+    gaps
+        What a word outside the vocabulary leaves: ``"keep"`` a gap that counts as distance, so that a pair's
+        count depends on the text alone; ``"close"`` nothing, as in word2vec and GloVe.
+    memory
+        The most memory the process may take, as ``"4G"``; by default half of what is free.
+        Text that does not fit is counted in runs, which are merged from disk.
+    output
+        Where to write the counts; interrupted work goes on from there. If None, they stay in memory.
+
+    Examples
+    --------
+    >>> counts = count_pairs([["to", "be", "or", "not", "to", "be"]], min_count=1, window=2)
+    >>> counts.row("to")
+    {'be': 2.0, 'or': 0.5}
+    """
+    check_limits(min_count, max_words)
+    weights, workers = pair_weights(window, weighting), resolve_workers(workers)
+    if gaps not in ("keep", "close"):
+        raise InputError(f"gaps='{gaps}' is unknown; choose keep or close")
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
+            return in_memory(
+                count_pairs(
+                    corpus, vocabulary=vocabulary, min_count=min_count, max_words=max_words, window=window,
+                    weighting=weighting, gaps=gaps, memory=memory, workers=workers,
+                    output=Path(temporary) / "counts", progress=progress,
+                )
+            )  # fmt: skip
+    output = Path(output)
+    check_output(output, overwrite=overwrite)
+    given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
+    parameters = {
+        "tokenizer": corpus.tokenizer if isinstance(corpus, Corpus) else "none",
+        "window": window, "weighting": weighting, "gaps": gaps, "unit": UNIT,
+    }  # fmt: skip
+    selection = {"min_count": min_count, "max_words": max_words, "vocabulary": given}
+    budget = _resolve_memory(memory)
+    with open_workspace(
+        output, plan={**parameters, **selection, "input": _input_plan(corpus)}, progress=progress
+    ) as work:
+        folder = SegmentFolder(work / "segments")
+        tally = _number(corpus, folder, workers=workers, progress=progress)
+        chosen = (
+            segments.choose_words(folder, min_count=min_count, max_words=max_words, memory=budget // 4)
+            if given is None
+            else segments.count_given(folder, given)
+        )
+        if not len(chosen):
+            raise InputError(
+                f"no word occurs {min_count} times or more among {tally.tokens:,} words; lower --min-count"
+            )
+        with ThreadPoolExecutor(workers) as pool:
+            plan = runs.plan_runs(folder.totals()[1], n=len(chosen), memory=budget, workers=workers)
+            blocks = runs.count_text(
+                folder, segments.Translation(chosen.words, close_gaps=gaps == "close"), work / "runs",
+                plan=plan, weights=weights, pool=pool, progress=progress,
+            )  # fmt: skip
+            sources = corpus.sources() if isinstance(corpus, Corpus) else [{"name": "sentences from Python"}]
+            write_counts(
+                output,
+                blocks,
+                chosen,
+                parameters=parameters,
+                tally=tally,
+                sources=sources,
+                overwrite=overwrite,
+            )
+    return load_counts(output)
+
+
+def plan_counting(
+    corpus: Corpus,
+    *,
+    vocabulary: Iterable[str] | None,
+    min_count: int,
+    max_words: int | None,
+    window: int,
+    weighting: str,
+    gaps: str,
+    memory: int | str | None,
+    workers: int | None,
+    output: str | Path,
+    overwrite: bool,
+) -> list[str]:
+    """Return, in sentences, what :func:`count_pairs` with these options would read, write and need."""
+    check_limits(min_count, max_words)
+    pair_weights(window, weighting)
+    check_output(output, overwrite=overwrite)
+    words = max_words if vocabulary is None else len(set(vocabulary))
+    budget, size = _resolve_memory(memory), corpus.raw_size
+    lines = [
+        f"read {len(corpus.files):,} files, {'of unknown size' if size is None else format_size(size)}, "
+        f"with tokenizer {corpus.tokenizer}",
+        f"count {'all' if words is None else f'at most {words:,}'} words"
+        + (f" that occur {min_count} times or more" if vocabulary is None else " of the given list")
+        + f", and pairs at window {window}, weighting {weighting}, gaps {gaps}",
+        f"take at most {format_size(budget)} of memory and {resolve_workers(workers)} threads",
+    ]
+    if size is not None:
+        lines.append(
+            f"need up to {format_size(_DISK_PER_BYTE * size)} of disk (more for compressed input) while at work "
+            f"in '{output}.work', {format_size(shutil.disk_usage(_existing(Path(output))).free)} are free"
+        )
+    return [*lines, f"write '{output}'"]
+
+
+def _existing(path: Path) -> Path:
+    """Return the nearest folder above ``path`` that exists."""
+    return next(folder for folder in path.absolute().parents if folder.exists())
+
+
+def check_limits(min_count: int, max_words: int | None) -> None:
+    """Raise :class:`InputError` if the limits of a vocabulary make no sense."""
+    if min_count < 1:
+        raise InputError(f"min_count is {min_count}; give 1 or more")
+    if max_words is not None and max_words < 1:
+        raise InputError(f"max_words is {max_words}; give 1 or more")
+
+
+def _resolve_memory(memory: int | str | None) -> int:
+    return available_memory() // 2 if memory is None else parse_size(memory)
+
+
+def _input_plan(corpus: Corpus | Sentences) -> Any:
+    """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
+    if not isinstance(corpus, Corpus) or not corpus.is_restartable:
+        return {"once": np.random.SeedSequence().entropy}
+    status = [(file, Path(file).stat()) for file in corpus.files]
+    return {
+        "files": [[file, stat.st_size, stat.st_mtime_ns] for file, stat in status],
+        "field": corpus.field, "column": corpus.column, "errors": corpus.errors,
+    }  # fmt: skip
+
+
+def _number(corpus: Corpus | Sentences, folder: SegmentFolder, *, workers: int, progress: Progress) -> Tally:
+    if isinstance(corpus, Corpus):
+        tally = segments.number_corpus(corpus, folder, workers=workers, progress=progress)
+        empty = "the corpus holds no words"
+    else:
+        tally = segments.number_sentences(corpus, folder, progress=progress)
+        empty = "the iterable gave no sentences (a generator can be read only once)"
+    if not tally.tokens:
+        raise InputError(f"{empty}; give a corpus with text in it")
+    return tally

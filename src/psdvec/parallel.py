@@ -1,0 +1,46 @@
+"""Threads for kernels that release the interpreter's lock: results in order, a bounded number at work."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from typing import TypeVar
+
+from psdvec.errors import InputError
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def resolve_workers(workers: int | None) -> int:
+    """Return ``workers``, or the number of cores this process may use if None."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers < 1:
+        raise InputError(f"{workers} workers cannot work; give 1 or more")
+    return workers
+
+
+def map_ordered(
+    executor: Executor, function: Callable[[In], Out], items: Iterable[In], *, ahead: int
+) -> Iterator[Out]:
+    """Yield ``function(item)`` in the order of ``items``, with at most ``ahead`` items taken in advance.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     list(map_ordered(pool, abs, [-1, 2, -3], ahead=2))
+    [1, 2, 3]
+    """
+    waiting: deque[Future[Out]] = deque()
+    try:
+        for item in items:
+            waiting.append(executor.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

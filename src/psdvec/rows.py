@@ -1,0 +1,211 @@
+"""Rows of large sparse matrices: counted from numbered text, added up, kept on disk in between.
+
+:class:`Rows` are some consecutive rows in memory. :func:`count_rows` makes them from text, :func:`add_rows`
+adds those of several matrices; both yield them in order, computed block by block on threads, so that memory
+does not grow with the matrix. A :class:`Run` is a whole matrix on disk between two passes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.backends import cpu_pairs
+from psdvec.parallel import map_ordered
+from psdvec.workspace import write_whole_folder
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Words64 = npt.NDArray[np.uint64]
+
+CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value
+
+
+class Rows(NamedTuple):
+    """Consecutive rows: ``columns`` int32 and ``values`` int64 end to end, ``sizes`` int64, cells of each row."""
+
+    columns: Int32s
+    values: Int64s
+    sizes: Int64s
+
+
+class Range(NamedTuple):
+    """Rows from ``begin`` up to, not including, ``end``."""
+
+    begin: int
+    end: int
+
+
+class Workbench:
+    """What a thread needs to sum one row of ``n`` columns; each thread gets its own."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._local = threading.local()
+
+    def take(self) -> tuple[Int64s, Words64, Words64]:
+        """Return this thread's sums of a row and bit maps of its columns, all zero."""
+        if not hasattr(self._local, "arrays"):
+            n = self.n
+            self._local.arrays = (
+                np.zeros(n, np.int64),
+                np.zeros(n // 64 + 1, np.uint64),
+                np.zeros(n // 4096 + 1, np.uint64),
+            )
+        arrays: tuple[Int64s, Words64, Words64] = self._local.arrays
+        return arrays
+
+    @staticmethod
+    def memory(n: int) -> int:
+        """Bytes that one thread takes."""
+        return 8 * n + n // 7
+
+
+def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
+    """Cut rows of the given ``sizes`` into ranges of about ``cells`` cells, one row at least.
+
+    >>> cut_ranges(np.array([5, 1, 1, 9]), cells=7)
+    [Range(begin=0, end=3), Range(begin=3, end=4)]
+    """
+    ends = np.cumsum(sizes)
+    ranges, begin, before = [], 0, 0
+    while begin < len(sizes):
+        end = max(begin + 1, int(np.searchsorted(ends, before + cells, side="right")))
+        ranges.append(Range(begin, end))
+        begin, before = end, int(ends[end - 1])
+    return ranges
+
+
+def count_rows(
+    pool: Executor, tokens: Int32s, own: int, *, n: int, weights: Int64s, cells: int, workers: int
+) -> Iterator[Rows]:
+    """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of the ``n`` words in order."""
+    positions, starts = index_positions(pool, tokens, own, n=n, workers=workers)
+    bound = np.minimum(np.diff(starts) * len(weights), n)
+    bench = Workbench(n)
+
+    def count(rows: Range) -> Rows:
+        room = int(bound[rows.begin : rows.end].sum())
+        columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
+        sizes = np.empty(rows.end - rows.begin, np.int64)
+        used = cpu_pairs.count_rows(
+            tokens, positions, starts, rows.begin, rows.end, weights, *bench.take(), columns, values, sizes
+        )
+        return Rows(columns[:used].copy(), values[:used].copy(), sizes)
+
+    return map_ordered(pool, count, cut_ranges(bound, cells=cells), ahead=2 * workers)
+
+
+def index_positions(
+    pool: Executor, tokens: Int32s, own: int, *, n: int, workers: int
+) -> tuple[Int32s, Int64s]:
+    """Return the places of word 0, of word 1, ... in ``tokens[:own]``, and where each word's places start."""
+    cuts = np.linspace(0, own, workers + 1).astype(np.int64)
+    histograms = np.zeros((workers, n), np.int64)
+
+    def count(part: int) -> None:
+        cpu_pairs.count_tokens_into(histograms[part], tokens, cuts[part], cuts[part + 1])
+
+    list(pool.map(count, range(workers)))
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(histograms.sum(axis=0), out=starts[1:])
+    cursors = starts[:-1] + np.cumsum(histograms, axis=0) - histograms
+    positions = np.empty(int(starts[-1]), np.int32)
+
+    def place(part: int) -> None:
+        cpu_pairs.place_positions_into(positions, cursors[part], tokens, cuts[part], cuts[part + 1])
+
+    list(pool.map(place, range(workers)))
+    return positions, starts
+
+
+RowReader = Callable[[Range], Rows]
+
+
+def add_rows(
+    pool: Executor,
+    readers: Sequence[RowReader],
+    *,
+    signs: Sequence[int],
+    n: int,
+    sizes: Int64s,
+    cells: int,
+    workers: int,
+) -> Iterator[Rows]:
+    """Add matrices of ``n`` rows and columns, each taken ``signs`` times (+1 before -1); yield the rows in order.
+
+    ``sizes``: int64[n], cells of each row in all matrices together.
+    """
+    bench = Workbench(n)
+
+    def add(rows: Range) -> Rows:
+        parts = [read(rows) for read in readers]
+        bounds = np.zeros((len(parts), rows.end - rows.begin + 1), np.int64)
+        before = 0
+        for part, bound in zip(parts, bounds, strict=True):
+            np.cumsum(part.sizes, out=bound[1:])
+            bound += before
+            before += len(part.columns)
+        room = int(np.minimum(sizes[rows.begin : rows.end], n).sum())
+        columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
+        out_sizes = np.empty(rows.end - rows.begin, np.int64)
+        used = cpu_pairs.add_rows(
+            np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
+            bounds, np.array(signs, np.int64), *bench.take(), columns, values, out_sizes,
+        )  # fmt: skip
+        return Rows(columns[:used].copy(), values[:used].copy(), out_sizes)
+
+    return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
+
+
+class Run:
+    """A whole matrix on disk: ``columns``, ``values`` and ``offsets`` as bare numbers, read by range of rows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was written to its end."""
+        return self.folder.exists()
+
+    def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
+        """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
+        with (
+            write_whole_folder(self.folder) as new,
+            (new / "columns").open("wb") as columns,
+            (new / "values").open("wb") as values,
+        ):
+            sizes = [np.zeros(1, np.int64)]
+            for block in blocks:
+                columns.write(block.columns.data)
+                values.write(block.values.data)
+                sizes.append(block.sizes)
+            np.cumsum(np.concatenate(sizes)).tofile(new / "offsets")
+            for name, array in (extra or {}).items():
+                array.tofile(new / name)
+
+    def extra(self, name: str) -> Int64s:
+        """Return a small array written beside the rows."""
+        return np.fromfile(self.folder / name, np.int64)
+
+    def sizes(self) -> Int64s:
+        """Return the number of cells in each row."""
+        offsets = np.fromfile(self.folder / "offsets", np.int64)
+        return offsets[1:] - offsets[:-1]
+
+    def read(self, rows: Range) -> Rows:
+        """Return some rows."""
+        offsets = np.fromfile(
+            self.folder / "offsets", np.int64, rows.end - rows.begin + 1, offset=8 * rows.begin
+        )
+        begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
+        columns = np.fromfile(self.folder / "columns", np.int32, count, offset=4 * begin)
+        values = np.fromfile(self.folder / "values", np.int64, count, offset=8 * begin)
+        return Rows(columns, values, np.diff(offsets))

@@ -1,0 +1,281 @@
+"""Segments: text as numbers. A corpus goes in; files with ids and the words they stand for come out.
+
+Each segment is a block of text (or a batch of sentences), with ids that are its own: words in the order in
+which they first appear there. Segments are therefore independent of each other, of the number of workers
+and of the vocabulary, which is chosen afterwards from their words. :func:`choose_words` adds the words up,
+:class:`Translation` turns a segment's ids into ids of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.backends import cpu_words
+from psdvec.corpus import Block, Corpus, Place
+from psdvec.errors import InputError, ResourceError
+from psdvec.parallel import map_ordered
+from psdvec.progress import Progress
+from psdvec.resources import format_size
+from psdvec.vocabulary import Vocabulary, select_words
+from psdvec.words import WordList, WordTable
+from psdvec.workspace import write_whole
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+BATCH_TOKENS = 1 << 20  # of sentences that come from Python
+_TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, hash, head, count, offset, and the word itself
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What was read: totals that are added up over segments, files and merged stores."""
+
+    tokens: int = 0
+    sentences: int = 0
+    overlong_words: int = 0
+    replaced_bytes: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def __neg__(self) -> Tally:
+        return Tally(*(-getattr(self, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Numbered text: ``ids`` int32[t] into ``words``, SENTENCE_END and GAP among them; ``counts`` int64[n]."""
+
+    words: WordList
+    counts: Int64s
+    ids: Int32s
+    tally: Tally
+    end: Place
+    closed: bool
+
+
+class SegmentFolder:
+    """The segments of a corpus on disk, numbered from 0."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def __len__(self) -> int:
+        """How many there are without a hole."""
+        n = 0
+        while self._path(n).exists():
+            n += 1
+        return n
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:08d}.segment"
+
+    def write(self, number: int, segment: Segment) -> None:
+        """Write a segment; the ids come last, so that the words can be read without them."""
+        record = [
+            *asdict(segment.tally).values(),
+            *segment.end,
+            int(segment.closed),
+            len(segment.words),
+            len(segment.ids),
+        ]
+        with write_whole(self._path(number)) as file:
+            for array in (
+                np.array(record, dtype=np.int64),
+                segment.words.blob,
+                segment.words.offsets,
+                segment.counts,
+                segment.ids,
+            ):
+                np.save(file, array, allow_pickle=False)
+
+    def read(self, number: int, *, with_ids: bool) -> Segment:
+        """Read a segment, or all but its ids."""
+        with self._path(number).open("rb") as file:
+            record, blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(4))
+            ids = np.load(file, allow_pickle=False) if with_ids else np.empty(0, np.int32)
+        *tally, end_file, end_offset, closed, _, _ = record.tolist()
+        return Segment(
+            WordList(blob, offsets), counts, ids, Tally(*tally), Place(end_file, end_offset), bool(closed)
+        )
+
+    def totals(self) -> tuple[int, int]:
+        """Return the words of all segments, counted anew in each, and the ids, sentence ends and gaps included."""
+        words = ids = 0
+        for number in range(len(self)):
+            with self._path(number).open("rb") as file:
+                record = np.load(file, allow_pickle=False)
+            words, ids = words + int(record[-2]), ids + int(record[-1])
+        return words, ids
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole corpus has been numbered."""
+        return (self.folder / "complete").exists()
+
+    def mark_complete(self) -> None:
+        """Remember that the whole corpus has been numbered."""
+        with write_whole(self.folder / "complete"):
+            pass
+
+
+def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progress: Progress) -> Tally:
+    """Number a corpus into ``folder``, going on behind what is there."""
+    tally, place, joined, done = Tally(), Place(0, 0), False, len(folder)
+    for number in range(done):
+        segment = folder.read(number, with_ids=False)
+        tally, place, joined = tally + segment.tally, segment.end, not segment.closed
+    if folder.is_complete:
+        return tally
+
+    def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, Tally]:
+        number, block = numbered
+        segment = number_block(corpus, block)
+        folder.write(number, segment)
+        return block, segment.tally
+
+    with (
+        progress.stage("reading", total=corpus.raw_size, unit="B") as stage,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        blocks = enumerate(corpus.blocks(place, joined=joined), done)
+        for block, added in map_ordered(pool, number_and_write, blocks, ahead=workers):
+            tally += added
+            stage.advance(block.raw_bytes, tokens=added.tokens)
+    folder.mark_complete()
+    return tally
+
+
+def number_block(corpus: Corpus, block: Block) -> Segment:
+    """Cut a block into words and number them."""
+    spaced, replaced = corpus.space(block)
+    ids, blob, offsets, counts, overlong = cpu_words.number_words(spaced, block.joined, block.closed)
+    tally = Tally(
+        int(counts.sum()) + overlong, int(np.count_nonzero(ids == cpu_words.SENTENCE_END)), overlong, replaced
+    )
+    return Segment(WordList(blob, offsets), counts, ids, tally, block.end, block.closed)
+
+
+def number_sentences(
+    sentences: Iterable[Iterable[str]], folder: SegmentFolder, *, progress: Progress
+) -> Tally:
+    """Number sentences that come from Python, lists of tokens, into ``folder``."""
+    tally = Tally()
+    with progress.stage("reading", total=None, unit="sentences") as stage:
+        for number, segment in enumerate(_number_batches(sentences)):
+            folder.write(number, segment)
+            tally += segment.tally
+            stage.advance(segment.tally.sentences, tokens=segment.tally.tokens)
+    folder.mark_complete()
+    return tally
+
+
+def _number_batches(sentences: Iterable[Iterable[str]]) -> Iterator[Segment]:
+    local: dict[str, int] = {}
+    ids: list[int] = []
+    for count, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise InputError(
+                f"sentence {count} is a string, not a list of tokens ({sentence[:40]!r}); split it, "
+                "or give files to read_corpus"
+            )
+        before = len(ids)
+        for token in sentence:
+            if not isinstance(token, str) or not token:
+                raise InputError(
+                    f"sentence {count} holds {token!r}, which is not a word; give non-empty strings"
+                )
+            ids.append(local.setdefault(token, len(local)))
+        if len(ids) > before:
+            ids.append(cpu_words.SENTENCE_END)
+        if len(ids) >= BATCH_TOKENS:
+            yield _segment_of(local, ids)
+            local, ids = {}, []
+    if ids:
+        yield _segment_of(local, ids)
+
+
+def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
+    try:
+        words = WordList.pack(local)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a token holds half a surrogate pair ({error.object!r}); give valid strings"
+        ) from error
+    array = np.array(ids, dtype=np.int32)
+    too_long = np.diff(words.offsets) > cpu_words.MAX_WORD_BYTES
+    overlong = int(np.isin(array, np.flatnonzero(too_long)).sum()) if too_long.any() else 0
+    if overlong:
+        array[np.isin(array, np.flatnonzero(too_long))] = cpu_words.GAP
+    counts = np.bincount(array[array >= 0], minlength=len(local)).astype(np.int64)
+    sentences = int(np.count_nonzero(array == cpu_words.SENTENCE_END))
+    return Segment(
+        words, counts, array, Tally(len(array) - sentences, sentences, overlong, 0), Place(0, 0), True
+    )
+
+
+def choose_words(folder: SegmentFolder, *, min_count: int, max_words: int | None, memory: int) -> Vocabulary:
+    """Add up the words of all segments and keep the frequent ones, in as many rounds as ``memory`` asks for."""
+    parts = 1 + folder.totals()[0] * _TABLE_BYTES_PER_WORD // max(memory, 1)
+    kept = Vocabulary((), np.empty(0, np.int64))
+    for part in range(parts):
+        table = _add_up(folder, part, parts)
+        if parts > 1 and len(table) * _TABLE_BYTES_PER_WORD > 4 * memory:
+            raise ResourceError(
+                f"the vocabulary alone needs more than {format_size(memory)}; raise --memory or --min-count"
+            )
+        chosen = select_words(table.words, table.counts, min_count=min_count, max_words=max_words)
+        kept = _most_frequent(kept, chosen, max_words) if parts > 1 else chosen
+    return kept
+
+
+def _add_up(folder: SegmentFolder, part: int, parts: int) -> WordTable:
+    table = WordTable()
+    for number in range(len(folder)):
+        segment = folder.read(number, with_ids=False)
+        table.add(segment.words, segment.counts, part=part, parts=parts)
+    return table
+
+
+def _most_frequent(a: Vocabulary, b: Vocabulary, max_words: int | None) -> Vocabulary:
+    words, counts = WordList.pack(a.words + b.words), np.concatenate([a.counts, b.counts])
+    return select_words(words, counts, min_count=0, max_words=max_words)
+
+
+class Translation:
+    """From the ids of segments to those of a vocabulary."""
+
+    def __init__(self, words: tuple[str, ...], *, close_gaps: bool) -> None:
+        self.close_gaps = close_gaps
+        packed = WordList.pack(words)
+        self.table = WordTable(max(1 << 10, 1 << len(words).bit_length()))
+        self.table.add(packed, np.zeros(len(words), np.int64))
+
+    def find(self, words: WordList) -> Int32s:
+        """Return the vocabulary's id for each of a segment's words."""
+        return self.table.find(words)
+
+    def translate(self, segment: Segment) -> Int32s:
+        """Return a segment's text in ids of the vocabulary."""
+        out = np.empty(len(segment.ids), dtype=np.int32)
+        n = cpu_words.translate_ids(segment.ids, self.find(segment.words), out, self.close_gaps)
+        return out[:n]
+
+
+def count_given(folder: SegmentFolder, words: tuple[str, ...]) -> Vocabulary:
+    """Count how often each of the given words occurs in all segments; none is left out."""
+    translation = Translation(words, close_gaps=False)
+    counts = np.zeros(len(words), np.int64)
+    for number in range(len(folder)):
+        segment = folder.read(number, with_ids=False)
+        ids = translation.find(segment.words)
+        np.add.at(counts, ids[ids >= 0], segment.counts[ids >= 0])
+    return select_words(WordList.pack(words), counts, min_count=0, max_words=None)

@@ -1,0 +1,158 @@
+"""Killed at any moment and started again, counting ends with the bytes of an undisturbed run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from psdvec import runs, segments
+from psdvec.corpus import read_corpus
+from psdvec.counts import count_pairs
+from tests.helpers import contents, count_in_small_runs
+
+KILLS = 50
+
+# Forks children that count, and kills each after a random time, until one gets to the end; repeats until KILLS were
+# killed. Forking from a process that has loaded and compiled everything makes a child start in milliseconds.
+SCRIPT = """
+import os, random, shutil, signal, sys, time
+from pathlib import Path
+import pytest
+from psdvec import corpus
+from psdvec.corpus import read_corpus
+from psdvec.counts import count_pairs
+from tests.helpers import contents, count_in_small_runs
+
+folder, kills = Path(sys.argv[1]), int(sys.argv[2])
+patch = pytest.MonkeyPatch()
+count_in_small_runs(patch, chunk=700, cells=200)
+patch.setattr(corpus, "BLOCK_BYTES", 2000)
+
+def count(name):
+    count_pairs(read_corpus(folder / "text"), min_count=2, window=4, workers=2, output=folder / name)
+
+start = time.monotonic()
+count("undisturbed")
+usual = time.monotonic() - start
+expected = contents(folder / "undisturbed")
+random.seed(0)
+killed = finished = 0
+while killed < kills:
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        try:
+            count("disturbed")
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(3)
+        os._exit(0)
+    time.sleep(random.uniform(0.01, 0.5 * usual))
+    os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        killed += 1
+        whole = folder / "disturbed"
+        assert not whole.exists() or contents(whole) == expected, "half an artefact"
+        if whole.exists():
+            shutil.rmtree(whole)
+    else:
+        assert status == 0, "a child failed"
+        assert contents(folder / "disturbed") == expected, "other bytes"
+        shutil.rmtree(folder / "disturbed")
+        finished += 1
+if not finished:
+    count("disturbed")
+    assert contents(folder / "disturbed") == expected
+    finished = 1
+print(killed, finished)
+"""
+
+
+def write_text(path):
+    rng = np.random.default_rng(0)
+    lines = [" ".join(f"w{i}" for i in rng.zipf(1.3, 30).clip(max=500)) for _ in range(400)]
+    path.write_text("\n".join(lines))
+
+
+def test_killed_fifty_times_and_resumed_it_ends_with_the_same_bytes(tmp_path):
+    write_text(tmp_path / "text")
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-W",
+        "ignore::DeprecationWarning",
+        "-c",
+        SCRIPT,
+        str(tmp_path),
+        str(KILLS),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    killed, finished = map(int, done.stdout.split())
+    assert killed == KILLS
+    assert finished >= 1
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "calls", "pattern"),
+    [
+        (segments, "number_block", 9, "segments/*.segment"),
+        (runs, "count_rows", 5, "runs/chunk-*/??????"),
+        (runs, "add_rows", 2, "runs/merged/*-??????"),
+    ],
+)
+def test_finished_parts_are_not_done_again(tmp_path, monkeypatch, module, function, calls, pattern):
+    write_text(tmp_path / "text")
+    count_in_small_runs(monkeypatch, chunk=700)
+    monkeypatch.setattr("psdvec.corpus.BLOCK_BYTES", 2000)
+    corpus, options = read_corpus(tmp_path / "text"), {"min_count": 2, "window": 4, "workers": 1}
+    original, made = getattr(module, function), []
+
+    def counted(*arguments, **named):
+        made.append(function)
+        return original(*arguments, **named)
+
+    def stopped(*arguments, **named):
+        if len(made) == calls:
+            raise StopError
+        return counted(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, function, stopped)
+        with pytest.raises(StopError):
+            count_pairs(corpus, **options, output=tmp_path / "counts")
+    finished = len(list((tmp_path / "counts.work").glob(pattern)))
+    assert finished >= calls - 1
+    monkeypatch.setattr(module, function, counted)
+    needed = []
+    for output in ("counts", "undisturbed"):
+        made.clear()
+        count_pairs(corpus, **options, output=tmp_path / output)
+        needed.append(len(made))
+    assert contents(tmp_path / "counts") == contents(tmp_path / "undisturbed")
+    assert needed[0] == needed[1] - finished
+
+
+def test_other_options_start_anew(tmp_path, caplog):
+    caplog.set_level("INFO", "psdvec")
+    write_text(tmp_path / "text")
+    corpus = read_corpus(tmp_path / "text")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "choose_words", lambda *a, **k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            count_pairs(corpus, window=2, output=tmp_path / "counts")
+    assert (tmp_path / "counts.work").is_dir()
+    count_pairs(corpus, window=3, output=tmp_path / "counts")
+    assert "starting anew" in caplog.text
+    count_pairs(corpus, window=3, output=tmp_path / "fresh")
+    assert contents(tmp_path / "counts") == contents(tmp_path / "fresh")
+    assert not (tmp_path / "counts.work").exists()

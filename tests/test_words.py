@@ -1,0 +1,89 @@
+"""Numbering words, and finding them again."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.backends import cpu_words, reference_counting
+from psdvec.words import WordList, WordTable
+
+SPACED = st.lists(
+    st.sampled_from([b"a", b"bb", b"longerthaneight", b"longerthaneighu", b"\xc3\xa9", b" ", b"\n", b"\r\0"]),
+    max_size=60,
+)
+
+
+def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
+    ids, blob, offsets, counts, overlong = cpu_words.number_words(
+        np.frombuffer(spaced, np.uint8), joined, closed
+    )
+    words = WordList(blob, offsets)
+    return ids.tolist(), words.encoded(np.arange(len(words))), counts.tolist(), overlong
+
+
+@given(SPACED.map(b"".join))
+def test_numbering_agrees_with_its_definition(spaced):
+    ids, words, counts, overlong = number(spaced)
+    assert (ids, words) == reference_counting.number_words(spaced)
+    assert counts == [ids.count(i) for i in range(len(words))]
+    assert overlong == 0
+
+
+def test_a_sentence_goes_on_over_the_end_of_a_block():
+    assert number(b"a b", closed=False)[0] == [0, 1]
+    assert number(b"c\nd", joined=True)[0] == [0, -1, 1, -1]
+    assert number(b"\nd", joined=True)[0] == [-1, 0, -1]
+    assert number(b"\nd", joined=False)[0] == [0, -1]
+
+
+def test_a_table_grows_past_its_first_size():
+    many = b" ".join(b"w%d" % i for i in range(100_000))
+    ids, words, counts, _ = number(many + b" " + many)
+    assert words == many.split()
+    assert counts == [2] * 100_000
+    assert ids == [*range(100_000), *range(100_000), -1]
+
+
+def test_a_word_of_a_megabyte_leaves_a_gap_and_is_counted():
+    ids, words, _, overlong = number(b"a " + b"x" * 1_000_000 + b" b")
+    assert ids == [0, cpu_words.GAP, 1, -1]
+    assert words == [b"a", b"b"]
+    assert overlong == 1
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(min_size=1, max_size=12).filter(lambda w: w.isprintable()), st.integers(1, 9)
+        ),
+        max_size=5,
+    ),
+    st.integers(1, 3),
+)
+def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
+    total: dict[str, int] = {}
+    tables = [WordTable(2) for _ in range(parts)]
+    for dictionary in dictionaries:
+        for word, count in dictionary.items():
+            total[word] = total.get(word, 0) + count
+        for part, table in enumerate(tables):
+            packed = WordList.pack(dictionary)
+            table.add(packed, np.array(list(dictionary.values()), np.int64), part=part, parts=parts)
+    found = {}
+    for table in tables:
+        found |= dict(zip(table.words.unpack(), table.counts.tolist(), strict=True))
+        assert table.find(table.words).tolist() == list(range(len(table)))
+    assert found == total
+    assert sum(map(len, tables)) == len(total)
+
+
+def test_an_unknown_word_is_not_found():
+    table = WordTable()
+    table.add(WordList.pack(["known"]), np.ones(1, np.int64))
+    assert table.find(WordList.pack(["unknown", "known", "know"])).tolist() == [
+        cpu_words.GAP,
+        0,
+        cpu_words.GAP,
+    ]
