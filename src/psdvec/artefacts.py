@@ -19,7 +19,10 @@ def _load_counts(artefact: Artefact) -> Any:
     return load_counts(artefact)
 
 
-LOADERS: dict[str, Callable[[Artefact], Any]] = {"counts": _load_counts, model.KIND: model.read_model}
+LOADERS: dict[str, Callable[[Artefact], Any]] = {
+    "cooccurrence": _load_counts,
+    model.KIND: model.read_model,
+}
 
 
 def load(path: str | Path) -> Any:
