@@ -11,7 +11,9 @@ from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
 from psdvec.evaluation import add_tagging, evaluate
 from psdvec.formats import save
+from psdvec.reporting import as_values, tagging_table
 from psdvec.tagging import BASELINE, base_features, evaluate_tagging, word_shape
+from psdvec.webreport import as_html
 
 # Words whose letters tell nothing.
 LETTERS = np.random.default_rng(5).choice(list("bdfgklmnprst"), size=(96, 5))
@@ -90,6 +92,11 @@ def test_f1_of_tagging_stands_beside_the_other_scores():
     assert score.low <= score.value <= score.high
     assert report.difference("telling", BASELINE, "toy") < 0.01
     assert report.difference("telling", "telling", "toy") == 1
+    base, ours = tagging_table(report).rows
+    assert base[:2] == ("toy", BASELINE)
+    assert float(ours[5]) == pytest.approx(100 * (results[1].total.f1 - results[0].total.f1), abs=0.01)
+    assert as_values(report)["tagging"][1]["token_accuracy"] == results[1].accuracy
+    assert "<h2>Tagging</h2>" in as_html(report)
 
 
 def test_features_name_the_words_around():

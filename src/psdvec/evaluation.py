@@ -52,13 +52,14 @@ class Score:
 
 @dataclass(frozen=True)
 class Report:
-    """The scores of all models, and the rules they were made by."""
+    """The scores of all models, the rules they were made by, and tagging in detail."""
 
     scores: tuple[Score, ...]
     oov: Oov
     common: bool
     ignore_case: bool
     seed: int
+    tagging: tuple[TaggingResult, ...] = ()
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -166,9 +167,9 @@ def evaluate(
     return Report(tuple(scores), oov, common, ignore_case, seed)
 
 
-def add_tagging(report: Report, results: Iterable[TaggingResult], *, resamples: int = 1000) -> Report:
-    """Return ``report`` with the F1 of tagging tasks added."""
-    scores = list(report.scores)
+def add_tagging(report: Report, results: Sequence[TaggingResult], *, resamples: int = 1000) -> Report:
+    """Return ``report`` with the results of a tagging task added, and their F1 among the scores."""
+    scores = []
     for result in results:
         items = SpanCounts(result.sentences)
         low, high = items.interval(resamples=resamples, seed=report.seed)
@@ -176,20 +177,10 @@ def add_tagging(report: Report, results: Iterable[TaggingResult], *, resamples: 
         size = len(result.sentences)
         scores.append(
             Score(
-                result.model,
-                result.task,
-                "tagging",
-                "f1",
-                items.score(),
-                low,
-                high,
-                size,
-                size,
-                sections,
-                items,
+                result.model, result.task, "tagging", "f1", items.score(), low, high, size, size, sections, items
             )
-        )
-    return replace(report, scores=tuple(scores))
+        )  # fmt: skip
+    return replace(report, scores=(*report.scores, *scores), tagging=(*report.tagging, *results))
 
 
 def _used_items(ids: Ids, shared: Flags, oov: Oov, common: bool) -> Flags:

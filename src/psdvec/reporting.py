@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from psdvec.evaluation import Report, Score
+from psdvec.spans import Counts
+from psdvec.tagging import BASELINE, TaggingResult
 from psdvec.testsets import CATALOGUE
 
 BEST = "*"
@@ -82,6 +84,41 @@ def section_table(report: Report, task: str, metric: str) -> Table | None:
     return Table((column_title(task, metric), "items", *report.models), tuple(rows))
 
 
+def tagging_table(report: Report) -> Table | None:
+    """Return one row for the base line and each model at each tagging task, or None where there is none."""
+    base = {result.task: result.total.f1 for result in report.tagging if result.model == BASELINE}
+    rows = []
+    for result in report.tagging:
+        total = result.total
+        gain = "" if result.model == BASELINE else f"{100 * (total.f1 - base[result.task]):+.2f}"
+        numbers = [f"{100 * value:.2f}" for value in (total.precision, total.recall, total.f1)]
+        scale = NONE if result.scale is None else f"{result.scale:g}"
+        rows.append(
+            (
+                _COLUMNS.get(result.task, result.task),
+                result.model,
+                *numbers,
+                gain,
+                f"{100 * result.accuracy:.2f}",
+            )
+            + (f"{100 * result.dev_f1:.2f}", f"{result.penalty:g}", scale, f"{result.seconds:.0f}")
+        )
+    header = (
+        "task",
+        "model",
+        "precision",
+        "recall",
+        "F1",
+        "gain",
+        "tokens",
+        "dev F1",
+        "penalty",
+        "scale",
+        "s",
+    )
+    return Table(header, tuple(rows)) if rows else None
+
+
 def mark(report: Report, model: str, task: str, metric: str) -> str:
     """Return ``*`` for the best of a column, ``≈`` for one that the paired test cannot tell from it."""
     score, best = report.find(model, task, metric), report.best(task, metric)
@@ -144,6 +181,24 @@ def as_values(report: Report) -> dict[str, Any]:
             }
             for score in report.scores
         ],
+        "tagging": [_tagging_record(result) for result in report.tagging],
+    }
+
+
+def _tagging_record(result: TaggingResult) -> dict[str, Any]:
+    def shares(counts: Counts) -> dict[str, float | int]:
+        return {"precision": counts.precision, "recall": counts.recall, "f1": counts.f1, "spans": counts.gold}
+
+    return {
+        "task": result.task,
+        "model": result.model,
+        **shares(result.total),
+        "token_accuracy": result.accuracy,
+        "dev_f1": result.dev_f1,
+        "penalty": result.penalty,
+        "scale": result.scale,
+        "seconds": result.seconds,
+        "labels": {label: shares(counts) for label, counts in result.labels.items()},
     }
 
 

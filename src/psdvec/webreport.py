@@ -16,7 +16,15 @@ import numpy as np
 
 from psdvec.evaluation import Report, Score
 from psdvec.outcomes import Answers
-from psdvec.reporting import Table, column_title, coverage_table, rules, score_table, section_table
+from psdvec.reporting import (
+    Table,
+    column_title,
+    coverage_table,
+    rules,
+    score_table,
+    section_table,
+    tagging_table,
+)
 
 _COLOURS = ("#3366a8", "#c2571a", "#3d8b4f", "#8a4fa3", "#a8323e", "#7a6a3a")
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
@@ -59,6 +67,7 @@ left out.</p>
 <h2>Coverage</h2>
 <div class="scroll">{coverage}</div>
 <div class="plots">{covered}</div>
+{tagging}
 <h2>Sections</h2>
 <div class="plots">{sections}</div>
 </body>
@@ -69,6 +78,7 @@ left out.</p>
 def as_html(report: Report, *, title: str = "Word vectors compared") -> str:
     """Return the report as one self-contained page."""
     sections = [section_table(report, *column) for column in report.columns]
+    tagging = tagging_table(report)
     return _PAGE.format(
         title=escape(title),
         rules=escape(rules(report)),
@@ -84,6 +94,7 @@ def as_html(report: Report, *, title: str = "Word vectors compared") -> str:
         covered="".join(
             _coverage_bars(report, task) for task in dict.fromkeys(task for task, _ in report.columns)
         ),
+        tagging=f'<h2>Tagging</h2><div class="scroll">{_table(tagging)}</div>' if tagging else "",
         sections="".join(f'<div class="scroll">{_table(table)}</div>' for table in sections if table),
     )
 

@@ -15,7 +15,16 @@ from psdvec.errors import InputError
 from psdvec.evaluation import METHODS, Oov, Report, add_tagging, evaluate
 from psdvec.fetching import fetch_testset
 from psdvec.formats import load
-from psdvec.reporting import Table, as_csv, as_values, coverage_table, rules, score_table, section_table
+from psdvec.reporting import (
+    Table,
+    as_csv,
+    as_values,
+    coverage_table,
+    rules,
+    score_table,
+    section_table,
+    tagging_table,
+)
 from psdvec.tagging import evaluate_tagging
 from psdvec.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
 from psdvec.webreport import as_html
@@ -159,7 +168,7 @@ def _print_report(report: Report, *, as_json: bool, csv: bool, sections: bool) -
     elif csv:
         print(as_csv(report), end="")
     else:
-        tables: list[Table | None] = [score_table(report), coverage_table(report)]
+        tables: list[Table | None] = [score_table(report), coverage_table(report), tagging_table(report)]
         if sections:
             tables += [section_table(report, *column) for column in report.columns]
         for table in filter(None, tables):
