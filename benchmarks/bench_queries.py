@@ -1,33 +1,39 @@
 """Neighbours, analogies, opening and reading, side by side with gensim, as ratios in one run.
 
-    python benchmarks/bench_queries.py [--words 50000] [--dim 300] [--json]
+    python benchmarks/bench_queries.py [neighbours] [analogies] [reading] [--words 50000] [--dim 300]
 
 Vectors are random: the work does not depend on their values. Analogies are Google's 19,544 questions where
-gensim ships them, with the words they hold put into the vocabulary. Every line is the best of several runs,
-and the peak memory is of the whole process after it.
+gensim ships them, with the words they hold put into the vocabulary. The peak memory is of the whole
+process, gensim's part included.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.analogies import solve_analogies
 from psdvec.embeddings import Embeddings
-from psdvec.evaluation import evaluate
+from psdvec.evaluation import METHODS, evaluate
 from psdvec.formats import load, save
 from psdvec.resources import format_size, peak_memory
 from psdvec.tasks import Analogies
 from psdvec.testsets import find_tasks
 
 QUERIES = 1000
+
+
+class Row(NamedTuple):
+    """Seconds of ours and of gensim's for the same work."""
+
+    what: str
+    ours: float
+    gensim: float | None
 
 
 def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
@@ -58,43 +64,38 @@ def gensim_model(e: Embeddings) -> Any:
     return model
 
 
-def measure(words: int, dim: int) -> list[dict[str, Any]]:
-    (task,) = find_tasks(["google"])
-    assert isinstance(task, Analogies)
-    e = make_embeddings(words, dim, task)
-    theirs = gensim_model(e)
-    rows: list[dict[str, Any]] = []
-
-    def record(what: str, ours: float, gensim: float | None = None) -> None:
-        rows.append({"what": what, "ours_s": ours, "gensim_s": gensim, "peak_bytes": peak_memory()})
-
-    asked = list(e.words[:: max(1, words // QUERIES)])[:QUERIES]
+def measure_neighbours(e: Embeddings, theirs: Any, _: Analogies) -> Iterator[Row]:
+    asked = list(e.words[:: max(1, len(e) // QUERIES)])[:QUERIES]
     _ = e.lengths
     seconds, found = best_of(3, lambda: e.most_similar_many(asked))
-    loop, expected = (
-        best_of(1, lambda: [theirs.most_similar(word) for word in asked]) if theirs else (None, None)
-    )
-    if expected is not None:
-        same = [[word for word, _ in row] for row in found] == [[word for word, _ in row] for row in expected]
-        assert same, "the neighbours differ from gensim's"
-    record(f"{QUERIES} neighbour queries", seconds, loop)
-
-    for method in ("3cosadd", "3cosmul"):
-        ids = np.array([[e.key_to_index[word.lower()] for word in item[:3]] for item in task.items])
-        seconds, _ = best_of(
-            1, lambda ids=ids, method=method: solve_analogies(e.vectors, e.lengths, ids, method=method)
-        )
-        record(f"{len(ids)} analogies by {method}", seconds)
-    seconds, report = best_of(1, lambda: evaluate(e, [task], resamples=0))
-    record("Google analogies, both methods, with scoring", seconds)
+    loop = None
     if theirs is not None:
-        rows[-3]["gensim_s"] = gensim_analogies(theirs, task, report.get("model", "google", "3cosadd").value)
+        loop, expected = best_of(1, lambda: [theirs.most_similar(word) for word in asked])
+        for ours, other in zip(found, expected, strict=True):
+            assert [word for word, _ in ours] == [word for word, _ in other], (
+                "the neighbours differ from gensim's"
+            )
+    yield Row(f"{len(asked)} neighbour queries", seconds, loop)
+
+
+def measure_analogies(e: Embeddings, theirs: Any, task: Analogies) -> Iterator[Row]:
+    for method in METHODS:
+        seconds, report = best_of(1, lambda method=method: evaluate(e, [task], methods=[method], resamples=0))
+        score = report.get("model", "google").value
+        other = gensim_analogies(theirs, task, score) if theirs is not None and method == "3cosadd" else None
+        yield Row(f"{len(task.items)} analogies by {method}", seconds, other)
+
+
+def measure_reading(e: Embeddings, theirs: Any, _: Analogies) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("model", "vectors.bin", "vectors.txt"):
             path = Path(folder) / name
             save(e, path)
-            record(f"open {name}", best_of(3, lambda path=path: load(path))[0], gensim_reading(theirs, path))
-    return rows
+            seconds, _ = best_of(3 if name == "model" else 1, lambda path=path: load(path))
+            yield Row(f"open {name}", seconds, gensim_reading(theirs, path))
+
+
+PARTS = {"neighbours": measure_neighbours, "analogies": measure_analogies, "reading": measure_reading}
 
 
 def gensim_analogies(theirs: Any, task: Analogies, score: float) -> float:
@@ -115,19 +116,24 @@ def gensim_reading(theirs: Any, path: Path) -> float | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="what to measure; all without any")
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=300)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rows = measure(options.words, options.dim)
-    if options.json:
-        print(json.dumps({"words": options.words, "dim": options.dim, "rows": rows}))
-        return
+    (task,) = find_tasks(["google"])
+    assert isinstance(task, Analogies)
+    e = make_embeddings(options.words, options.dim, task)
+    theirs = gensim_model(e)
     print(f"{options.words} words, {options.dim} dimensions")
-    for row in rows:
-        gensim = row["gensim_s"]
-        ratio = f"gensim {gensim:8.2f} s, {gensim / row['ours_s']:6.1f} times as long" if gensim else ""
-        print(f"{row['what']:46} {row['ours_s']:8.3f} s  peak {format_size(row['peak_bytes']):>8}  {ratio}")
+    for part in options.parts or PARTS:
+        for row in PARTS[part](e, theirs, task):
+            ratio = (
+                f"gensim {row.gensim:7.2f} s, {row.gensim / row.ours:5.1f} times as long"
+                if row.gensim
+                else ""
+            )
+            peak = format_size(peak_memory())
+            print(f"{row.what:32} {row.ours:7.3f} s  peak {peak:>8}  {ratio}", flush=True)
 
 
 if __name__ == "__main__":
