@@ -158,6 +158,16 @@ def test_evaluate_prints_tables_and_writes_the_page(run, folder: Path):
     assert "<svg" in (folder / "report.html").read_text()
 
 
+def test_intervals_and_sections_are_shown_on_request(run, folder: Path):
+    questions = "".join(f"{': first' if i == 0 else ''}\nw{i} w{i + 1} w{i + 2} w{i + 3}" for i in range(4))
+    (folder / "own.txt").write_text(questions + "\n: second\nw9 w8 w7 w6\n")
+    _, out, _ = run(
+        "evaluate", folder / "good", "--task", folder / "own.txt", "--intervals", "--sections", "-q"
+    )
+    assert "95 % between" in out
+    assert "second" in out
+
+
 def test_evaluate_prints_json_and_csv(run, folder: Path):
     arguments = ("evaluate", folder / "good", "--testsets", folder / "sets", "--task", "men", "-q")
     assert json.loads(run(*arguments, "--json")[1])["scores"][0]["score"] == pytest.approx(1)

@@ -59,6 +59,16 @@ def score_table(report: Report) -> Table:
     return Table(header, tuple(rows))
 
 
+def interval_table(report: Report) -> Table:
+    """Return one row a model with the bootstrap intervals of its scores, in points."""
+    rows = []
+    for model in report.models:
+        scores = [report.find(model, *column) for column in report.columns]
+        known = [score if score is not None and math.isfinite(score.low) else None for score in scores]
+        rows.append((model, *(f"{100 * s.low:.1f}-{100 * s.high:.1f}" if s else NONE for s in known)))
+    return Table(("95 % between", *(column_title(*column) for column in report.columns)), tuple(rows))
+
+
 def coverage_table(report: Report) -> Table:
     """Return one row a model with how many items of each task it covers."""
     firsts = dict(reversed(report.columns))

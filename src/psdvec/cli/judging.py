@@ -20,6 +20,7 @@ from psdvec.reporting import (
     as_csv,
     as_values,
     coverage_table,
+    interval_table,
     rules,
     score_table,
     section_table,
@@ -58,6 +59,7 @@ def evaluate_models(
     sections: Annotated[
         bool, typer.Option("--sections", help="Show sections of analogies and labels too.")
     ] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Show bootstrap intervals too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page with plots here.", metavar="FILE")] = None,
@@ -93,7 +95,7 @@ def evaluate_models(
     if html is not None:
         html.write_text(as_html(report), encoding="utf-8")
         progress.say(f"report written to {html}")
-    _print_report(report, as_json=as_json, csv=csv, sections=sections)
+    _print_report(report, as_json=as_json, csv=csv, sections=sections, intervals=intervals)
 
 
 @testsets.command("list")
@@ -162,13 +164,16 @@ def _name_models(paths: list[Path]) -> dict[str, Path]:
     return dict(zip(names, paths, strict=True))
 
 
-def _print_report(report: Report, *, as_json: bool, csv: bool, sections: bool) -> None:
+def _print_report(report: Report, *, as_json: bool, csv: bool, sections: bool, intervals: bool) -> None:
     if as_json:
         print(json.dumps(as_values(report), ensure_ascii=False))
     elif csv:
         print(as_csv(report), end="")
     else:
-        tables: list[Table | None] = [score_table(report), coverage_table(report), tagging_table(report)]
+        tables: list[Table | None] = [score_table(report)]
+        if intervals:
+            tables.append(interval_table(report))
+        tables += [coverage_table(report), tagging_table(report)]
         if sections:
             tables += [section_table(report, *column) for column in report.columns]
         for table in filter(None, tables):
