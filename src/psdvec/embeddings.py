@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
@@ -390,7 +391,7 @@ def _as_list(side: Query | Sequence[Query]) -> list[Query]:
 
 
 def _is_weighted(item: object) -> bool:
-    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (int, float))
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Real)
 
 
 def _unit(vector: Floats) -> Floats:

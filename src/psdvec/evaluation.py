@@ -198,7 +198,6 @@ class _Lookup:
         self.embeddings, self.limit = embeddings, limit
         self.fold = str.upper if ignore_case else str
         self.ids: dict[str, int] = {}
-        self.twins: dict[int, Ids] = {}
         twins: dict[int, list[int]] = {}
         for i, word in enumerate(embeddings.words[:limit]):
             first = self.ids.setdefault(self.fold(word), i)
