@@ -8,15 +8,18 @@ import io
 import lzma
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from psdvec import streams
+from psdvec.bzip2_blocks import Piece, Splitter
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.streams import open_stream
 
@@ -30,6 +33,14 @@ RANDOM = random.Random(1)
 TEXT = "\n".join(f"line {number} {RANDOM.random()}" for number in range(20_000)).encode()
 
 compressed = pytest.mark.parametrize("compression", COMPRESS)
+
+
+@pytest.fixture(params=[1, 3], ids=["one-worker", "three-workers"], autouse=True, scope="module")
+def _workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run every test with one worker and with three."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "open_stream", partial(streams.open_stream, workers=request.param))
+        yield
 
 
 def read_all(path: Path | str, size: int = 1 << 16) -> bytes:
@@ -57,6 +68,7 @@ def test_members_streams_and_frames_are_read_one_after_the_other(tmp_path: Path,
     assert read_all(path) == TEXT
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=200), size=st.integers(1, 50), compression=st.sampled_from([None, *COMPRESS]))
 def test_the_size_of_reads_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, compression: str | None
@@ -181,3 +193,48 @@ def test_zstandard_bombs_are_decoded_in_pieces(tmp_path: Path) -> None:
         sizes = [len(data) for data in iter(lambda: stream.read(1 << 20), b"")]
     assert sum(sizes) == 100_000_000
     assert max(sizes) == 1 << 20
+
+
+def test_a_magic_number_within_a_block_does_not_end_it() -> None:
+    packed = bz2.compress(TEXT)
+    splitter = Splitter()
+    pieces = [*splitter.feed(packed), splitter.finish()]
+    whole = pieces[0]
+    bits = whole.bits // 3
+    halves = (
+        Piece(whole.number >> bits, whole.bits - bits, 4),
+        Piece(whole.number & ((1 << bits) - 1), bits, 9),
+    )
+    assert (halves[0] + halves[1]).decode() == whole.decode()
+    with pytest.raises((OSError, ValueError)):
+        halves[0].decode()
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=3000), st.integers(1, 40), st.integers(1, 9))
+def test_the_splitter_finds_every_block_whatever_the_chunks(data: bytes, size: int, level: int) -> None:
+    packed = b"".join(bz2.compress(part, level) for part in (data, b"", data[::-1]))
+    splitter = Splitter()
+    pieces = [
+        piece
+        for start in range(0, len(packed), size)
+        for piece in splitter.feed(packed[start : start + size])
+    ]
+    assert b"".join(piece.decode() for piece in pieces if piece.is_block) == data + data[::-1]
+    last = splitter.finish()
+    assert last is not None
+    assert last.ends_the_file
+
+
+def test_a_missing_block_is_noticed(tmp_path: Path) -> None:
+    splitter = Splitter()
+    random_bytes = random.Random(2).randbytes(2_000_000)
+    packed = bz2.compress(random_bytes)
+    blocks = [piece for piece in splitter.feed(packed) if piece.is_block]
+    last = splitter.finish()
+    assert last is not None
+    kept = blocks[0] + blocks[2] + last
+    padding = -kept.bits % 8
+    path = write(tmp_path, packed[:4] + (kept.number << padding).to_bytes((kept.bits + padding) // 8, "big"))
+    with pytest.raises(InputError, match="damaged"):
+        read_all(path)

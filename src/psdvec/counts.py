@@ -147,10 +147,10 @@ def count_words(
     """
     check_limits(min_count, max_words)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
-        folder = SegmentFolder(Path(temporary) / "segments")
-        _number(corpus, folder, workers=resolve_workers(workers), progress=progress)
+        folder, workers = SegmentFolder(Path(temporary) / "segments"), resolve_workers(workers)
+        _number(corpus, folder, workers=workers, progress=progress)
         return segments.choose_words(
-            folder, min_count=min_count, max_words=max_words, memory=_resolve_memory(None)
+            folder, min_count=min_count, max_words=max_words, memory=_resolve_memory(None), workers=workers
         )
 
 
@@ -225,7 +225,9 @@ def count_pairs(
         folder = SegmentFolder(work / "segments")
         tally = _number(corpus, folder, workers=workers, progress=progress)
         chosen = (
-            segments.choose_words(folder, min_count=min_count, max_words=max_words, memory=budget // 4)
+            segments.choose_words(
+                folder, min_count=min_count, max_words=max_words, memory=budget // 4, workers=workers
+            )
             if given is None
             else segments.count_given(folder, given)
         )

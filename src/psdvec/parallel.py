@@ -28,19 +28,31 @@ def map_ordered(
 ) -> Iterator[Out]:
     """Yield ``function(item)`` in the order of ``items``, with at most ``ahead`` items taken in advance.
 
+    An :class:`InputError` that ``items`` raises is passed on behind the results of all items before it.
+
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as pool:
     ...     list(map_ordered(pool, abs, [-1, 2, -3], ahead=2))
     [1, 2, 3]
     """
     waiting: deque[Future[Out]] = deque()
+    iterator, fault = iter(items), None
     try:
-        for item in items:
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                break
+            except InputError as error:
+                fault = error
+                break
             waiting.append(executor.submit(function, item))
-            if len(waiting) > ahead:
+            while waiting and (waiting[0].done() or len(waiting) > ahead):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
         for future in waiting:
             future.cancel()
+    if fault:
+        raise fault

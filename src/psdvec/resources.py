@@ -88,7 +88,7 @@ def disk_errors_explained(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise ResourceError(
                 f"the disk is full: writing below '{path}' failed ({error.strerror}); "
-                "free some space and run the same command again, finished parts are kept"
+                "free some space and run the same command again"
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise InputError(

@@ -97,7 +97,7 @@ def count_rows(
         used = cpu_pairs.count_rows(
             tokens, positions, starts, rows.begin, rows.end, weights, *bench.take(), columns, values, sizes
         )
-        return Rows(columns[:used].copy(), values[:used].copy(), sizes)
+        return Rows(columns[:used], values[:used], sizes)
 
     return map_ordered(pool, count, cut_ranges(bound, cells=cells), ahead=2 * workers)
 
@@ -159,7 +159,7 @@ def add_rows(
             np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
             bounds, np.array(signs, np.int64), *bench.take(), columns, values, out_sizes,
         )  # fmt: skip
-        return Rows(columns[:used].copy(), values[:used].copy(), out_sizes)
+        return Rows(columns[:used], values[:used], out_sizes)
 
     return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
 

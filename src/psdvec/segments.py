@@ -18,10 +18,9 @@ import numpy.typing as npt
 
 from psdvec.backends import cpu_words
 from psdvec.corpus import Block, Corpus, Place
-from psdvec.errors import InputError, ResourceError
+from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.resources import format_size
 from psdvec.vocabulary import Vocabulary, select_words
 from psdvec.words import WordList, WordTable
 from psdvec.workspace import write_whole
@@ -222,19 +221,24 @@ def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
     )
 
 
-def choose_words(folder: SegmentFolder, *, min_count: int, max_words: int | None, memory: int) -> Vocabulary:
-    """Add up the words of all segments and keep the frequent ones, in as many rounds as ``memory`` asks for."""
-    parts = 1 + folder.totals()[0] * _TABLE_BYTES_PER_WORD // max(memory, 1)
-    kept = Vocabulary((), np.empty(0, np.int64))
-    for part in range(parts):
+def choose_words(
+    folder: SegmentFolder, *, min_count: int, max_words: int | None, memory: int, workers: int
+) -> Vocabulary:
+    """Add up the words of all segments and keep the frequent ones.
+
+    Each thread adds up a part of the words, told by their hash; there are as many parts as ``memory`` asks for.
+    """
+    parts = max(workers, 1 + workers * folder.totals()[0] * _TABLE_BYTES_PER_WORD // max(memory, 1))
+
+    def choose(part: int) -> Vocabulary:
         table = _add_up(folder, part, parts)
-        if parts > 1 and len(table) * _TABLE_BYTES_PER_WORD > 4 * memory:
-            raise ResourceError(
-                f"the vocabulary alone needs more than {format_size(memory)}; raise --memory or --min-count"
-            )
-        chosen = select_words(table.words, table.counts, min_count=min_count, max_words=max_words)
-        kept = _most_frequent(kept, chosen, max_words) if parts > 1 else chosen
-    return kept
+        return select_words(table.words, table.counts, min_count=min_count, max_words=max_words)
+
+    with ThreadPoolExecutor(workers) as pool:
+        chosen = list(pool.map(choose, range(parts)))
+    words = WordList.pack(word for vocabulary in chosen for word in vocabulary.words)
+    counts = np.concatenate([vocabulary.counts for vocabulary in chosen])
+    return select_words(words, counts, min_count=min_count, max_words=max_words)
 
 
 def _add_up(folder: SegmentFolder, part: int, parts: int) -> WordTable:
@@ -243,11 +247,6 @@ def _add_up(folder: SegmentFolder, part: int, parts: int) -> WordTable:
         segment = folder.read(number, with_ids=False)
         table.add(segment.words, segment.counts, part=part, parts=parts)
     return table
-
-
-def _most_frequent(a: Vocabulary, b: Vocabulary, max_words: int | None) -> Vocabulary:
-    words, counts = WordList.pack(a.words + b.words), np.concatenate([a.counts, b.counts])
-    return select_words(words, counts, min_count=0, max_words=max_words)
 
 
 class Translation:

@@ -13,11 +13,11 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedRandom
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -126,9 +126,7 @@ def verify_artefact(artefact: Artefact) -> None:
     """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as written."""
     for name, record in artefact.files.items():
         path = artefact.file(name)
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != record["sha256"]:
+        if _digest(path) != record["sha256"]:
             raise StoreError(
                 f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
             )
@@ -139,7 +137,7 @@ class ArtefactWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.files: dict[str, dict[str, Any]] = {}
+        self.names: list[str] = []
 
     def add_array(self, name: str, array: Array) -> None:
         """Add ``array`` as ``name.npy``."""
@@ -148,30 +146,37 @@ class ArtefactWriter:
 
     def add_text(self, name: str, text: str) -> None:
         """Add a UTF-8 text file under its full ``name``."""
-        data = text.encode("utf-8")
-        with (self.folder / name).open("wb") as file:
-            file.write(data)
-        self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        (self.folder / name).write_bytes(text.encode("utf-8"))
+        self.names.append(name)
 
     def add_file(self, name: str) -> None:
-        """Record a file that was written into ``self.folder`` by other means."""
-        with (self.folder / name).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        self.files[name] = {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
+        """Add a file that was written into ``self.folder`` by other means."""
+        self.names.append(name)
 
     @contextmanager
     def stream_array(self, name: str, dtype: npt.DTypeLike) -> Iterator[ArrayStream]:
         """Open ``name.npy`` for writing in pieces; its length need not be known beforehand."""
-        with (self.folder / f"{name}.npy").open("w+b") as file:
+        with (self.folder / f"{name}.npy").open("wb") as file:
             stream = ArrayStream(file, np.dtype(dtype))
             yield stream
-            self.files[f"{name}.npy"] = stream.finish()
+            stream.finish()
+        self.names.append(f"{name}.npy")
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return size and SHA-256 of every file."""
+        names = sorted(self.names)
+        with ThreadPoolExecutor() as pool:
+            digests = pool.map(_digest, (self.folder / name for name in names))
+            return {
+                name: {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
+                for name, digest in zip(names, digests, strict=True)
+            }
 
 
 class ArrayStream:
     """A one-dimensional ``.npy`` file that grows; numpy's header leaves room for any length."""
 
-    def __init__(self, file: BufferedRandom, dtype: np.dtype[Any]) -> None:
+    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
         self.file, self.dtype = file, dtype
         self.length = 0
         self._write_header()
@@ -191,12 +196,9 @@ class ArrayStream:
         self.file.write(data.data)
         self.length += data.size
 
-    def finish(self) -> dict[str, Any]:
-        """Write the true length into the header and return the record of the file."""
+    def finish(self) -> None:
+        """Write the true length into the header."""
         self._write_header()
-        self.file.seek(0)
-        digest = hashlib.file_digest(self.file, "sha256").hexdigest()
-        return {"bytes": self.file.seek(0, os.SEEK_END), "sha256": digest}
 
 
 @contextmanager
@@ -232,7 +234,7 @@ def create_artefact(
                 "made_by": f"psdvec {psdvec.__version__}",
                 "parameters": dict(parameters),
                 "sources": sources,
-                "files": dict(sorted(writer.files.items())),
+                "files": writer.records(),
             }
             with (folder / META).open("w", encoding="utf-8") as file:
                 json.dump(meta, file, indent=1, ensure_ascii=False)
@@ -262,3 +264,8 @@ def _replace_folder(new: Path, path: Path) -> None:
         path.rename(old)
     new.rename(path)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

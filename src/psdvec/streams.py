@@ -14,16 +14,20 @@ import re
 import stat
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
+from psdvec.bzip2_blocks import Piece, Splitter
 from psdvec.errors import InputError, import_extra
 
 STANDARD_INPUT = "-"
 
 _CHUNK = 1 << 18
 _ZSTD_PIECE = 1 << 12
+_LONGEST_BLOCK = 1 << 22
 
 
 class ByteStream(Protocol):
@@ -55,8 +59,10 @@ class ByteStream(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
-def open_stream(path: str | Path) -> ByteStream:
+def open_stream(path: str | Path, *, workers: int = 1) -> ByteStream:
     """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
+
+    With more than one of ``workers``, bzip2 is decompressed by that many threads; what is read is the same.
 
     Raises
     ------
@@ -74,6 +80,8 @@ def open_stream(path: str | Path) -> ByteStream:
     try:
         head = raw.peek(10)
         for compression, magic, make_decoder in _FORMATS:
+            if magic.match(head) and compression == "bzip2" and workers > 1:
+                return _ParallelBzip2Stream(raw, workers)
             if magic.match(head):
                 return _CompressedStream(raw, compression, make_decoder)
         return _PlainStream(raw)
@@ -151,6 +159,17 @@ class _RawStream:
     def close(self) -> None:
         self._raw.close()
 
+    def _truncated(self) -> InputError:
+        return InputError(
+            f"{self.name} is truncated: its {self.compression} data break off at byte {self._raw.position}; "
+            "get the whole file"
+        )
+
+    def _damaged(self, where: str) -> InputError:
+        return InputError(
+            f"{self.name} is damaged: its {self.compression} data make no sense {where}; get the file again"
+        )
+
     def __enter__(self) -> Self:
         return self
 
@@ -196,10 +215,7 @@ class _CompressedStream(_RawStream):
             elif self._decoder.needs_input:
                 data = self._raw.read(_CHUNK)
                 if not data:
-                    raise InputError(
-                        f"{self.name} is truncated: its {self.compression} data break off "
-                        f"at byte {self.raw_position}; get the whole file"
-                    )
+                    raise self._truncated()
             decoded = self._decode(data, size)
             if decoded:
                 return decoded
@@ -217,10 +233,85 @@ class _CompressedStream(_RawStream):
         try:
             return self._decoder.decompress(data, size)
         except (OSError, EOFError, lzma.LZMAError, zlib.error, _ZstdError) as error:
-            raise InputError(
-                f"{self.name} is damaged: its {self.compression} data make no sense shortly before "
-                f"byte {self.raw_position} ({error}); get the file again"
-            ) from error
+            raise self._damaged(f"shortly before byte {self.raw_position} ({error})") from error
+
+
+class _ParallelBzip2Stream(_RawStream):
+    """Decodes the blocks of a bzip2 file in several threads, and hands them out in order."""
+
+    def __init__(self, raw: _RawFile, workers: int) -> None:
+        super().__init__(raw, "bzip2")
+        self._ahead = 2 * workers
+        self._pool = ThreadPoolExecutor(workers)
+        self._splitter = Splitter()
+        self._waiting: deque[tuple[Piece, Future[bytes] | None]] = deque()
+        self._finished = False
+        self._decoded = memoryview(b"")
+        self._checksum = 0
+        self._position = 0
+
+    @property
+    def raw_position(self) -> int:
+        return self._position
+
+    def read(self, size: int) -> bytes:
+        while not self._decoded:
+            self._fill()
+            if not self._waiting:
+                self._position = self._raw.position
+                return b""
+            piece, decoding = self._waiting.popleft()
+            self._position = piece.offset
+            if decoding is None:
+                self._check_trailer(piece)
+            else:
+                self._decoded = memoryview(self._block(piece, decoding))
+        data, self._decoded = self._decoded[:size], self._decoded[size:]
+        return bytes(data)
+
+    def _fill(self) -> None:
+        """Read until enough blocks are being decoded."""
+        while not self._finished and len(self._waiting) < self._ahead:
+            data = self._raw.read(_CHUNK)
+            pieces = list(self._splitter.feed(data))
+            if self._splitter.pending > _LONGEST_BLOCK:
+                raise self._damaged(f"shortly before byte {self._raw.position}")
+            if not data:
+                self._finished = True
+                last = self._splitter.finish()
+                pieces = [last] if last else []
+            for piece in pieces:
+                self._waiting.append((piece, self._pool.submit(piece.decode) if piece.is_block else None))
+
+    def _block(self, piece: Piece, decoding: Future[bytes]) -> bytes:
+        """Return the bytes of a block; what looks like a magic number within a block is not the end of it."""
+        if self._finished and not self._waiting:
+            raise self._truncated()
+        try:
+            decoded = decoding.result()
+        except (OSError, ValueError) as error:
+            try:
+                decoded = (piece + self._waiting[0][0]).decode()
+            except (OSError, ValueError):
+                raise self._damaged(f"in the block at byte {piece.offset} ({error})") from error
+            self._waiting.popleft()
+        self._checksum = (self._checksum << 1 & 0xFFFFFFFF | self._checksum >> 31) ^ piece.checksum
+        return decoded
+
+    def _check_trailer(self, piece: Piece) -> None:
+        """Check that all blocks of the stream were there, and what comes behind it."""
+        is_last = self._finished and not self._waiting
+        if piece.is_cut_short:
+            raise self._truncated()
+        if piece.checksum != self._checksum:
+            raise self._damaged(f"before byte {piece.offset} (the checksum of the stream is another)")
+        if not (piece.ends_the_file if is_last else piece.begins_a_stream):
+            raise self._damaged(f"behind byte {piece.offset} (no bzip2 stream begins here)")
+        self._checksum = 0
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        super().close()
 
 
 class _GzipDecoder:

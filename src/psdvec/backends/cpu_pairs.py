@@ -13,6 +13,7 @@ from numba import njit
 
 from psdvec.backends.cpu_words import SENTENCE_END
 
+_AHEAD = 32
 _ONE = np.uint64(1)
 _SIX_BITS = np.uint64(58)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of six bits are all different
@@ -80,10 +81,16 @@ def _emit_row(columns, values, at, sums, marks, tops):
 # weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
 @njit(nogil=True, cache=True)
 def count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
-    """Count, for each context word ``begin`` to ``end``, the words that follow it within the window."""
-    at = 0
+    """Count, for each context word ``begin`` to ``end``, the words that follow it within the window.
+
+    Places far apart cost a cache miss each; asking for _AHEAD of them at once lets the misses overlap.
+    """
+    at, fetched = 0, np.empty(_AHEAD, dtype=np.int32)
     for row in range(begin, end):
         for k in range(starts[row], starts[row + 1]):
+            if (k - starts[row]) % _AHEAD == 0:
+                for later in range(k, min(k + _AHEAD, starts[row + 1])):
+                    fetched[later % _AHEAD] = tokens[positions[later]]
             p = positions[k] + 1
             for distance in range(min(len(weights), len(tokens) - p)):
                 focus = tokens[p + distance]

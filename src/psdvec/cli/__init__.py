@@ -12,7 +12,7 @@ from types import FrameType
 
 import typer
 
-from psdvec.cli import counting, judging, using
+from psdvec.cli import counting, extracting, judging, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+app.command()(extracting.extract)
 app.command()(counting.count)
 app.command()(counting.merge)
 app.command()(counting.info)

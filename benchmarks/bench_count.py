@@ -1,0 +1,161 @@
+"""Counting, side by side with GloVe's own programs, in bounded memory, and as the corpus grows.
+
+    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py [CORPUS]
+
+CORPUS is raw text (default: ../shared/data/corpora/enwiki-38m.txt.xz); it is lower-cased to a-z beforehand, so
+that all programs read the same words. Without GLOVE_BUILD the rows of GloVe are left out. Each command runs
+REPEATS times in turn with its rivals, and the quickest run counts.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from measure import PSDVEC, Cost, best, run, table
+from psdvec.corpus import read_corpus
+from psdvec.counts import load_counts
+from psdvec.weighting import UNIT
+
+REPEATS = int(os.environ.get("REPEATS", "3"))
+WORDS = 50_000
+DEFAULT = Path(__file__).parent.parent.parent / "shared/data/corpora/enwiki-38m.txt.xz"
+
+
+def main() -> None:
+    corpus = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+    glove = os.environ.get("GLOVE_BUILD")
+    with tempfile.TemporaryDirectory(prefix="bench-count-") as temporary:
+        folder = Path(temporary)
+        text = tokenise(corpus, folder / "text")
+        warm_up(folder)
+        for window, weighting in ((3, "flat"), (10, "harmonic")):
+            against_glove(text, folder, window, weighting, Path(glove) if glove else None)
+        by_memory(text, folder)
+        by_size(text, folder)
+
+
+def tokenise(corpus: Path, path: Path) -> Path:
+    with path.open("w") as file:
+        for sentence in read_corpus(corpus, tokenizer="paper"):
+            file.write(" ".join(word for token in sentence for word in token.split("'")) + "\n")
+    return path
+
+
+def warm_up(folder: Path) -> None:
+    """Compile the kernels, which happens once after installation."""
+    (folder / "tiny").write_text("a b\n" * 9)
+    count(folder / "tiny", folder / "warm", "--memory", "4G")
+
+
+def count(text: Path, output: Path, *options: str) -> Cost:
+    command = [
+        *PSDVEC,
+        "count",
+        text,
+        "-o",
+        output,
+        "--tokenizer",
+        "whitespace",
+        "--overwrite",
+        "--quiet",
+        *options,
+    ]
+    return run(command)
+
+
+def ours(text: Path, output: Path, window: int, weighting: str, *options: str) -> Cost:
+    size = ("--max-words", str(WORDS), "--min-count", "1", "--window", str(window), "--weighting", weighting)
+    return count(text, output, *size, "--gaps", "close", *options)
+
+
+def theirs(glove: Path, text: Path, vocabulary: Path, pairs: Path, window: int, weighting: str) -> Cost:
+    words = [glove / "vocab_count", "-min-count", "1", "-max-vocab", str(WORDS), "-verbose", "0"]
+    flags = [
+        "-symmetric",
+        "0",
+        "-window-size",
+        str(window),
+        "-distance-weighting",
+        str(int(weighting == "harmonic")),
+    ]
+    cooccur = [glove / "cooccur", "-vocab-file", vocabulary, "-memory", "4.0", "-verbose", "0", *flags]
+    overflow = ["-overflow-file", vocabulary.with_name("overflow")]
+    return run(words, stdin=text, stdout=vocabulary) + run([*cooccur, *overflow], stdin=text, stdout=pairs)
+
+
+def against_glove(text: Path, folder: Path, window: int, weighting: str, glove: Path | None) -> None:
+    vocabulary, pairs, output = folder / "vocabulary", folder / "pairs", folder / "counts"
+    costs: dict[str, list[Cost]] = {"psdvec count": [], "GloVe vocab_count + cooccur": []}
+    for _ in range(REPEATS):
+        costs["psdvec count"].append(ours(text, output, window, weighting, "--memory", "4G"))
+        if glove:
+            costs["GloVe vocab_count + cooccur"].append(
+                theirs(glove, text, vocabulary, pairs, window, weighting)
+            )
+    rows = [(name, best(found)) for name, found in costs.items() if found]
+    print(f"\nwindow {window}, {weighting}, {WORDS:,} words; ratio: how much slower than psdvec is 1/ratio")
+    print(table(rows, against="psdvec count"))
+    if glove:
+        compare_cells(text, folder, vocabulary, pairs, window, weighting)
+
+
+def compare_cells(
+    text: Path, folder: Path, vocabulary: Path, pairs: Path, window: int, weighting: str
+) -> None:
+    """Count over GloVe's vocabulary, in case it broke ties otherwise, and compare every cell."""
+    words = [line.split(" ")[0] for line in vocabulary.read_text().splitlines()]
+    (folder / "list").write_text("\n".join(words))
+    ours(text, folder / "same", window, weighting, "--vocab", str(folder / "list"))
+    mine = load_counts(folder / "same")
+    record = np.dtype([("context", "<i4"), ("focus", "<i4"), ("count", "<f8")])
+    cells = np.fromfile(pairs, record)
+    ids = np.array([mine.vocabulary.ids[word] for word in words], np.int64)
+    keys = ids[cells["context"] - 1] * len(words) + ids[cells["focus"] - 1]
+    order = np.argsort(keys)
+    rows = np.repeat(np.arange(len(words)), np.diff(mine.indptr))
+    my_keys = rows * len(words) + mine.indices
+    same_cells = np.array_equal(keys[order], my_keys)
+    difference = np.abs(cells["count"][order] - mine.values / UNIT).max() if same_cells else np.inf
+    print(f"{len(cells):,} cells of GloVe, {len(my_keys):,} of psdvec; same cells: {same_cells}; "
+          f"largest difference {difference:.2g}")  # fmt: skip
+
+
+def by_memory(text: Path, folder: Path) -> None:
+    rows, outputs = [], []
+    for memory in ("4G", "512M"):
+        output = folder / f"counts-{memory}"
+        found = [ours(text, output, 10, "harmonic", "--memory", memory) for _ in range(REPEATS)]
+        rows.append((f"psdvec count --memory {memory}", best(found)))
+        outputs.append({path.name: path.read_bytes() for path in output.iterdir()})
+        shutil.rmtree(output)
+    print("\nwindow 10, harmonic, by memory; same bytes:", outputs[0] == outputs[1])
+    print(table(rows, against=rows[0][0]))
+
+
+def by_size(text: Path, folder: Path) -> None:
+    """A quarter of the lines, all of them, and all four times over, shuffled."""
+    lines = text.read_bytes().splitlines(keepends=True)
+    rng = random.Random(0)
+    rng.shuffle(lines)
+    print("\nwindow 10, harmonic, --memory 2G, as the corpus grows")
+    for share in (0.25, 1, 4):
+        path = folder / "grown"
+        with path.open("wb") as file:
+            for _ in range(max(1, int(share))):
+                rng.shuffle(lines)
+                file.writelines(lines[: int(len(lines) * min(share, 1))])
+        cost = best([ours(path, folder / "counts", 10, "harmonic", "--memory", "2G") for _ in range(REPEATS)])
+        tokens = load_counts(folder / "counts").tally.tokens
+        print(f"{tokens:13,} words  {cost.wall:7.2f} s  {tokens / cost.wall / 1e6:6.2f} million words/s  "
+              f"{cost.memory / 1e6:6.0f} MB")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# From a real Wikipedia dump, the sample that ships with gensim, to counts. Called by `make demo`.
+set -euo pipefail
+out=demo-output
+rm -rf "$out" && mkdir "$out"
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+run() { printf '$ %s\n' "$*"; "$@"; }
+
+dump=$(python - <<'PY'
+from importlib.resources import files
+print(next(f for f in files("gensim").joinpath("test/test_data").iterdir() if f.name.startswith("enwiki-latest-pages-articles1")))
+PY
+)
+
+say "1. Clean the dump: one article a line"
+run psdvec extract "$dump" -o "$out/corpus.txt"
+cut -c 1-100 "$out/corpus.txt" | head -3
+
+say "2. Count words and pairs of words"
+run psdvec count "$out/corpus.txt" -o "$out/counts" --min-count 5
+run psdvec info "$out/counts" --verify
+
+say "3. What stands after 'united'?"
+python - "$out/counts" <<'PY'
+import sys
+import psdvec
+
+counts = psdvec.load(sys.argv[1])
+row = sorted(counts.row("united").items(), key=lambda item: -item[1])
+print(", ".join(f"{word} {count:.1f}" for word, count in row[:12]))
+PY
+
+say "Results are in $out/. To try next:"
+cat <<TXT
+  psdvec count YOUR-TEXT.txt -o counts/          your own corpus, any language
+  psdvec merge $out/counts counts/ -o both/      add it to this one, exactly
+  head $out/counts/vocabulary.tsv                the words, most frequent first
+TXT

@@ -1,0 +1,85 @@
+"""Bytes by name and small questions about them, shared by the kernels that read wikitext.
+
+All functions take uint8 arrays of UTF-8 text and places in them. The byte :data:`PAGE_END` ends every page,
+and no answer looks beyond it; the byte :data:`REMOVED` stands where markup was taken out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+PAGE_END, REMOVED = 0x00, 0x01
+TAB, NEWLINE, SPACE = 0x09, 0x0A, 0x20
+EXCLAMATION, QUOTE, NUMBER, APOSTROPHE, OPEN_ROUND, CLOSE_ROUND, STAR = (
+    0x21,
+    0x22,
+    0x23,
+    0x27,
+    0x28,
+    0x29,
+    0x2A,
+)
+COMMA, DASH, FULL_STOP, SLASH = 0x2C, 0x2D, 0x2E, 0x2F
+COLON, SEMICOLON, LESS, EQUALS, GREATER = 0x3A, 0x3B, 0x3C, 0x3D, 0x3E
+OPEN_SQUARE, CLOSE_SQUARE, UNDERSCORE = 0x5B, 0x5D, 0x5F
+SMALL_F, SMALL_H = 0x66, 0x68
+OPEN_CURLY, BAR, CLOSE_CURLY, DELETE = 0x7B, 0x7C, 0x7D, 0x7F
+
+
+@njit(nogil=True, cache=True)
+def hash_bytes(text):
+    """Return a number of 40 bits that stands for ``text``, taken in lower case and with ``_`` as a space."""
+    value = np.int64(len(text))
+    for byte in text:
+        letter = np.int64(SPACE if byte == UNDERSCORE else lower(byte))
+        value = (value * 1_000_003 + letter) & 0xFFFFFFFFFF
+    return value
+
+
+@njit(nogil=True, cache=True)
+def lower(byte):
+    """Return an ASCII letter in lower case, other bytes as they are."""
+    return byte + 0x20 if 0x41 <= byte <= 0x5A else byte
+
+
+@njit(nogil=True, cache=True)
+def is_alphanumeric(byte):
+    """Tell whether ``byte`` is an ASCII letter or digit."""
+    return 0x61 <= byte <= 0x7A or 0x30 <= byte <= 0x39 or 0x41 <= byte <= 0x5A
+
+
+@njit(nogil=True, cache=True)
+def is_blank(byte):
+    """Tell whether ``byte`` is a space, a tab or a mark of something removed."""
+    return byte in (SPACE, TAB, REMOVED)
+
+
+@njit(nogil=True, cache=True)
+def begins(text, position, token):
+    """Tell whether ``text`` has the bytes ``token`` at ``position``."""
+    if position + len(token) > len(text):
+        return False
+    for offset in range(len(token)):  # noqa: SIM110  (no generators in a kernel)
+        if text[position + offset] != token[offset]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def find(text, position, token):
+    """Return the first place of ``token`` from ``position`` on, or -1 if the page ends before it."""
+    while position < len(text) and text[position] != PAGE_END:
+        if text[position] == token[0] and begins(text, position, token):
+            return position
+        position += 1
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def run_length(text, position, longest):
+    """Return how often the byte at ``position`` stands there in a row, counting up to ``longest``."""
+    end = position + 1
+    while end < len(text) and end < position + longest and text[end] == text[position]:
+        end += 1
+    return end - position
