@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test demo lint clean
+.PHONY: test demo lint interop clean
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest
@@ -13,6 +13,10 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The programs our files are meant for, installed and tried: gensim, model2vec, spaCy.
+interop: .venv/interop
+	PSDVEC_INTEROP=1 $(BIN)/python -m pytest tests/interop
 
 demo: .venv/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/demo.sh
@@ -23,6 +27,10 @@ demo: .venv/demo
 
 .venv/dev: pyproject.toml | .venv/bin/python
 	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+.venv/interop: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --editable '.[interop]'
 	touch $@
 
 .venv/demo: pyproject.toml | .venv/bin/python

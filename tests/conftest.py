@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import io
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from psdvec.cli import main
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
@@ -21,6 +25,22 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set PSDVEC_DATA to a folder that holds it")
     return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, caplog):
+    """Run the command line and return its exit code, standard output, and standard error with the log."""
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+
+    def call(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["psdvec", *map(str, arguments)])
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as stop:
+            main()
+        output = capsys.readouterr()
+        return int(stop.value.code or 0), output.out, output.err + caplog.text
+
+    return call
 
 
 @pytest.fixture(params=[1, 2, 4], ids=lambda n: f"{n}-workers")

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from psdvec.artefacts import load
     from psdvec.corpus import read_corpus
     from psdvec.counts import Cooccurrence, count_pairs, count_words
+    from psdvec.embeddings import Embeddings
     from psdvec.errors import PSDVecError
+    from psdvec.evaluation import Report, evaluate
+    from psdvec.formats import save
     from psdvec.merging import merge_counts
     from psdvec.vocabulary import Vocabulary
 
@@ -20,24 +23,32 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cooccurrence",
+    "Embeddings",
     "PSDVecError",
+    "Report",
     "Vocabulary",
     "count_pairs",
     "count_words",
+    "evaluate",
     "load",
     "merge_counts",
     "read_corpus",
+    "save",
 ]
 
 _HOMES = {
     "Cooccurrence": "counts",
+    "Embeddings": "embeddings",
     "PSDVecError": "errors",
+    "Report": "evaluation",
     "Vocabulary": "vocabulary",
     "count_pairs": "counts",
     "count_words": "counts",
+    "evaluate": "evaluation",
     "load": "artefacts",
     "merge_counts": "merging",
     "read_corpus": "corpus",
+    "save": "formats",
 }
 
 

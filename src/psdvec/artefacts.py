@@ -1,4 +1,4 @@
-"""Opening an artefact of any kind: one table from kinds to the functions that load them."""
+"""Opening what psdvec reads, of any kind: artefacts by their kind, vectors of other programs by their content."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from psdvec import counts
+from psdvec import formats
 from psdvec.errors import StoreError
+from psdvec.formats import model
 from psdvec.resources import format_size
-from psdvec.store import Artefact, open_artefact
+from psdvec.store import META, Artefact, open_artefact
 
-LOADERS: dict[str, Callable[[Artefact], Any]] = {counts.KIND: counts.load_counts}
+
+def _load_counts(artefact: Artefact) -> Any:
+    from psdvec.counts import load_counts  # brings numba, which vectors do not need
+
+    return load_counts(artefact)
+
+
+LOADERS: dict[str, Callable[[Artefact], Any]] = {
+    "cooccurrence": _load_counts,
+    model.KIND: model.read_model,
+}
 
 
 def load(path: str | Path) -> Any:
-    """Open whatever psdvec has made at ``path``, its arrays mapped into memory.
+    """Open whatever is at ``path``: counts or a model that psdvec made, or vectors in any format it reads.
+
+    Arrays of artefacts are mapped into memory; see :func:`psdvec.formats.load` for the formats of vectors.
 
     >>> counts = load("counts/")  # doctest: +SKIP
     >>> counts.vocabulary.words[:3]  # doctest: +SKIP
     ('the', 'of', 'and')
+    >>> load("vectors.bin").most_similar("king", topn=1)  # doctest: +SKIP
+    [('queen', 0.71)]
     """
+    if not (Path(path) / META).is_file():
+        return formats.load(path)
     artefact = open_artefact(path)
     if artefact.kind not in LOADERS:
         raise StoreError(f"'{path}' holds {artefact.kind}, which this psdvec does not know; update psdvec")

@@ -6,6 +6,7 @@
      ├── InputError          what was given cannot be read, or makes no sense
      ├── StoreError          an artefact on disk is missing, damaged, or of another kind or version
      ├── ResourceError       memory or disk do not suffice
+     ├── MissingWordError    a word is not in the vocabulary; also a ``KeyError``
      └── MissingExtraError   an optional package is needed; the message holds the ``pip`` line
 
 The library raises; only :mod:`psdvec.cli` turns an exception into an exit code, and never into 0.
@@ -14,6 +15,7 @@ The library raises; only :mod:`psdvec.cli` turns an exception into an exit code,
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 
@@ -31,6 +33,23 @@ class StoreError(PSDVecError):
 
 class ResourceError(PSDVecError):
     """Memory or disk do not suffice."""
+
+
+class MissingWordError(PSDVecError, KeyError):
+    """A word is not in the vocabulary.
+
+    The closest spellings are looked up when the message is read, not when the error is raised, so that
+    ``try: e[word]`` in a loop stays cheap.
+    """
+
+    def __init__(self, word: str, suggest: Callable[[str], Sequence[str]]) -> None:
+        super().__init__(word)
+        self.word, self.suggest = word, suggest
+
+    def __str__(self) -> str:
+        near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
+        advice = f"did you mean {near}?" if near else "nothing in the vocabulary is spelled like it"
+        return f"there is no vector for '{self.word}'; {advice}"
 
 
 class MissingExtraError(PSDVecError):

@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from psdvec.cli import counting, extracting
+from psdvec.cli import counting, extracting, judging, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -30,6 +30,13 @@ app.command()(counting.merge)
 app.command()(counting.info)
 app.command()(counting.import_grams)
 app.command()(counting.export_grams)
+app.command()(using.similar)
+app.command()(using.analogy)
+app.command()(using.odd)
+app.command()(using.convert)
+app.command()(using.vectorize)
+app.command("evaluate")(judging.evaluate_models)
+app.add_typer(judging.testsets, name="testsets")
 
 
 class _InterruptedError(BaseException):

@@ -1,0 +1,87 @@
+"""The folder psdvec keeps its own vectors in: an artefact that is mapped into memory, not read.
+
+Goes in: :class:`~psdvec.embeddings.Embeddings` and how they were made. Comes out: an artefact of kind
+``embeddings`` (:mod:`psdvec.store`) with the vectors in ``vectors.safetensors``, words, counts and deviations
+in ``.npy`` files, and whatever further arrays the caller adds, and back. Opening it costs the words alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.embeddings import Embeddings
+from psdvec.errors import StoreError
+from psdvec.formats.packing import map_safetensors, pack_words, unpack_words, write_safetensors
+from psdvec.store import Artefact, create_artefact, open_artefact
+
+KIND = "embeddings"
+VERSION = 1
+VECTORS = "vectors.safetensors"
+
+
+def write_model(
+    embeddings: Embeddings,
+    path: str | Path,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    sources: list[dict[str, Any]] | None = None,
+    arrays: Mapping[str, npt.NDArray[Any]] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write ``embeddings`` as a model folder at ``path``.
+
+    Parameters
+    ----------
+    parameters, sources : how the vectors were made, kept in ``meta.json``
+    arrays : one-dimensional arrays to keep beside the vectors, such as the scales of a fit, by name
+    overwrite : replace an artefact that is there
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(e, f"{folder}/model")
+    ...     read_model(f"{folder}/model").words
+    ('a', 'b')
+    """
+    blob, offsets = pack_words(embeddings.words)
+    named: dict[str, npt.NDArray[Any]] = {"words": blob, "word_offsets": offsets}
+    if embeddings.counts is not None:
+        named["word_counts"] = embeddings.counts
+    if embeddings.deviations is not None:
+        named["deviations"] = embeddings.deviations
+    with create_artefact(
+        path,
+        kind=KIND,
+        version=VERSION,
+        parameters=parameters or {},
+        sources=sources or [],
+        overwrite=overwrite,
+    ) as writer:
+        write_safetensors(writer.folder / VECTORS, {"vectors": embeddings.vectors})
+        writer.add_file(VECTORS)
+        for name, array in {**named, **(arrays or {})}.items():
+            writer.add_array(name, array)
+
+
+def read_model(path: str | Path | Artefact) -> Embeddings:
+    """Open the model folder at ``path``; its vectors stay on disk until they are used."""
+    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
+    tensors = map_safetensors(artefact.file(VECTORS))
+    words = unpack_words(artefact.array("words"), artefact.array("word_offsets"))
+    if "vectors" not in tensors or tensors["vectors"].shape[:1] != (len(words),):
+        raise StoreError(
+            f"'{artefact.path}' is damaged: it does not hold one vector for each word; make it again"
+        )
+    optional = {
+        field: np.asarray(artefact.array(name))
+        for field, name in (("counts", "word_counts"), ("deviations", "deviations"))
+        if f"{name}.npy" in artefact.files
+    }
+    return Embeddings(words, tensors["vectors"], **optional)

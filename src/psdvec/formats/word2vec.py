@@ -1,0 +1,275 @@
+"""The two formats of word2vec, text and binary, and the text of GloVe, which has no first line.
+
+Goes in: bytes, decompressed. Comes out: :class:`~psdvec.embeddings.Embeddings`, or an error with the line
+or the number of the word, and back. In text a word may hold spaces (the numbers are counted from the right);
+neither format is written with them, since other readers would stumble.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError
+from psdvec.formats.rows import BadRows, RowCollector, Source
+from psdvec.progress import LogProgress, Progress
+
+Floats = npt.NDArray[np.float32]
+Line = tuple[int, bytes]
+
+HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
+_CHUNK = 1 << 22
+_ROWS = 1024
+_SAMPLE = 100
+_LONGEST_WORD = 1 << 16
+
+
+def read_text(
+    source: Source,
+    *,
+    limit: int | None = None,
+    bad_rows: BadRows = "refuse",
+    progress: Progress = LogProgress(),
+) -> Embeddings:
+    """Read ``word number number ...`` lines, with or without a first line ``words dimensions``."""
+    with progress.stage("reading vectors", total=source.raw_size, unit="B") as stage:
+        lines = _lines(source)
+        sample = list(islice(lines, _SAMPLE))
+        promised, dim = _read_shape(source.name, sample)
+        collector = RowCollector(source.name, dim, unit="line", bad_rows=bad_rows, limit=limit)
+        block = sample[promised is not None :]
+        position = 0
+        while block and not collector.full:
+            _add_lines(collector, block, dim)
+            block = list(islice(lines, _ROWS))
+            stage.advance(source.raw_position - position)
+            position = source.raw_position
+    return collector.finish(promised, progress)
+
+
+def read_binary(
+    source: Source,
+    *,
+    limit: int | None = None,
+    bad_rows: BadRows = "refuse",
+    progress: Progress = LogProgress(),
+) -> Embeddings:
+    """Read a first line ``words dimensions``, then for each a word, a space, and float32 numbers."""
+    buffer = _Buffer(source)
+    promised, dim = _read_binary_header(buffer)
+    collector = RowCollector(source.name, dim, unit="word", bad_rows=bad_rows, limit=limit)
+    with progress.stage("reading vectors", total=promised, unit="words") as stage:
+        for start in range(0, promised, _ROWS):
+            places = range(start + 1, min(start + _ROWS, promised) + 1)
+            rows = [_read_binary_row(buffer, place, promised, dim) for place in places]
+            values = np.frombuffer(b"".join(numbers for _, numbers in rows), dtype="<f4")
+            collector.add(places, [word for word, _ in rows], values.reshape(len(rows), dim))
+            stage.advance(len(rows))
+            if collector.full:
+                break
+    return collector.finish(promised, progress)
+
+
+def write_text(embeddings: Embeddings, file: BinaryIO, *, header: bool = True) -> None:
+    """Write text with nine significant digits, which is every digit float32 has; GloVe has no ``header``."""
+    words = _encoded_words(embeddings)
+    if header:
+        file.write(b"%d %d\n" % (len(words), embeddings.dim))
+    row = " ".join(["%.9g"] * embeddings.dim) + "\n"
+    for start in range(0, len(words), _ROWS):
+        block = embeddings.vectors[start : start + _ROWS].tolist()
+        for word, vector in zip(words[start : start + _ROWS], block, strict=True):
+            file.write(word + b" " + (row % tuple(vector)).encode("ascii"))
+
+
+def write_binary(embeddings: Embeddings, file: BinaryIO) -> None:
+    """Write the binary format, each row closed by a line end as word2vec does."""
+    words = _encoded_words(embeddings)
+    file.write(b"%d %d\n" % (len(words), embeddings.dim))
+    for word, vector in zip(words, embeddings.vectors, strict=True):
+        file.write(word + b" " + vector.astype("<f4").tobytes() + b"\n")
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Say whether the beginning of a file is text: a word and numbers on one of its first lines."""
+    header = HEADER.match(head)
+    lines = head[header.end() if header else 0 :].split(b"\n", 6)[:5]
+    dim = int(header[2]) if header else 0
+    return any(_all_numbers(_columns(line)[1:][-dim:]) for line in lines)
+
+
+# Text
+
+
+def _lines(source: Source) -> Iterator[Line]:
+    """Yield the lines that are not blank, with their numbers."""
+    number, rest = 0, b""
+    while True:
+        chunk = source.read(_CHUNK)
+        *lines, rest = (rest + chunk).split(b"\n")
+        if not chunk:
+            lines = [rest]
+        for line in lines:
+            number += 1
+            line = line.rstrip(b" \t\r")
+            if line:
+                yield number, line
+        if not chunk:
+            return
+
+
+def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
+    """Return the number of words the first line promises, if it does, and the dimension."""
+    header = HEADER.fullmatch(sample[0][1] + b"\n") if sample else None
+    widths = [len(_columns(line)) for _, line in sample]
+    if header is not None and (len(widths) == 1 or widths[1] != 2 or int(header[2]) == 1):
+        promised, dim = int(header[1]), int(header[2])
+        usual = Counter(widths[1:]).most_common(1)[0][0] - 1 if len(widths) > 1 else dim
+        if dim == 0 or usual < dim or (usual > dim and _has_more_numbers(sample[1][1], dim)):
+            raise InputError(
+                f"the first line of {name} promises {dim} numbers a word, but the lines after it "
+                f"hold {usual}; correct the first line"
+            )
+        return promised, dim
+    dim = Counter(widths).most_common(1)[0][0] - 1 if widths else 0
+    if dim < 1:
+        raise InputError(f"{name} holds no vectors; give a file of word vectors")
+    return None, dim
+
+
+def _has_more_numbers(line: bytes, dim: int) -> bool:
+    """Say whether numbers stand between the first column and the last ``dim``, and not a word's rest."""
+    return _all_numbers(_columns(line)[1:-dim])
+
+
+def _add_lines(collector: RowCollector, lines: list[Line], dim: int) -> None:
+    rows = [row for number, line in lines if (row := _split_row(collector, number, line, dim))]
+    values = _parse(b" ".join(numbers for _, _, numbers in rows))
+    if len(values) != len(rows) * dim:
+        rows = [row for row in rows if _check_row(collector, row, dim)]
+        values = _parse(b" ".join(numbers for _, _, numbers in rows))
+    places = [number for number, _, _ in rows]
+    collector.add(places, [word for _, word, _ in rows], values.reshape(len(rows), dim))
+
+
+def _split_row(
+    collector: RowCollector, number: int, line: bytes, dim: int
+) -> tuple[int, bytes, bytes] | None:
+    """Return the number of a line, its word, and its numbers as one string."""
+    word, _, numbers = line.partition(b" ")
+    if numbers and numbers.count(b" ") == dim - 1 and b"\t" not in numbers:
+        return number, word, numbers
+    parts = line.rsplit(None, dim)
+    if len(parts) == dim + 1:
+        return number, parts[0], b" ".join(parts[1:])
+    if len(parts) == dim and line[:1] in b" \t":
+        collector.bad(number, "has no word")
+    else:
+        collector.bad(number, f"has {len(parts) - 1} numbers where {dim} are expected")
+    return None
+
+
+def _check_row(collector: RowCollector, row: tuple[int, bytes, bytes], dim: int) -> bool:
+    if len(_parse(row[2])) == dim:
+        return True
+    collector.bad(row[0], f"holds something that is not a number: {row[2][:40]!r}")
+    return False
+
+
+def _parse(numbers: bytes) -> Floats:
+    """Read numbers separated by spaces; fewer come back where one of them is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            return np.fromstring(numbers, dtype=np.float32, sep=" ")
+        except ValueError:
+            return np.empty(0, dtype=np.float32)
+
+
+def _columns(line: bytes) -> list[bytes]:
+    return re.split(rb"[ \t]+", line.strip(b" \t\r"))
+
+
+def _all_numbers(parts: list[bytes]) -> bool:
+    return bool(parts) and len(_parse(b" ".join(parts))) == len(parts)
+
+
+# Binary
+
+
+class _Buffer:
+    """Bytes of a source, taken up to a separator or by number."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._data, self._start = b"", 0
+
+    def until(self, separator: bytes, *, longest: int) -> bytes:
+        """Take the bytes before ``separator`` and the separator; all that is left if there is none near."""
+        while (end := self._data.find(separator, self._start)) < 0:
+            if len(self._data) - self._start > longest or not self._fill():
+                end = len(self._data)
+                break
+        taken = self._data[self._start : end]
+        self._start = end + len(separator)
+        return taken
+
+    def take(self, size: int) -> bytes:
+        """Take ``size`` bytes, or fewer at the end."""
+        while len(self._data) - self._start < size and self._fill():
+            pass
+        taken = self._data[self._start : self._start + size]
+        self._start += size
+        return taken
+
+    def _fill(self) -> bool:
+        more = self.source.read(_CHUNK)
+        self._data, self._start = self._data[self._start :] + more, 0
+        return bool(more)
+
+
+def _read_binary_header(buffer: _Buffer) -> tuple[int, int]:
+    line = buffer.until(b"\n", longest=100)
+    header = HEADER.fullmatch(line + b"\n")
+    if header is None or int(header[2]) == 0:
+        raise InputError(
+            f"{buffer.source.name} does not begin with the number of words and dimensions, "
+            f"but with {line[:40]!r}; give a file in word2vec's format"
+        )
+    return int(header[1]), int(header[2])
+
+
+def _read_binary_row(buffer: _Buffer, place: int, promised: int, dim: int) -> tuple[bytes, bytes]:
+    word = buffer.until(b" ", longest=_LONGEST_WORD)
+    numbers = buffer.take(4 * dim)
+    if len(numbers) < 4 * dim:
+        raise InputError(
+            f"{buffer.source.name} is truncated: it breaks off at word {place} of {promised}; "
+            "get the whole file"
+        )
+    return word.removeprefix(b"\n"), numbers
+
+
+# Writing
+
+
+def _encoded_words(embeddings: Embeddings) -> list[bytes]:
+    """Return the words as UTF-8; one that would not be read back is refused."""
+    for i, word in enumerate(embeddings.words):
+        if not word or any(space in word for space in " \t\n"):
+            raise InputError(
+                f"the word {word!r} (number {i + 1}) is empty or holds a space, which word2vec's formats "
+                "cannot carry; write a model folder or .npz, or say --spaces _ to write _ instead"
+            )
+    try:
+        return [word.encode("utf-8") for word in embeddings.words]
+    except UnicodeEncodeError as error:
+        raise InputError(f"the word {error.object!r} cannot be written as UTF-8; leave it out") from error

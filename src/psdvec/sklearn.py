@@ -1,0 +1,117 @@
+"""Word vectors as a scikit-learn transformer: texts in, a matrix of sentence vectors out.
+
+Goes in: the path of vectors or :class:`~psdvec.embeddings.Embeddings`, and texts. Comes out: one row a text,
+the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.sentences`). ``fit`` learns nothing
+but the direction that SIF takes away, so a pipeline can be fitted on one set of texts and used on another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError, MissingExtraError
+from psdvec.formats import load
+from psdvec.sentences import (
+    Tokenizer,
+    common_direction,
+    make_tokenizer,
+    mean_vectors,
+    sif_weights,
+    without_direction,
+)
+from psdvec.vectorizing import Weighting
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise MissingExtraError(
+        "psdvec.sklearn needs the package 'scikit-learn', which is not installed; "
+        "run: pip install 'psdvec[sklearn]'"
+    ) from error
+
+Floats = npt.NDArray[np.float32]
+
+
+class WordVectors(TransformerMixin, BaseEstimator):
+    """Turn texts into vectors.
+
+    Parameters
+    ----------
+    vectors : path of vectors in any format psdvec reads, or Embeddings
+    weighting : ``"mean"``, or ``"sif"``, where rare words weigh more and the common direction is taken away
+    a : the constant of SIF
+    tokenizer : a function from a text to its words; None splits at what is no letter or digit, and
+        lower-cases if the vocabulary has no capitals
+
+    Attributes
+    ----------
+    embeddings_ : the vectors
+    direction_ : (d,) what SIF takes away; None for the plain mean
+    n_features_out_ : d
+
+    Examples
+    --------
+    >>> e = Embeddings(("good", "bad"), np.eye(2, dtype=np.float32))
+    >>> WordVectors(e).fit_transform(["Good!", "good, bad"]).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+
+    def __init__(
+        self,
+        vectors: Embeddings | str | Path | None = None,
+        *,
+        weighting: Weighting = "mean",
+        a: float = 1e-3,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        self.vectors = vectors
+        self.weighting = weighting
+        self.a = a
+        self.tokenizer = tokenizer
+
+    def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
+        """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
+        if self.vectors is None:
+            raise InputError("WordVectors has no vectors; give it Embeddings or the path of a model")
+        if self.weighting not in ("mean", "sif"):
+            raise InputError(f"weighting must be 'mean' or 'sif', not {self.weighting!r}")
+        self.embeddings_ = self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
+        self.n_features_out_ = self.embeddings_.dim
+        self.direction_ = None
+        if self.weighting == "sif":
+            means = self._means(X)
+            self.direction_ = common_direction(means.T.astype(np.float64) @ means)
+        return self
+
+    def transform(self, X: Iterable[str]) -> Floats:
+        """Return the vectors of the texts, (len(X), d) float32."""
+        check_is_fitted(self)
+        means = self._means(X)
+        return means if self.direction_ is None else without_direction(means, self.direction_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return names of the columns."""
+        check_is_fitted(self)
+        return np.array([f"wordvectors{i}" for i in range(self.n_features_out_)], dtype=object)
+
+    def _means(self, texts: Iterable[str]) -> Floats:
+        if isinstance(texts, str):
+            raise InputError(
+                "WordVectors takes a list of texts, and one string was given; put it into a list"
+            )
+        tokenize = self.tokenizer or make_tokenizer(self.embeddings_)
+        weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
+        return mean_vectors(self.embeddings_, [tokenize(text) for text in texts], weights=weights)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,30 @@
+"""Tests with the programs our files are meant for; ``make interop`` installs them, else they are skipped."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from psdvec.embeddings import Embeddings
+
+
+@pytest.fixture(scope="session")
+def consumer():
+    """Import a consumer; where ``make interop`` promised it, its absence is a failure."""
+
+    def bring(name: str) -> ModuleType:
+        if os.environ.get("PSDVEC_INTEROP"):
+            return importlib.import_module(name)
+        return pytest.importorskip(name, reason=f"{name} is not installed; run make interop")
+
+    return bring
+
+
+@pytest.fixture
+def e() -> Embeddings:
+    words = ("the", "king", "queen", "naïve", "東京", "don't", "new_york", "3.14")
+    return Embeddings(words, np.random.default_rng(0).standard_normal((8, 6)).astype(np.float32))

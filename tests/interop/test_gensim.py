@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError
+from psdvec.evaluation import evaluate
+from psdvec.formats import load, save
+from psdvec.tasks import read_task
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def gensim(consumer):
+    consumer("gensim.models")
+    return consumer("gensim")
+
+
+@pytest.fixture(scope="module")
+def files(gensim, tmp_path_factory) -> dict[str, Path]:
+    """Gensim's own copies of the test sets; of the analogies every seventh."""
+    data = Path(gensim.__file__).parent / "test" / "test_data"
+    lines = (data / "questions-words.txt").read_text().splitlines(keepends=True)
+    some = tmp_path_factory.mktemp("sets") / "questions.txt"
+    some.write_text("".join(line for i, line in enumerate(lines) if line.startswith(":") or i % 7 == 0))
+    return {"pairs": data / "wordsim353.tsv", "simlex": data / "simlex999.txt", "analogies": some}
+
+
+@pytest.fixture(scope="module")
+def trained(gensim, files):
+    """A model that gensim trained, some words in several cases, some words of the sets missing."""
+    generator = np.random.default_rng(0)
+    rows = [item for name in ("pairs", "simlex", "analogies") for item in read_task(files[name]).items]
+    sentences = [[*rows[i], *rows[(i + 1) % len(rows)]] for i in generator.permutation(len(rows))[:-150]]
+    sentences += [[word.lower() for word in sentence] for sentence in sentences[::3]]
+    model = gensim.models.Word2Vec(sentences, vector_size=20, min_count=3, epochs=8, seed=1, workers=1)
+    return model.wv
+
+
+@pytest.fixture(scope="module")
+def ours(trained) -> Embeddings:
+    return Embeddings(tuple(trained.index_to_key), trained.vectors)
+
+
+@pytest.mark.parametrize("name", ["pairs", "simlex"])
+@pytest.mark.parametrize("ignore_case", [True, False])
+def test_similarity_scores_equal_gensims(trained, ours, files, name: str, ignore_case: bool):
+    _, spearman, missing = trained.evaluate_word_pairs(files[name], case_insensitive=ignore_case)
+    score = evaluate(ours, [read_task(files[name], name="x")], ignore_case=ignore_case).get("model", "x")
+    assert score.value == pytest.approx(spearman[0], abs=1e-12)
+    assert 100 * (1 - score.covered / score.total) == pytest.approx(missing)
+
+
+@pytest.mark.parametrize("ignore_case", [True, False])
+def test_analogy_scores_equal_gensims_in_every_section(trained, ours, files, ignore_case: bool):
+    overall, sections = trained.evaluate_word_analogies(files["analogies"], case_insensitive=ignore_case)
+    task = read_task(files["analogies"], name="x")
+    score = evaluate(ours, [task], methods=["3cosadd"], ignore_case=ignore_case).get("model", "x")
+    assert score.value == overall
+    assert 0.01 < overall < 0.99
+    for section in sections[:-1]:
+        right, size = len(section["correct"]), len(section["correct"]) + len(section["incorrect"])
+        value, count = score.sections[section["section"]]
+        assert (count, round(value * count) if count else 0) == (size, right)
+
+
+def test_restricting_the_vocabulary_equals_gensims(trained, ours, files):
+    limit = len(ours) // 2
+    overall, _ = trained.evaluate_word_analogies(files["analogies"], restrict_vocab=limit)
+    task = read_task(files["analogies"], name="x")
+    assert (
+        evaluate(ours, [task], methods=["3cosadd"], restrict_vocab=limit).get("model", "x").value == overall
+    )
+
+
+def assert_same_ranking(found, expected) -> None:
+    assert [word for word, _ in found] == [word for word, _ in expected]
+    assert [score for _, score in found] == pytest.approx(
+        [score for _, score in expected], rel=1e-5, abs=1e-6
+    )
+
+
+def test_queries_answer_as_gensims(trained, ours):
+    generator = np.random.default_rng(2)
+    for _ in range(50):
+        a, b, c, d = generator.choice(ours.words, size=4, replace=False).tolist()
+        assert_same_ranking(ours.most_similar(a), trained.most_similar(a))
+        assert_same_ranking(ours.most_similar([a, b], [c]), trained.most_similar([a, b], [c]))
+        assert_same_ranking(
+            ours.most_similar(a, restrict_vocab=99), trained.most_similar(a, restrict_vocab=99)
+        )
+        assert_same_ranking(
+            ours.most_similar([(a, 0.5), b], ours[c]), trained.most_similar([(a, 0.5), b], [trained[c]])
+        )
+        assert_same_ranking(ours.most_similar_cosmul([a, b], [c]), trained.most_similar_cosmul([a, b], [c]))
+        assert ours.similarity(a, b) == pytest.approx(trained.similarity(a, b), abs=1e-6)
+        assert ours.distance(a, b) == pytest.approx(trained.distance(a, b), abs=1e-6)
+        assert ours.n_similarity([a, b], [c, d]) == pytest.approx(
+            trained.n_similarity([a, b], [c, d]), abs=1e-6
+        )
+        assert ours.doesnt_match([a, b, c, d]) == trained.doesnt_match([a, b, c, d])
+        near = trained.most_similar(a)[7][0]  # far down the ranks, rounding decides
+        assert ours.rank(a, near) == trained.rank(a, near) == 8
+        assert set(ours.closer_than(a, near)) == set(trained.closer_than(a, near))
+        assert np.array_equal(ours.get_vector(a, norm=True), trained.get_vector(a, norm=True))
+        assert np.array_equal(ours[[a, b]], trained[[a, b]])
+    assert ours.most_similar(a, topn=None) == pytest.approx(trained.most_similar(a, topn=None), abs=1e-6)
+
+
+def test_a_batch_answers_as_gensims_loop(trained, ours):
+    words = list(ours.words[:300])
+    for found, word in zip(ours.most_similar_many(words), words, strict=True):
+        assert_same_ranking(found, trained.most_similar(word))
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_gensim_reads_what_we_write(gensim, e: Embeddings, binary: bool, tmp_path: Path):
+    save(e, tmp_path / "x", format="binary" if binary else "text")
+    found = gensim.models.KeyedVectors.load_word2vec_format(tmp_path / "x", binary=binary)
+    assert found.index_to_key == list(e.words)
+    assert np.array_equal(found.vectors, e.vectors)
+
+
+def test_gensim_reads_our_glove_text(gensim, e: Embeddings, tmp_path: Path):
+    save(e, tmp_path / "x", format="glove")
+    found = gensim.models.KeyedVectors.load_word2vec_format(tmp_path / "x", no_header=True)
+    assert np.array_equal(found.vectors, e.vectors)
+
+
+@pytest.mark.parametrize("name", ["x.bin", "x.txt", "x.txt.gz"])
+def test_we_read_what_gensim_writes(trained, name: str, tmp_path: Path):
+    trained.save_word2vec_format(str(tmp_path / name), binary=name.endswith("bin"))
+    found = load(tmp_path / name)
+    assert list(found.words) == trained.index_to_key
+    assert found.vectors == pytest.approx(trained.vectors, rel=1e-7)
+    if name.endswith("bin"):
+        assert np.array_equal(found.vectors, trained.vectors)
+
+
+def test_a_pickle_of_gensims_is_refused(trained, tmp_path: Path):
+    trained.save(str(tmp_path / "x"))
+    with pytest.raises(InputError, match="save_word2vec_format"):
+        load(tmp_path / "x")

