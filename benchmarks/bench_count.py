@@ -42,9 +42,10 @@ def main() -> None:
 
 
 def tokenise(corpus: Path, path: Path) -> Path:
-    with path.open("w") as file:
-        for sentence in read_corpus(corpus, tokenizer="paper"):
-            file.write(" ".join(word for token in sentence for word in token.split("'")) + "\n")
+    text = read_corpus(corpus, tokenizer="paper")
+    with path.open("wb") as file:
+        for block in text.blocks():
+            file.write(text.space(block)[0].tobytes().replace(b"'", b" "))
     return path
 
 

@@ -16,11 +16,11 @@ SPACED = st.lists(
 
 
 def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
-    ids, blob, offsets, counts, overlong = cpu_words.number_words(
-        np.frombuffer(spaced, np.uint8), joined, closed
-    )
+    ids = np.empty(len(spaced) + 2, np.int32)
+    text = np.frombuffer(spaced, np.uint8)
+    t, blob, offsets, counts, overlong = cpu_words.number_words(text, joined, closed, ids)
     words = WordList(blob, offsets)
-    return ids.tolist(), words.encoded(np.arange(len(words))), counts.tolist(), overlong
+    return ids[:t].tolist(), words.encoded(np.arange(len(words))), counts.tolist(), overlong
 
 
 @given(SPACED.map(b"".join))

@@ -8,6 +8,7 @@ and of the vocabulary, which is chosen afterwards from their words. :func:`choos
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
@@ -154,13 +155,26 @@ def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progre
 
 
 def number_block(corpus: Corpus, block: Block) -> Segment:
-    """Cut a block into words and number them."""
+    """Cut a block into words and number them; the ids are good until this thread numbers its next block."""
     spaced, replaced = corpus.space(block)
-    ids, blob, offsets, counts, overlong = cpu_words.number_words(spaced, block.joined, block.closed)
+    scratch = _scratch(len(spaced) + 2)
+    t, blob, offsets, counts, overlong = cpu_words.number_words(spaced, block.joined, block.closed, scratch)
+    ids = scratch[:t]
     tally = Tally(
         int(counts.sum()) + overlong, int(np.count_nonzero(ids == cpu_words.SENTENCE_END)), overlong, replaced
     )
     return Segment(WordList(blob, offsets), counts, ids, tally, block.end, block.closed)
+
+
+_thread = threading.local()
+
+
+def _scratch(length: int) -> Int32s:
+    """Return this thread's room for ids: fresh memory for every block would cost more than filling it."""
+    if len(getattr(_thread, "ids", ())) < length:
+        _thread.ids = np.empty(length, np.int32)
+    ids: Int32s = _thread.ids
+    return ids
 
 
 def number_sentences(
@@ -263,10 +277,10 @@ class Translation:
         return self.table.find(words)
 
     def translate(self, segment: Segment) -> Int32s:
-        """Return a segment's text in ids of the vocabulary."""
-        out = np.empty(len(segment.ids), dtype=np.int32)
-        n = cpu_words.translate_ids(segment.ids, self.find(segment.words), out, self.close_gaps)
-        return out[:n]
+        """Return a segment's text in ids of the vocabulary; it takes the place of the segment's own ids."""
+        ids = segment.ids
+        n = cpu_words.translate_ids(ids, self.find(segment.words), self.close_gaps)
+        return ids[:n]
 
 
 def count_given(folder: SegmentFolder, words: tuple[str, ...]) -> Vocabulary:

@@ -116,16 +116,15 @@ def _number_words(
     return len(text) + 1, t, n
 
 
-# text uint8[m], spaced; returns ids int32[t], blob uint8[b], offsets int64[n+1], counts int64[n], overlong
+# text uint8[m], spaced; ids int32[>= m+2] out; returns t, blob uint8[b], offsets int64[n+1], counts int64[n], overlong
 @njit(nogil=True, cache=True)
-def number_words(text, joined, closed):
-    """Give each different word an id in order of first appearance.
+def number_words(text, joined, closed, ids):
+    """Give each different word an id in order of first appearance; ``ids[:t]`` is the text in ids.
 
     ``joined``: the text begins inside a sentence; ``closed``: the last sentence ends with the text.
     Empty sentences leave no trace; words of more than MAX_WORD_BYTES leave a GAP.
     """
     last = _NEWLINE if closed else _SPACE
-    ids = np.empty(len(text) + 2, dtype=np.int32)
     overlong = np.zeros(1, dtype=np.int64)
     hashes, heads = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64)
     counts, offsets = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -141,7 +140,7 @@ def number_words(text, joined, closed):
             text, last, joined, begin, ids, t, n, slots, hashes, heads, counts, offsets, blob, overlong
         )
         capacity *= 2
-    return ids[:t], blob[: offsets[n]].copy(), offsets[: n + 1].copy(), counts[:n].copy(), overlong[0]
+    return t, blob[: offsets[n]].copy(), offsets[: n + 1].copy(), counts[:n].copy(), overlong[0]
 
 
 @njit(nogil=True, cache=True)
@@ -202,16 +201,16 @@ def find_words(asked_blob, asked_offsets, slots, heads, offsets, blob):
     return ids
 
 
-# ids int32[t]; table int32[n]; out int32[>= t]; returns how many were written
+# ids int32[t], changed; table int32[n]; returns how many are left
 @njit(nogil=True, cache=True)
-def translate_ids(ids, table, out, close_gaps):
-    """Replace ids by ``table[id]``; sentence ends stay, gaps stay or are closed."""
+def translate_ids(ids, table, close_gaps):
+    """Replace ids by ``table[id]`` in place; sentence ends stay, gaps stay or are closed."""
     n = 0
     for t in range(len(ids)):
         i = ids[t]
         if i >= 0:
             i = table[i]
         if i != GAP or not close_gaps:
-            out[n] = i
+            ids[n] = i
             n += 1
     return n
