@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a real Wikipedia dump, the sample that ships with gensim, to counts. Called by `make demo`.
+# From a real Wikipedia dump, the sample that ships with gensim, to vectors. Called by `make demo`.
 set -euo pipefail
 out=demo-output
 rm -rf "$out" && mkdir "$out"
@@ -30,9 +30,21 @@ row = sorted(counts.row("united").items(), key=lambda item: -item[1])
 print(", ".join(f"{word} {count:.1f}" for word, count in row[:12]))
 PY
 
+say "4. Make vectors of the counted words"
+run psdvec fit "$out/counts" -o "$out/model" --dim 100
+
+say "5. Ask them"
+run psdvec similar "$out/model" king music germany
+run psdvec analogy "$out/model" man king woman
+run psdvec odd "$out/model" france italy germany music
+
+say "6. Judge them, on the test sets that ship with gensim"
+run psdvec evaluate "$out/model" --html "$out/report.html"
+
 say "Results are in $out/. To try next:"
 cat <<TXT
-  psdvec count YOUR-TEXT.txt -o counts/          your own corpus, any language
-  psdvec merge $out/counts counts/ -o both/      add it to this one, exactly
-  head $out/counts/vocabulary.tsv                the words, most frequent first
+  psdvec train YOUR-TEXT.txt -o vectors/         your own corpus, any language
+  psdvec extend $out/model COUNTS -o larger/     new words from other counts; the old ones do not move
+  psdvec convert $out/model vectors.vec          for gensim, spaCy and others
+  $out/report.html                               the scores as plots, in a browser
 TXT
