@@ -14,7 +14,7 @@ PY
 
 say "1. Clean the dump: one article a line"
 run psdvec extract "$dump" -o "$out/corpus.txt"
-cut -c 1-100 "$out/corpus.txt" | head -3
+head -3 "$out/corpus.txt" | cut -c 1-100
 
 say "2. Count words and pairs of words"
 run psdvec count "$out/corpus.txt" -o "$out/counts" --min-count 5
@@ -35,7 +35,7 @@ run psdvec fit "$out/counts" -o "$out/model" --dim 100
 
 say "5. Ask them"
 run psdvec similar "$out/model" king music germany
-run psdvec analogy "$out/model" man king woman
+run psdvec analogy "$out/model" france french germany
 run psdvec odd "$out/model" france italy germany music
 
 say "6. Judge them, on the test sets that ship with gensim"

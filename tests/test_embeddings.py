@@ -236,3 +236,11 @@ def test_words_whose_deviation_outweighs_their_vector_are_thin():
     e = Embeddings(("sure", "thin"), np.ones((2, 4), dtype=np.float32), deviations=np.array([0.1, 0.9]))
     assert e.thin_evidence().tolist() == [False, True]
     assert not compass().thin_evidence().any()
+
+
+def test_an_interval_needs_the_deviations_of_both_words():
+    vectors = np.array([[1, 0], [1, 1]], np.float32)
+    e = Embeddings(("core", "placed"), vectors, deviations=np.array([np.nan, 0.1], np.float32))
+    assert e.similarity("core", "placed") == pytest.approx(0.5**0.5)
+    with pytest.raises(InputError, match="the deviation of 'core' is not known: only words that were placed"):
+        e.similarity("core", "placed", interval=True)

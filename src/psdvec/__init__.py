@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from psdvec.errors import PSDVecError
     from psdvec.evaluation import Report, evaluate
     from psdvec.formats import save
+    from psdvec.learning import extend, fit, train
     from psdvec.merging import merge_counts
     from psdvec.vocabulary import Vocabulary
 
@@ -30,10 +31,13 @@ __all__ = [
     "count_pairs",
     "count_words",
     "evaluate",
+    "extend",
+    "fit",
     "load",
     "merge_counts",
     "read_corpus",
     "save",
+    "train",
 ]
 
 _HOMES = {
@@ -45,10 +49,13 @@ _HOMES = {
     "count_pairs": "counts",
     "count_words": "counts",
     "evaluate": "evaluation",
+    "extend": "learning",
+    "fit": "learning",
     "load": "artefacts",
     "merge_counts": "merging",
     "read_corpus": "corpus",
     "save": "formats",
+    "train": "learning",
 }
 
 

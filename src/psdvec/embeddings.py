@@ -188,6 +188,12 @@ class Embeddings:
             raise InputError(
                 "these embeddings hold no deviations, which an interval needs; fit them with psdvec"
             )
+        for word, deviation in ((a, self.deviations[i]), (b, self.deviations[j])):
+            if np.isnan(deviation):
+                raise InputError(
+                    f"the deviation of '{word}' is not known: only words that were placed against fixed ones, by "
+                    "extend or as noncore words, have one; ask for the similarity without an interval"
+                )
         if i == j:
             return Interval(cosine, cosine, cosine)
         angle = np.arccos(np.clip(cosine, -1, 1))

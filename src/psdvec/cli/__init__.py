@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from psdvec.cli import counting, extracting, judging, using
+from psdvec.cli import counting, extracting, judging, learning, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -30,6 +30,9 @@ app.command()(counting.merge)
 app.command()(counting.info)
 app.command()(counting.import_grams)
 app.command()(counting.export_grams)
+app.command()(learning.fit)
+app.command()(learning.extend)
+app.command()(learning.train)
 app.command()(using.similar)
 app.command()(using.analogy)
 app.command()(using.odd)

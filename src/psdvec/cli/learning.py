@@ -1,0 +1,177 @@
+"""The commands that learn: ``fit``, ``extend`` and ``train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from psdvec.cli.bars import make_progress
+from psdvec.cli.counting import Overwrite, Quiet, Workers
+from psdvec.cli.defaults import default
+from psdvec.resources import format_size, peak_memory
+
+Dim = Annotated[int, typer.Option(help="Numbers a word.")]
+RecipeName = Annotated[str, typer.Option(help="default or paper.")]
+Core = Annotated[int | None, typer.Option(help="Words to fit together; the others by ridge. Default: all.")]
+MaxWords = Annotated[int | None, typer.Option(help="Only this many words, the most frequent.")]
+Memory = Annotated[str | None, typer.Option(help="The most memory to take, as 4G; default: what is free.")]
+Seed = Annotated[int, typer.Option(help="Of the eigensolver's random start.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and needed.")]
+Share = Annotated[float | None, typer.Option(show_default="recipe's")]
+Text = Annotated[str | None, typer.Option(show_default="recipe's")]
+Rounds = Annotated[int | None, typer.Option(show_default="recipe's", help="Rounds of the solver.")]
+Ridge = Annotated[
+    str | None, typer.Option(show_default="recipe's", help="auto, a number, or bands 2:80000,4:130000,8.")
+]
+
+
+def fit(
+    counts: Annotated[Path, typer.Argument(help="Counts, made by psdvec count.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    dim: Dim = default("learning.fit", "dim"),
+    recipe: RecipeName = default("learning.fit", "recipe"),
+    core: Core = None,
+    max_words: MaxWords = None,
+    smoothing: Share = None,
+    background: Share = None,
+    exponent: Share = None,
+    saturation: Share = None,
+    cut: Share = None,
+    majoriser: Share = None,
+    emphasis: Share = None,
+    unigram: Share = None,
+    negligible: Share = None,
+    diagonal: Annotated[bool | None, typer.Option(show_default="recipe's")] = None,
+    spectrum: Text = None,
+    start: Text = None,
+    rounds: Rounds = None,
+    relaxation: Share = None,
+    ridge: Ridge = None,
+    seed: Seed = default("learning.fit", "seed"),
+    memory: Memory = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make vectors of counted words.
+
+    Example: `psdvec fit counts/ -o model/ --dim 300`
+
+    Interrupted, it goes on after the last finished round when the same command is given again.
+    """
+    from psdvec import learning
+
+    changes = {
+        "smoothing": smoothing, "background": background, "exponent": exponent, "saturation": saturation, "cut": cut,
+        "majoriser": majoriser, "emphasis": emphasis, "unigram": unigram, "diagonal": diagonal,
+        "negligible": negligible, "spectrum": spectrum, "start": start, "rounds": rounds,
+        "relaxation": relaxation, "ridge": ridge,
+    }  # fmt: skip
+    options: dict[str, Any] = {
+        "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,
+    }  # fmt: skip
+    if dry_run:
+        for line in learning.plan_fit(counts, **options):
+            print(line)
+        return
+    model = learning.fit(
+        counts, **options, seed=seed, workers=workers, output=output, overwrite=overwrite,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    _report(model, output)
+
+
+def extend(
+    model: Annotated[Path, typer.Argument(help="A model, made by psdvec fit.")],
+    counts: Annotated[Path, typer.Argument(help="Counts that hold the new words.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
+    words: Annotated[
+        Path | None, typer.Option(help="Learn the words of this file, one a line; default: all.")
+    ] = None,
+    refresh: Annotated[Path | None, typer.Option(help="Solve the old words of this file anew.")] = None,
+    core: Core = None,
+    ridge: Ridge = None,
+    unigrams: Annotated[
+        str, typer.Option(help="Old words' frequencies: the corpus' or the model's.")
+    ] = default("learning.extend", "unigrams"),
+    min_contexts: Annotated[
+        int, typer.Option(help="Words seen with fewer different words are listed, not learned.")
+    ] = default("learning.extend", "min_contexts"),
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn new words beside old ones, which do not move.
+
+    Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
+    """
+    from psdvec import learning
+    from psdvec.vocabulary import read_word_list
+
+    extension = learning.extend(
+        model, counts, words=None if words is None else read_word_list(words),
+        refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, unigrams=unigrams,
+        min_contexts=min_contexts, workers=workers, output=output, overwrite=overwrite,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    for word in extension.thin:
+        print(f"seen too little: {word}")
+    if not extension.learned and not extension.refreshed:
+        print("nothing to learn: the model has all these words; nothing was written")
+        return
+    print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
+    _report(extension.model, output)
+
+
+def train(
+    corpus: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in.")] = None,
+    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
+        "corpus.read_corpus", "tokenizer"
+    ),
+    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
+        "counts.count_pairs", "min_count"
+    ),
+    max_words: MaxWords = None,
+    window: Annotated[int, typer.Option(help="Pairs reach this many words ahead.")] = default(
+        "counts.count_pairs", "window"
+    ),
+    weighting: Annotated[str, typer.Option(help="harmonic, flat, linear or power:P.")] = default(
+        "counts.count_pairs", "weighting"
+    ),
+    dim: Dim = default("learning.fit", "dim"),
+    recipe: RecipeName = default("learning.fit", "recipe"),
+    core: Core = None,
+    rounds: Rounds = None,
+    ridge: Ridge = None,
+    seed: Seed = default("learning.fit", "seed"),
+    memory: Memory = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count a corpus, fit vectors and place the rarer words, in one go.
+
+    Example: `psdvec train corpus.txt.xz -o model/ --max-words 50000 --dim 300`
+
+    Interrupted, it goes on with the first unfinished stage when the same command is given again.
+    """
+    from psdvec import learning
+    from psdvec.corpus import read_corpus
+
+    model = learning.train(
+        read_corpus(corpus, tokenizer=tokenizer), output=output, keep=keep,
+        counting={"min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting},
+        dim=dim, recipe=recipe, changes={"rounds": rounds, "ridge": ridge}, core=core, seed=seed,
+        memory=memory, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    _report(model, output)
+
+
+def _report(model: Any, output: Path) -> None:
+    print(f"{len(model):,} vectors of {model.dim} numbers written to {output}")
+    print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")

@@ -1,0 +1,240 @@
+"""From counts on disk to a model on disk: fit, extend, train, each a plan that can be interrupted and goes on.
+
+Goes in: artefacts (or values) and the options of the stages. Comes out: a :class:`~psdvec.model.Model`, written as an
+artefact where an output is named. The mathematics is in :mod:`psdvec.methods.psd` and :mod:`psdvec.noncore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numba
+from threadpoolctl import threadpool_limits
+
+from psdvec import noncore
+from psdvec.corpus import Corpus
+from psdvec.counts import Cooccurrence, count_pairs, load_counts
+from psdvec.errors import InputError
+from psdvec.methods import psd
+from psdvec.model import Model, read_model, write_model
+from psdvec.noncore import Extension
+from psdvec.parallel import resolve_workers
+from psdvec.progress import LogProgress, Progress
+from psdvec.recipe import make_recipe
+from psdvec.resources import available_memory, format_size, parse_size
+from psdvec.store import check_output, open_artefact
+from psdvec.workspace import open_workspace
+
+
+def fit(
+    counts: Cooccurrence | str | Path,
+    *,
+    dim: int = 300,
+    recipe: str = "default",
+    changes: Mapping[str, Any] | None = None,
+    core: int | None = None,
+    max_words: int | None = None,
+    seed: int = 0,
+    memory: int | str | None = None,
+    workers: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+) -> Model:
+    """Make vectors of the words of ``counts``.
+
+    Parameters
+    ----------
+    counts
+        A count store, or the folder that holds one.
+    dim
+        Numbers a word.
+    recipe, changes
+        A recipe's name, and the numbers of it to change; see :class:`psdvec.recipe.Recipe`.
+    core
+        Fit this many words together and place the others by ridge; all words together, if None.
+    max_words
+        Make vectors of this many words, the most frequent; of all, if None.
+    memory
+        The most memory to take, in bytes or as ``"4G"``; what is free, if None.
+    workers
+        Threads; one a core, if None. The result is the same to rounding.
+    output
+        Folder to write the model to; rounds that are finished when it is interrupted are kept beside it.
+    """
+    plan = make_recipe(recipe, **(changes or {}))
+    store, source = _open_counts(counts)
+    words = _at_most(max_words, len(store), "max_words")
+    centre = _at_most(core, words, "core")
+    limit = None if memory is None else parse_size(memory)
+    options: dict[str, Any] = {"dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit}
+    with _threads(workers):
+        if output is None:
+            model = psd.fit(store, **options, progress=progress)
+            return _with_others(model, store, words, workers=workers, progress=progress)
+        output = Path(output)
+        check_output(output, overwrite=overwrite)
+        key = {"counts": source, **options, "recipe": asdict(plan), "memory": None}
+        with open_workspace(output, plan=key, progress=progress) as folder:
+            state = folder / "round.npz"
+            model = psd.fit(
+                store, **options, progress=progress,
+                load_round=lambda: psd.read_round(state), save_round=lambda step: psd.write_round(state, step),
+            )  # fmt: skip
+            model = _with_others(model, store, words, workers=workers, progress=progress)
+            write_model(model, output, sources=[source], overwrite=overwrite)
+    return model
+
+
+def plan_fit(
+    counts: Cooccurrence | str | Path,
+    *,
+    dim: int = 300,
+    recipe: str = "default",
+    changes: Mapping[str, Any] | None = None,
+    core: int | None = None,
+    max_words: int | None = None,
+    memory: int | str | None = None,
+) -> list[str]:
+    """Say what :func:`fit` would do and need, and refuse what would not fit."""
+    plan = make_recipe(recipe, **(changes or {}))
+    store, _ = _open_counts(counts)
+    words = _at_most(max_words, len(store), "max_words")
+    centre = _at_most(core, words, "core")
+    needed = psd.predicted_memory(store, dim=dim, words=centre, recipe=plan)
+    limit = available_memory() if memory is None else parse_size(memory)
+    psd.check_memory(needed, limit, dim=dim, words=centre)
+    return [
+        f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
+        f"place {words - centre:,} further words by ridge {plan.ridge}",
+        f"write {words:,} vectors of {dim} numbers, {format_size(4 * words * dim)}",
+        f"peak memory about {format_size(needed)} of {format_size(limit)}",
+    ]
+
+
+def extend(
+    model: Model | str | Path,
+    counts: Cooccurrence | str | Path,
+    *,
+    words: Sequence[str] | None = None,
+    refresh: Sequence[str] = (),
+    core: int | None = None,
+    ridge: str | None = None,
+    unigrams: str = "corpus",
+    min_contexts: int = 5,
+    workers: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+) -> Extension:
+    """Learn words that ``model`` lacks from ``counts``; see :func:`psdvec.noncore.extend` for the options."""
+    if output is not None:
+        check_output(output, overwrite=overwrite)
+    old, parent = _open_model(model)
+    store, source = _open_counts(counts)
+    extension = noncore.extend(
+        old, store, words=words, refresh=refresh, core=core, ridge=ridge, unigrams=unigrams,
+        min_contexts=min_contexts, workers=workers, progress=progress,
+    )  # fmt: skip
+    if output is not None and (extension.learned or extension.refreshed):
+        write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
+    return extension
+
+
+def train(
+    corpus: Corpus,
+    *,
+    output: str | Path,
+    keep: str | Path | None = None,
+    counting: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    memory: int | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+    **fitting: Any,
+) -> Model:
+    """Count, fit and place in one go; ``counting`` are options of ``count_pairs``, ``fitting`` those of :func:`fit`.
+
+    The counts are kept in ``keep``, or beside the output until the model is written. Given again after an
+    interruption, finished stages are not done again.
+    """
+    output = Path(output)
+    check_output(output, overwrite=overwrite)
+    folder = output.with_name(f"{output.name}.counts") if keep is None else Path(keep)
+    if not (folder / "meta.json").is_file():
+        count_pairs(
+            corpus, **(counting or {}), workers=workers, memory=memory, output=folder, progress=progress
+        )  # fmt: skip
+    else:
+        progress.say(f"using the counts in '{folder}'")
+    model = fit(
+        folder,
+        **fitting,
+        workers=workers,
+        memory=memory,
+        output=output,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    if keep is None:
+        _remove(folder)
+    return model
+
+
+def _with_others(
+    model: Model, counts: Cooccurrence, words: int, *, workers: int | None, progress: Progress
+) -> Model:
+    """Place the words after the core by ridge."""
+    others = counts.vocabulary.words[len(model) : words]
+    if not others:
+        return model
+    extension = noncore.extend(model, counts, words=others, workers=workers, progress=progress)
+    if extension.thin:
+        progress.say(
+            f"{len(extension.thin):,} words seen too little have no vector, such as '{extension.thin[0]}'"
+        )
+    return extension.model
+
+
+def _open_counts(counts: Cooccurrence | str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
+    if isinstance(counts, Cooccurrence):
+        return counts, {"counts": "in memory"}
+    artefact = open_artefact(counts, kind="cooccurrence")
+    return load_counts(artefact), {"counts": artefact.path.name, "digest": artefact.digest}
+
+
+def _open_model(model: Model | str | Path) -> tuple[Model, dict[str, Any]]:
+    if isinstance(model, Model):
+        return model, {"model": "in memory"}
+    artefact = open_artefact(model, kind="embeddings")
+    return read_model(artefact), {"model": artefact.path.name, "digest": artefact.digest}
+
+
+def _at_most(number: int | None, most: int, name: str) -> int:
+    if number is not None and number < 1:
+        raise InputError(f"{name} is {number}; give 1 or more")
+    return most if number is None else min(number, most)
+
+
+@contextmanager
+def _threads(workers: int | None) -> Iterator[None]:
+    """Use this many threads in kernels and BLAS, and set back what was before."""
+    before = numba.get_num_threads()
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    threads = min(resolve_workers(workers), most)
+    numba.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads, user_api="blas"):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def _remove(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()

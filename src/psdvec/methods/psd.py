@@ -1,0 +1,289 @@
+"""Weighted low-rank approximation of the PMI matrix, signed or positive semidefinite: the paper's core solver.
+
+Goes in: a count store and a :class:`~psdvec.recipe.Recipe`. Comes out: a :class:`~psdvec.model.Model` whose vectors
+fit the smoothed PMI of all pairs, weighted. The rounds are equation (7) of ``docs/theory.md``, in the sparse plus
+low-rank form (8), each over-relaxed and safeguarded so that the objective (6) falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.backends import cpu
+from psdvec.eigen import BLOCK, Block, Eigenpairs, improved_eigenpairs, krylov_width, leading_eigenpairs
+from psdvec.errors import InputError, ResourceError
+from psdvec.model import Model
+from psdvec.pmi import margins, measure_constants, word_scales
+from psdvec.problem import Problem, Residual, build_problem, residual_of, start_values
+from psdvec.progress import LogProgress, Progress
+from psdvec.recipe import RECIPES, Recipe
+from psdvec.resources import available_memory, format_size
+
+GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
+ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
+
+
+@dataclass(frozen=True)
+class Round:
+    """Where the solver stands after a round: X as eigenpairs, zeros beyond the rank, and the objective."""
+
+    number: int
+    low_rank: Eigenpairs
+    objective: float
+
+
+def fit(
+    counts: Any,
+    *,
+    dim: int = 300,
+    recipe: Recipe = RECIPES["default"],
+    max_words: int | None = None,
+    seed: int = 0,
+    memory: int | None = None,
+    load_round: Callable[[], Round | None] = lambda: None,
+    save_round: Callable[[Round], None] = lambda _: None,
+    progress: Progress = LogProgress(),
+) -> Model:
+    """Fit vectors to ``counts`` (a :class:`~psdvec.counts.Cooccurrence`), all words at once.
+
+    Parameters
+    ----------
+    counts
+        The count store; every scale is measured on the whole of it.
+    dim
+        Numbers a word, d.
+    recipe
+        Every other number; see :class:`~psdvec.recipe.Recipe`.
+    max_words
+        Fit only this many of the most frequent words.
+    seed
+        Of the eigensolver's random start. The same seed and threads give the same bytes.
+    memory
+        Bytes that may be used; what is available now, if None.
+    load_round, save_round
+        Called before the first and after each round, so that an interrupted fit can go on.
+
+    Returns
+    -------
+    Model
+        Vectors (n, dim) float32, and what is needed to place new words later.
+    """
+    if dim < 1:
+        raise InputError(f"{dim} dimensions cannot hold a vector; give 1 or more")
+    n = min(max_words or len(counts.vocabulary), len(counts.vocabulary))
+    row_sums, column_sums = margins(counts)
+    constants = measure_constants(counts, row_sums, column_sums, recipe=recipe)
+    scales = word_scales(row_sums[:n], column_sums[:n], constants)
+    check_memory(predicted_memory(counts, dim=dim, words=n, recipe=recipe), memory, dim=dim, words=n)
+    with progress.stage("weights", total=None, unit="pairs"):
+        half = recipe.start == "half"
+        problem = build_problem(counts, scales, constants, negligible=recipe.negligible, with_pmi=half)
+    if problem.constant <= 0:
+        raise InputError(
+            f"no pair is left to fit, all differ from an unseen one by less than {recipe.negligible}; "
+            "give a smaller --negligible"
+        )
+    last = solve(
+        problem, rank=rank_of(dim, n, recipe), recipe=recipe, seed=seed,
+        load_round=load_round, save_round=save_round, progress=progress,
+    )  # fmt: skip
+    return _to_model(
+        counts,
+        n,
+        dim,
+        last.low_rank,
+        constants,
+        scales.row_sums,
+        scales.column_sums,
+        recipe,
+    )
+
+
+def solve(
+    problem: Problem,
+    *,
+    rank: int,
+    recipe: Recipe,
+    seed: int = 0,
+    load_round: Callable[[], Round | None] = lambda: None,
+    save_round: Callable[[Round], None] = lambda _: None,
+    progress: Progress = LogProgress(),
+) -> Round:
+    """Run the rounds of ``recipe`` and return the last; equation (7)."""
+    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
+        state = load_round()
+        if state is None:
+            state = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
+        else:
+            progress.say(f"going on after round {state.number}")
+        stage.advance(state.number)
+        residual = residual_of(problem, state.low_rank, with_image=state.number < recipe.rounds)
+        state = replace(state, objective=residual.objective)
+        progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
+        save_round(state)
+        while state.number < recipe.rounds:
+            state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
+            stage.advance(1)
+            progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
+            save_round(state)
+    return state
+
+
+def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> Round:
+    """Approximate the first matrix of equation (7), at X = 0 or X = G/2, from a random start."""
+    step = np.float32(recipe.relaxation)
+    half = recipe.start == "half"
+    values = start_values(problem, step=float(step)) if half else step * problem.terms[:, 1]
+    level = float(step) * (0.5 if half else 1.0)
+    a = problem.scale
+
+    def operator(block: Block) -> Block:
+        product = problem.background_times(block, None, level=level)
+        if half:
+            product += np.outer(a, (0.5 * problem.log_smoothing) * (a @ block)).astype(np.float32)
+        cpu.product_into(problem.indptr, problem.indices, values, block, product)
+        return product
+
+    count = _count(rank, len(problem))
+    pairs = leading_eigenpairs(operator, len(problem), count=count, spectrum=recipe.spectrum, seed=seed)
+    return Round(1, _truncated(pairs, rank, recipe), np.inf)
+
+
+def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:
+    """One round of equation (7): over-relaxed, and again with the plain majoriser if that raised the objective."""
+    number = state.number + 1
+    for step in (recipe.relaxation, 1.0):
+        low_rank = _step(residual, step=step, rank=rank, recipe=recipe)
+        new = residual_of(residual.problem, low_rank, with_image=number < recipe.rounds)
+        if new.objective <= state.objective * (1 + ROUNDING):
+            break
+    return Round(number, low_rank, new.objective), new
+
+
+def _step(residual: Residual, *, step: float, rank: int, recipe: Recipe) -> Eigenpairs:
+    old = residual.low_rank
+    omega = np.float32(step)
+    values = old.values.astype(np.float32)
+
+    def operator(block: Block) -> Block:
+        return old.vectors @ (values[:, None] * (old.vectors.T @ block)) + omega * residual.times(block)
+
+    image = old.vectors * values + omega * residual.image
+    count = _count(rank, len(residual.problem))
+    pairs = improved_eigenpairs(operator, old.vectors, image, count=count, spectrum=recipe.spectrum)
+    return _truncated(pairs, rank, recipe)
+
+
+def _truncated(pairs: Eigenpairs, rank: int, recipe: Recipe) -> Eigenpairs:
+    """Zero the eigenvalues beyond the rank, and negative ones where the spectrum is positive."""
+    values = pairs.values.copy()
+    values[rank:] = 0
+    return Eigenpairs(pairs.vectors, np.maximum(values, 0) if recipe.spectrum == "positive" else values)
+
+
+def rank_of(dim: int, words: int, recipe: Recipe) -> int:
+    """Rank of X: the dimensions, and one more for the constant direction of a signed spectrum (F5)."""
+    return min(dim + (recipe.spectrum == "signed"), words)
+
+
+def _count(rank: int, words: int) -> int:
+    """Pairs to iterate: the rank and its guards, filled up to whole blocks."""
+    return min(-(-(rank + GUARDS) // BLOCK) * BLOCK, words)
+
+
+def predicted_memory(counts: Any, *, dim: int, words: int, recipe: Recipe) -> int:
+    """Predict the largest number of bytes a fit holds at once, the count store itself apart.
+
+    Sixteen bytes a pair (index, weight, target, residual; twenty with the paper's start), where symmetrising
+    makes up to twice as many pairs as are stored, and the eigensolver's blocks.
+    """
+    stored = int(counts.indptr[words])
+    pairs = min(2 * stored, words * words)
+    count = _count(rank_of(dim, words, recipe), words)
+    width = 2 * min(krylov_width(count), words) + 2 * count
+    per_pair = 24 if recipe.start == "half" else 16
+    return pairs * per_pair + 4 * words * max(width, 8 * count) + 100_000_000
+
+
+def check_memory(needed: int, memory: int | None, *, dim: int, words: int) -> None:
+    """Raise :class:`ResourceError` where ``needed`` bytes are not to be had."""
+    limit = available_memory() if memory is None else memory
+    if needed <= limit:
+        return
+    fewer = int(words * limit / needed * 0.9)
+    raise ResourceError(
+        f"fitting {words} words in {dim} dimensions needs about {format_size(needed)} of memory, and "
+        f"{format_size(limit)} are to be had; fit fewer words at once, --core {max(fewer, 1)}, and leave "
+        "the others to the ridge"
+    )
+
+
+def _to_model(
+    counts: Any,
+    n: int,
+    dim: int,
+    low_rank: Eigenpairs,
+    constants: Any,
+    row_sums: Any,
+    column_sums: Any,
+    recipe: Recipe,
+) -> Model:
+    """Split X = V J Vᵀ into vectors, signs and the constant direction, and undo the majoriser's scale."""
+    scales = word_scales(row_sums, column_sums, constants)
+    values = low_rank.values
+    kept = np.flatnonzero(values)
+    rows = low_rank.vectors[:, kept] * np.sqrt(np.abs(values[kept])).astype(np.float32)
+    rows /= scales.emphases[:, None].astype(np.float32)
+    signs = np.sign(values[kept])
+    constant = np.zeros(n, np.float32)
+    if recipe.spectrum == "signed" and (signs < 0).any():
+        place = int(np.argmin(values[kept]))
+        constant = rows[:, place]
+        rows, signs = np.delete(rows, place, axis=1), np.delete(signs, place)
+    vectors = np.zeros((n, dim), np.float32)
+    vectors[:, : min(dim, rows.shape[1])] = rows[:, :dim]
+    all_signs = np.ones(dim, np.float32)
+    all_signs[: min(dim, signs.size)] = signs[:dim]
+    return Model(
+        words=counts.vocabulary.words[:n],
+        counts=np.array(counts.vocabulary.counts[:n]),
+        vectors=vectors,
+        deviations=np.full(n, np.nan, np.float32),
+        signs=all_signs,
+        constant=np.ascontiguousarray(constant),
+        row_sums=np.asarray(row_sums),
+        column_sums=np.asarray(column_sums),
+        constants=constants,
+        recipe=recipe,
+        core=n,
+        counting=dict(counts.parameters),
+        sources=(),
+    )
+
+
+def write_round(path: Path, state: Round) -> None:
+    """Save ``state`` as the file ``path``, whole or not at all."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("wb") as file:
+        np.savez(
+            file,
+            number=state.number,
+            vectors=state.low_rank.vectors,
+            values=state.low_rank.values,
+            objective=state.objective,
+        )
+    new.replace(path)
+
+
+def read_round(path: Path) -> Round | None:
+    """Read what :func:`write_round` saved; None where there is nothing."""
+    if not path.exists():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        pairs = Eigenpairs(arrays["vectors"], arrays["values"])
+        return Round(int(arrays["number"]), pairs, float(arrays["objective"]))

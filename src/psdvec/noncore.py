@@ -1,0 +1,365 @@
+"""New words beside fixed vectors: each its own weighted ridge regression, solved in closed form.
+
+Goes in: a :class:`~psdvec.model.Model` and any count store that has words in common with it. Comes out: an
+:class:`Extension`, the model with new rows after the old, which stay as they are to the last bit. Equations (9) to
+(12) of ``docs/theory.md``; every word is solved on its own from stored scales, so that no word's vector depends
+on which others are solved with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
+
+from psdvec.errors import InputError
+from psdvec.model import Model
+from psdvec.parallel import map_ordered, resolve_workers
+from psdvec.pmi import Constants, WordScales, margins, pmi, weight, word_scales
+from psdvec.progress import LogProgress, Progress
+from psdvec.recipe import UNIGRAMS, parse_ridge
+from psdvec.weighting import UNIT
+
+Block = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+BATCH = 2048  # words whose columns are looked up together; no result depends on it
+MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
+
+
+@dataclass(frozen=True)
+class Extension:
+    """``model`` with the words ``learned``; ``refreshed`` old words were solved anew, ``thin`` ones seen too little."""
+
+    model: Model
+    learned: tuple[str, ...]
+    refreshed: tuple[str, ...]
+    thin: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Regressors:
+    """The fixed side of every regression: one row a core word.
+
+    ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
+    at hand. ``gram_rho``, ``gram_sigma`` (k, k): Σ ρ_j f fᵀ and Σ σ_j f fᵀ. ``sum_rho``, ``sum_sigma`` (k,):
+    Σ ρ_j s_j f and Σ σ_j s_j f. ``square_rho``, ``square_sigma``: Σ ρ_j s_j² and Σ σ_j s_j².
+    """
+
+    features: Block
+    scales: WordScales
+    gram_rho: Floats
+    gram_sigma: Floats
+    sum_rho: Floats
+    sum_sigma: Floats
+    square_rho: float
+    square_sigma: float
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A word's seen cells with the core, both directions together: ``rows`` of the core, and equation (10)'s terms."""
+
+    rows: Ints
+    weights: Floats
+    targets: Floats
+    square: float
+
+
+def extend(
+    model: Model,
+    counts: Any,
+    *,
+    words: Sequence[str] | None = None,
+    refresh: Sequence[str] = (),
+    core: int | None = None,
+    ridge: str | None = None,
+    unigrams: str = "corpus",
+    min_contexts: int = 5,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> Extension:
+    """Learn words that ``model`` does not have from ``counts`` (a :class:`~psdvec.counts.Cooccurrence`).
+
+    Parameters
+    ----------
+    words
+        The words to learn; all of the counts that the model lacks, if None.
+    refresh
+        Words of the model to solve anew from these counts.
+    core
+        Solve against this many of the core words; all of them, if None.
+    ridge
+        μ of equation (10): ``"auto"``, a number, or bands by rank; the recipe's, if None.
+    unigrams
+        Whose frequencies of the old words to use: the ``"corpus"``' at hand, or the ``"model"``'s.
+    min_contexts
+        A word seen with fewer different core words is listed as thin and not learned.
+    """
+    check_compatible(model, counts)
+    wanted = _wanted(model, counts, words)
+    stale = _in_both(model, counts, refresh)
+    ids = np.array([counts.vocabulary.ids[word] for word in (*wanted, *stale)], dtype=np.int64)
+    if not ids.size:
+        return Extension(model, (), (), ())
+    placed = _place(
+        model, counts, ids, core=core, ridge=ridge or model.recipe.ridge, unigrams=unigrams,
+        min_contexts=min_contexts, workers=workers, progress=progress,
+    )  # fmt: skip
+    found = dict(zip((*wanted, *stale), placed, strict=True))
+    thin = tuple(word for word, result in found.items() if result is None)
+    return _merge(model, counts, {word: result for word, result in found.items() if result is not None}, thin)
+
+
+def check_compatible(model: Model, counts: Any) -> None:
+    """Raise :class:`InputError` where ``counts`` were made otherwise than the model's, or share no core word."""
+    for name in MUST_AGREE:
+        old, new = model.counting.get(name), counts.parameters.get(name)
+        if old != new:
+            raise InputError(
+                f"the model was counted with {name} {old}, these counts with {new}; count again with {name} {old}"
+            )
+    if not any(word in counts.vocabulary for word in model.words[: model.core]):
+        raise InputError(
+            "the model and the counts have no word in common; give counts of the same language and spelling"
+        )
+    lengths = np.linalg.norm(model.vectors[: model.core], axis=1)
+    if not lengths.any():
+        raise InputError("all vectors of the model are zero; fit it again")
+
+
+def _wanted(model: Model, counts: Any, words: Sequence[str] | None) -> tuple[str, ...]:
+    if words is None:
+        return tuple(word for word in counts.vocabulary.words if word not in model.ids)
+    missing = [word for word in words if word not in counts.vocabulary]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of the words are not in the counts, such as '{missing[0]}'; "
+            "count with a vocabulary that has them"
+        )
+    return tuple(dict.fromkeys(word for word in words if word not in model.ids))
+
+
+def _in_both(model: Model, counts: Any, words: Sequence[str]) -> tuple[str, ...]:
+    for word in words:
+        if word not in model.ids or word not in counts.vocabulary:
+            where = "model" if word not in model.ids else "counts"
+            raise InputError(f"'{word}' cannot be refreshed, it is not in the {where}; leave it out")
+    return tuple(dict.fromkeys(words))
+
+
+def _place(
+    model: Model, counts: Any, ids: Ints, *, core: int | None, ridge: str, unigrams: str,
+    min_contexts: int, workers: int | None, progress: Progress,
+) -> list[tuple[Block, float] | None]:  # fmt: skip
+    """Solve the words ``ids`` of ``counts``; None for those with too few contexts."""
+    core = min(core or model.core, model.core)
+    row_sums, column_sums = margins(counts)
+    constants = _constants_for(model.constants, column_sums)
+    places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
+    old = _old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams)
+    regressors = make_regressors(model, old)
+    core_of = np.full(len(counts.vocabulary), -1, np.int64)
+    core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+    scales = word_scales(row_sums[ids], column_sums[ids], constants)
+    choose = parse_ridge(ridge)
+    threads = resolve_workers(workers)
+
+    def solve(item: tuple[int, tuple[Any, ...]]) -> tuple[Block, float] | None:
+        place, (columns, after, rows, before) = item
+        one = scales.take(slice(place, place + 1))
+        itself = ids[place]
+        keep_after = np.where(columns == itself, -1, core_of[columns])
+        keep_before = np.where(rows == itself, -1, core_of[rows])
+        cells = word_cells(
+            one, old, constants,
+            keep_after[keep_after >= 0], after[keep_after >= 0],
+            keep_before[keep_before >= 0], before[keep_before >= 0],
+        )  # fmt: skip
+        if cells.rows.size < min_contexts:
+            return None
+        ridges = choose(int(ids[place]) + 1)
+        x, deviation = solve_word(cells, one, regressors, constants, ridges=ridges)
+        return x.astype(np.float32), deviation
+
+    results: list[tuple[Block, float] | None] = []
+    with (
+        progress.stage("new words", total=ids.size, unit="words") as stage,
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        for result in map_ordered(pool, solve, enumerate(pairs_of(counts, ids)), ahead=4 * threads):
+            results.append(result)
+            stage.advance(1)
+    return results
+
+
+def _constants_for(constants: Constants, column_sums: Floats) -> Constants:
+    """The model's constants with the totals of the counts at hand, which make expected counts out of sums."""
+    mass = float((column_sums**constants.unigram)[column_sums > 0].sum())
+    return replace(constants, mass=mass, total=float(column_sums.sum()))
+
+
+def _old_scales(
+    model: Model, row_sums: Floats, column_sums: Floats, constants: Constants, places: Ints, *, unigrams: str
+) -> WordScales:
+    """Scales of the core words: sums from the corpus at hand or the model's, majorisers always the model's."""
+    core = places.size
+    own = model.scales.take(slice(0, core))
+    if unigrams == "model":
+        share = constants.total / model.constants.total
+        sums = own.row_sums * share, own.column_sums * share
+    elif unigrams == "corpus":
+        seen = places >= 0
+        sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
+    else:
+        raise InputError(f"unigrams are '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
+    frequencies = (own.row_sums + own.column_sums) / 2
+    return word_scales(*sums, constants, frequencies=frequencies)
+
+
+def make_regressors(model: Model, scales: WordScales) -> Regressors:
+    """Return the features of the first ``len(scales)`` core words, and their sums over the background."""
+    core = len(scales)
+    s = scales.emphases
+    rows = model.vectors[:core] * model.signs
+    if model.constant.any():
+        rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
+    features = (rows * s[:, None]).astype(np.float32)
+    full = features.astype(np.float64)
+    grams = [full.T @ (weights[:, None] * full) for weights in (scales.rho, scales.sigma)]
+    sums = [(weights * s) @ full for weights in (scales.rho, scales.sigma)]
+    squares = [float(weights @ s**2) for weights in (scales.rho, scales.sigma)]
+    return Regressors(features, scales, grams[0], grams[1], sums[0], sums[1], squares[0], squares[1])
+
+
+def pairs_of(counts: Any, ids: Ints) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
+    for start in range(0, ids.size, BATCH):
+        batch = ids[start : start + BATCH]
+        chosen = np.zeros(len(counts.vocabulary), bool)
+        chosen[batch] = True
+        places = np.flatnonzero(chosen[counts.indices])
+        columns = counts.indices[places]
+        order = np.argsort(columns, kind="stable")
+        places, columns = places[order], columns[order]
+        rows = np.searchsorted(counts.indptr, places, side="right") - 1
+        before = counts.values[places] / UNIT
+        bounds = np.searchsorted(columns, batch), np.searchsorted(columns, batch, side="right")
+        for word, lo, hi in zip(batch, *bounds, strict=True):
+            row = slice(counts.indptr[word], counts.indptr[word + 1])
+            yield counts.indices[row], counts.values[row] / UNIT, rows[lo:hi], before[lo:hi]
+
+
+def word_cells(
+    word: WordScales,
+    old: WordScales,
+    constants: Constants,
+    after: Ints,
+    H_after: Floats,
+    before: Ints,
+    H_before: Floats,
+) -> Cells:
+    """Return what the seen cells of one word add to the background, equation (10), both directions summed.
+
+    ``after``: core rows that follow the word, with counts ``H_after``; ``before``: those that it follows.
+    """
+    log_kappa = np.log(constants.smoothing)
+    rows = np.concatenate([after, before])
+    s = old.emphases[rows]
+    r = np.concatenate([np.broadcast_to(word.row_sums, after.shape), old.row_sums[before]])
+    u = np.concatenate([old.unigrams[after], np.broadcast_to(word.unigrams, before.shape)])
+    e = np.concatenate([old.expected[after], np.broadcast_to(word.expected, before.shape)])
+    B = np.concatenate([word.rho * old.sigma[after], old.rho[before] * word.sigma])
+    H = np.concatenate([H_after, H_before])
+    R = weight(H, r, e, word.majorisers * old.majorisers[rows], constants=constants)
+    G = pmi(H, r, u, smoothing=constants.smoothing)
+    unique, place = np.unique(rows, return_inverse=True)
+    terms = np.stack([0.5 * (R - B), 0.5 * s * (R * G - B * log_kappa)])
+    weights, targets = (
+        np.bincount(place, weights=term, minlength=unique.size).astype(float) for term in terms
+    )
+    square = float(np.sum(0.5 * s**2 * (R * G**2 - B * log_kappa**2)))
+    return Cells(unique, weights, targets, square)
+
+
+def solve_word(
+    cells: Cells, word: WordScales, regressors: Regressors, constants: Constants, *, ridges: Sequence[float]
+) -> tuple[Floats, float]:
+    """Return x (k,) of equation (10), (Σ w f fᵀ + μ I) x = Σ w g f, and its standard deviation, equation (12).
+
+    Of several ``ridges`` the one with the greatest evidence, equation (11), is taken.
+    """
+    F = regressors.features[cells.rows]
+    rho, sigma, log_kappa = word.rho[0], word.sigma[0], np.log(constants.smoothing)
+    A = 0.5 * (rho * regressors.gram_sigma + sigma * regressors.gram_rho)
+    A += (F * cells.weights[:, None].astype(np.float32)).T @ F
+    b = 0.5 * log_kappa * (rho * regressors.sum_sigma + sigma * regressors.sum_rho)
+    b += cells.targets @ F
+    square = cells.square + 0.5 * log_kappa**2 * (
+        rho * regressors.square_sigma + sigma * regressors.square_rho
+    )
+    best: tuple[float, Floats, float] | None = None
+    for mu in ridges:
+        L, x = _cholesky(A, b, mu)
+        k, m = b.size, cells.rows.size
+        loss = max(square - float(b @ x), 1e-12)
+        evidence = k * np.log(max(mu, 1e-12)) - 2 * float(np.log(np.diag(L)).sum()) - m * np.log(loss)
+        if best is None or evidence > best[0]:
+            best = evidence, x, float(np.sqrt(loss / m * _trace_of_inverse(L) / k))
+    assert best is not None
+    return best[1], best[2]
+
+
+def _cholesky(A: Floats, b: Floats, mu: float) -> tuple[Floats, Floats]:
+    """Factorise A + μ I and solve for b; a singular system (μ = 0) gets the smallest ridge that float64 can see."""
+    jitter = mu if mu > 0 else 1e-7 * float(np.trace(A)) / A.shape[0]
+    L, info = lapack.dpotrf(A + jitter * np.eye(A.shape[0]), lower=1)
+    if info != 0:
+        raise InputError("a word's equations are singular; give a greater --ridge")
+    x, _ = lapack.dpotrs(L, b, lower=1)
+    return L, x
+
+
+def _trace_of_inverse(L: Floats) -> float:
+    inverse, _ = lapack.dtrtri(L, lower=1)
+    return float(np.sum(np.tril(inverse) ** 2))
+
+
+def _merge(
+    model: Model, counts: Any, found: Mapping[str, tuple[Block, float]], thin: tuple[str, ...]
+) -> Extension:
+    """Put new rows after the old, and refreshed ones in their place."""
+    learned = tuple(word for word in found if word not in model.ids)
+    refreshed = tuple(word for word in found if word in model.ids)
+    d = model.dim
+    vectors, deviations, constant = (
+        np.array(model.vectors),
+        np.array(model.deviations),
+        np.array(model.constant),
+    )
+    for word in refreshed:
+        row, (x, deviation) = model.ids[word], found[word]
+        vectors[row], deviations[row] = x[:d], deviation
+        if row < model.core and x.size > d:
+            constant[row] = x[d]
+    if learned:
+        vectors = np.concatenate([vectors, np.stack([found[word][0][:d] for word in learned])])
+        deviations = np.concatenate([deviations, np.array([found[word][1] for word in learned], np.float32)])
+    frequencies = [counts.vocabulary.counts[counts.vocabulary.ids[word]] for word in learned]
+    extended = replace(
+        model,
+        words=(*model.words, *learned),
+        counts=np.concatenate([model.counts, np.array(frequencies, dtype=np.int64)]),
+        vectors=vectors,
+        deviations=deviations,
+        constant=constant,
+    )
+    return Extension(extended, learned, refreshed, thin)

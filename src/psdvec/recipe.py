@@ -1,0 +1,152 @@
+"""Recipes: every number that decides what vectors come out of a count store, by name.
+
+Goes in: a name and the numbers to change. Comes out: a :class:`Recipe`, which is written into the model, so
+that no number has to be guessed later. The symbols are those of ``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from psdvec.errors import InputError
+
+SPECTRA = ("signed", "positive")
+STARTS = ("zero", "half")
+UNIGRAMS = ("corpus", "model")
+RIDGES = tuple(2.0**k for k in range(-2, 8))  # what "auto" chooses from, by evidence
+
+
+def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
+    if not holds:
+        raise InputError(f"{name} is {found}; give {wanted}")
+
+
+def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
+    """Read μ as ``"auto"``, a number, or bands by rank, and return the candidates for a word of a given rank.
+
+    Bands are ``μ:last rank`` in rising order; a last one without a rank holds for all further words.
+
+    >>> parse_ridge("2:80000,4:130000,8")(100_000)
+    (4.0,)
+    """
+    if text == "auto":
+        return lambda rank: RIDGES
+    try:
+        parts = [band.partition(":") for band in text.split(",")]
+        bands = [(float(mu), int(last) if last else None) for mu, _, last in parts]
+    except ValueError:
+        bands = []
+    lasts = [last for _, last in bands if last is not None]
+    if not bands or min(mu for mu, _ in bands) < 0 or lasts != sorted(lasts) or len(lasts) < len(bands) - 1:
+        raise InputError(
+            f"'{text}' is no ridge; give auto, a number, or rising bands such as 2:80000,4:130000,8"
+        )
+    return lambda rank: (next((mu for mu, last in bands if last is None or rank <= last), bands[-1][0]),)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The numbers of one way to make vectors.
+
+    Parameters
+    ----------
+    smoothing
+        κ of equation (1): the share of the independent model in the smoothed probabilities.
+    background
+        β of equation (3): the share of the expected count in the weights, so that unseen pairs count.
+    exponent
+        p of equation (3): weights grow with the smoothed count to this power.
+    saturation
+        The smoothed count at which a pair of average words has weight 1; 0 leaves it to ``cut``.
+    cut
+        The share of seen pairs whose weight is cut off at 1, where ``saturation`` is 0.
+    majoriser
+        γ of equation (4): the majoriser grows with the word's frequency to this power.
+    emphasis
+        δ of equation (4): errors of a word count with its frequency to this power, squared.
+    unigram
+        α of equation (1): focus words' frequencies are raised to this power.
+    diagonal
+        Whether a word beside itself is a pair like any other; otherwise it has weight 0.
+    negligible
+        Seen pairs whose weighted target differs from an unseen pair's by less are treated as unseen: a third
+        of all pairs at 0.13, with a four-hundredth of the matrix's energy.
+    spectrum
+        ``"signed"`` keeps both ends of the spectrum, ``"positive"`` is the paper's PSD constraint.
+    start
+        The first approximation: ``"zero"``, or ``"half"`` of the PMI matrix as in the paper.
+    rounds, relaxation
+        How many rounds of equation (7), and the step ω in it; 1 is the plain majoriser.
+    ridge
+        μ of equation (10) for words placed later: ``"auto"``, a number, or bands ``"2:80000,4:130000"``.
+    """
+
+    smoothing: float = 0.2
+    background: float = 0.2
+    exponent: float = 0.5
+    saturation: float = 1.0
+    cut: float = 0.0
+    majoriser: float = 0.2
+    emphasis: float = 0.2
+    unigram: float = 0.75
+    diagonal: bool = True
+    negligible: float = 0.13
+    spectrum: str = "signed"
+    start: str = "zero"
+    rounds: int = 6
+    relaxation: float = 1.9
+    ridge: str = "auto"
+
+    def __post_init__(self) -> None:
+        _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
+        _demand(0 <= self.background < 1, "background", self.background, "a number from 0 to below 1")
+        _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
+        _demand(self.saturation >= 0, "saturation", self.saturation, "a positive count, or 0 to use the cut")
+        _demand(0 <= self.cut < 1, "cut", self.cut, "a share from 0 to below 1")
+        _demand(0 <= self.majoriser <= 1, "majoriser", self.majoriser, "a number from 0 to 1")
+        _demand(0 <= self.emphasis <= 1, "emphasis", self.emphasis, "a number from 0 to 1")
+        _demand(0 <= self.unigram <= 1, "unigram", self.unigram, "a number from 0 to 1")
+        _demand(self.negligible >= 0, "negligible", self.negligible, "0 or a positive number")
+        _demand(self.spectrum in SPECTRA, "spectrum", self.spectrum, " or ".join(SPECTRA))
+        _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
+        _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
+        parse_ridge(self.ridge)
+        _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "default": Recipe(),
+    "paper": Recipe(
+        smoothing=0.02,
+        background=0.0,
+        saturation=0.0,
+        cut=0.0002,
+        majoriser=0.0,
+        emphasis=0.0,
+        unigram=1.0,
+        diagonal=False,
+        negligible=0.0,
+        spectrum="positive",
+        start="half",
+        rounds=4,
+        relaxation=1.0,
+        ridge="2:80000,4:130000,8",
+    ),
+}
+
+
+def make_recipe(name: str = "default", **changes: Any) -> Recipe:
+    """Return the recipe ``name`` with ``changes``; a change that is None leaves the recipe's number.
+
+    >>> make_recipe("paper", rounds=6).rounds
+    6
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe '{name}'; choose one of: {', '.join(RECIPES)}")
+    known = {field.name for field in fields(Recipe)}
+    unknown = sorted(set(changes) - known)
+    if unknown:
+        raise InputError(f"a recipe has no '{unknown[0]}'; it has: {', '.join(sorted(known))}")
+    return replace(RECIPES[name], **{key: value for key, value in changes.items() if value is not None})

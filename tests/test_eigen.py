@@ -1,0 +1,68 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from psdvec.eigen import improved_eigenpairs, leading_eigenpairs, orthonormal, ritz_pairs
+
+
+def spread_matrix(n, seed=0):
+    """A symmetric matrix with a decaying spectrum of both signs and one huge negative eigenvalue."""
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    values = 100 * 0.9 ** np.arange(n) * np.where(np.arange(n) % 3 == 1, -1, 1)
+    values[0] = -1000
+    return (Q * values) @ Q.T, values
+
+
+@pytest.mark.parametrize("spectrum", ["signed", "positive"])
+@pytest.mark.parametrize("n", [40, 700])
+def test_the_leading_eigenvalues_are_those_of_lapack(n, spectrum):
+    A, values = spread_matrix(n)
+    count = 12
+    pairs = leading_eigenpairs(
+        lambda Q: (A @ Q).astype(np.float32), n, count=count, spectrum=spectrum, seed=1
+    )
+    size = values if spectrum == "positive" else np.abs(values)
+    wanted = values[np.argsort(-size)[:count]]
+    np.testing.assert_allclose(pairs.values, wanted, rtol=1e-4)
+    residual = A @ pairs.vectors - pairs.vectors * pairs.values
+    assert np.abs(residual).max() < 1e-2
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(count), atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    A, _ = spread_matrix(700)
+    first, second = (
+        leading_eigenpairs(lambda Q: (A @ Q).astype(np.float32), 700, count=5, spectrum="signed", seed=3)
+        for _ in "ab"
+    )
+    assert first.vectors.tobytes() == second.vectors.tobytes()
+
+
+def test_a_warm_step_never_captures_less_than_before():
+    A, _ = spread_matrix(300)
+    basis = orthonormal(np.random.default_rng(0).standard_normal((300, 20)).astype(np.float32))
+    captured = []
+    for _ in range(6):
+        image = (A @ basis).astype(np.float32)
+        captured.append(float((ritz_pairs(basis, image, count=20, spectrum="signed").values ** 2).sum()))
+        basis = improved_eigenpairs(
+            lambda Q: (A @ Q).astype(np.float32), basis, image, count=20, spectrum="signed"
+        ).vectors
+    assert all(after >= before * (1 - 1e-6) for before, after in itertools.pairwise(captured))
+    assert captured[-1] > 0.99 * float(np.sort(np.linalg.eigvalsh(A) ** 2)[-20:].sum())
+
+
+def test_dependent_columns_are_dropped():
+    rng = np.random.default_rng(0)
+    block = rng.standard_normal((50, 4)).astype(np.float32)
+    doubled = np.concatenate([block, block @ rng.standard_normal((4, 3)).astype(np.float32)], axis=1)
+    Q = orthonormal(doubled)
+    assert Q.shape == (50, 4)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-5)
+
+
+def test_nothing_is_left_of_what_lies_in_the_other_span():
+    Q = orthonormal(np.random.default_rng(0).standard_normal((50, 8)).astype(np.float32))
+    assert orthonormal(Q @ np.ones((8, 2), np.float32), against=Q).shape[1] == 0

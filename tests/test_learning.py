@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from psdvec import learning
+from psdvec.cli import app
+from psdvec.corpus import read_corpus
+from psdvec.errors import InputError, ResourceError, StoreError
+from psdvec.methods import psd
+from psdvec.model import read_model
+from psdvec.store import open_artefact
+from tests.toy import drawn_counts
+
+
+@pytest.fixture
+def store(tmp_path):
+    drawn_counts(words=60, sentences=800).save(tmp_path / "counts")
+    return tmp_path / "counts"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_model_folder_names_its_parent_and_its_recipe(store, tmp_path):
+    learning.fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 2})
+    artefact = open_artefact(tmp_path / "model", kind="embeddings")
+    assert artefact.sources[0]["digest"] == open_artefact(store).digest
+    assert artefact.parameters["recipe"]["rounds"] == 2
+    assert not (tmp_path / "model.work").exists()
+
+
+def test_words_beyond_the_core_are_placed_by_ridge(store):
+    model = learning.fit(store, dim=5, core=30, max_words=50)
+    assert (model.core, len(model)) == (30, 50)
+    assert model.vectors[:30].tobytes() == learning.fit(store, dim=5, max_words=30).vectors.tobytes()
+    assert model.vectors[30:].any(axis=1).all()
+
+
+def test_one_thread_and_two_agree_to_rounding(store):
+    one, two = (learning.fit(store, dim=5, workers=workers) for workers in (1, 2))
+    X = [(m.vectors * m.signs) @ m.vectors.T for m in (one, two)]
+    np.testing.assert_allclose(X[0], X[1], atol=1e-4 * np.abs(X[0]).max())
+
+
+def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, monkeypatch):
+    whole = learning.fit(store, dim=5)
+    real = psd.write_round
+
+    def stop_after_two(path, state):
+        real(path, state)
+        if state.number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(psd, "write_round", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        learning.fit(store, dim=5, output=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    numbers = []
+    monkeypatch.setattr(psd, "write_round", lambda path, state: numbers.append(state.number))
+    again = learning.fit(store, dim=5, output=tmp_path / "model")
+    assert numbers[0] == 2
+    assert again.vectors.tobytes() == whole.vectors.tobytes()
+
+
+def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
+    lines = learning.plan_fit(store, dim=5, core=30)
+    assert "fit 30 words together" in lines[0]
+    assert "peak memory about" in lines[-1]
+    with pytest.raises(ResourceError, match="--core"):
+        learning.plan_fit(store, dim=5, memory="1K")
+
+
+def test_extending_writes_a_model_with_both_parents(store, tmp_path):
+    learning.fit(store, dim=5, max_words=40, output=tmp_path / "model")
+    extension = learning.extend(tmp_path / "model", store, output=tmp_path / "larger")
+    assert len(extension.learned) == 20
+    larger = read_model(tmp_path / "larger")
+    assert len(larger) == 60
+    assert [set(source) for source in larger.sources] == [{"model", "digest"}, {"counts", "digest"}]
+
+
+def test_train_is_count_fit_and_place(tmp_path):
+    rng = np.random.default_rng(0)
+    text = "\n".join(" ".join(f"w{i}" for i in rng.zipf(1.5, 20) if i < 40) for _ in range(300))
+    (tmp_path / "text.txt").write_text(text)
+    corpus = read_corpus([str(tmp_path / "text.txt")])
+    model = learning.train(
+        corpus, output=tmp_path / "model", keep=tmp_path / "counts", counting={"window": 3}, dim=4, core=10
+    )
+    by_hand = learning.fit(tmp_path / "counts", dim=4, core=10)
+    assert model.vectors.tobytes() == by_hand.vectors.tobytes()
+    learning.train(corpus, output=tmp_path / "other", counting={"window": 3}, dim=4, core=10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "model", "other", "text.txt"]
+
+
+@pytest.mark.parametrize("option", [{"core": 0}, {"max_words": -1}])
+def test_no_words_are_refused(store, option):
+    with pytest.raises(InputError, match="give 1 or more"):
+        learning.fit(store, dim=5, **option)
+
+
+def test_the_commands_write_models(store, tmp_path):
+    fitted = run("fit", store, "-o", tmp_path / "model", "--dim", 5, "--max-words", 40, "--rounds", 2, "-q")
+    assert fitted.exit_code == 0, fitted.output
+    assert "40 vectors of 5 numbers" in fitted.stdout
+    extended = run("extend", tmp_path / "model", store, "-o", tmp_path / "larger", "-q")
+    assert "20 words learned, 0 refreshed" in extended.stdout
+    again = run("extend", tmp_path / "larger", store, "-o", tmp_path / "none", "-q")
+    assert again.exit_code == 0
+    assert "nothing to learn" in again.stdout
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_command_lists_thin_words_and_learns_those_of_a_file(store, tmp_path):
+    run("fit", store, "-o", tmp_path / "model", "--dim", 5, "--max-words", 40, "-q")
+    words = read_words(store)[40:43]
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    options = ("--words", tmp_path / "words.txt", "-q")
+    thin = run("extend", tmp_path / "model", store, "-o", tmp_path / "a", "--min-contexts", 999, *options)
+    assert [f"seen too little: {word}" in thin.stdout for word in words] == [True] * 3
+    learned = run("extend", tmp_path / "model", store, "-o", tmp_path / "b", *options)
+    assert learned.exit_code == 0
+    assert read_model(tmp_path / "b").words[40:] == tuple(words)
+
+
+def read_words(store):
+    from psdvec.counts import load_counts
+
+    return load_counts(store).vocabulary.words
+
+
+def test_a_dry_run_writes_nothing(store, tmp_path):
+    result = run("fit", store, "-o", tmp_path / "model", "--dry-run")
+    assert "peak memory about" in result.stdout
+    assert not (tmp_path / "model").exists()
+
+
+def test_bad_input_is_refused_and_nothing_is_written(store, tmp_path):
+    learning.fit(store, dim=5, output=tmp_path / "model")
+    with pytest.raises(StoreError, match="holds cooccurrence, but embeddings is needed"):
+        learning.extend(store, store, output=tmp_path / "x")
+    with pytest.raises(StoreError, match="holds embeddings, but cooccurrence is needed"):
+        learning.fit(tmp_path / "model", output=tmp_path / "x")
+    with pytest.raises(InputError, match="exists already"):
+        learning.fit(store, output=tmp_path / "model")
+    assert not (tmp_path / "x").exists()
