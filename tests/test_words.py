@@ -20,7 +20,7 @@ def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
     text = np.frombuffer(spaced, np.uint8)
     t, blob, offsets, counts, overlong = cpu_words.number_words(text, joined, closed, ids)
     words = WordList(blob, offsets)
-    return ids[:t].tolist(), words.encoded(np.arange(len(words))), counts.tolist(), overlong
+    return ids[:t].tolist(), words.encoded(), counts.tolist(), overlong
 
 
 @given(SPACED.map(b"".join))

@@ -22,7 +22,7 @@ from psdvec.corpus import Block, Corpus, Place
 from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.vocabulary import Vocabulary, select_words
+from psdvec.vocabulary import Vocabulary, frequent_words, select_words
 from psdvec.words import WordList, WordTable
 from psdvec.workspace import write_whole
 
@@ -244,15 +244,15 @@ def choose_words(
     """
     parts = max(workers, 1 + workers * folder.totals()[0] * _TABLE_BYTES_PER_WORD // max(memory, 1))
 
-    def choose(part: int) -> Vocabulary:
+    def choose(part: int) -> tuple[WordList, Int64s]:
         table = _add_up(folder, part, parts)
-        return select_words(table.words, table.counts, min_count=min_count, max_words=max_words)
+        return frequent_words(table.words, table.counts, min_count=min_count, max_words=max_words)
 
     with ThreadPoolExecutor(workers) as pool:
-        chosen = list(pool.map(choose, range(parts)))
-    words = WordList.pack(word for vocabulary in chosen for word in vocabulary.words)
-    counts = np.concatenate([vocabulary.counts for vocabulary in chosen])
-    return select_words(words, counts, min_count=min_count, max_words=max_words)
+        lists, counts = zip(*pool.map(choose, range(parts)), strict=True)
+    return select_words(
+        WordList.join(lists), np.concatenate(counts), min_count=min_count, max_words=max_words
+    )
 
 
 def _add_up(folder: SegmentFolder, part: int, parts: int) -> WordTable:

@@ -74,14 +74,22 @@ def select_words(words: WordList, counts: Int64s, *, min_count: int, max_words: 
     >>> select_words(words, np.array([2, 1, 2]), min_count=1, max_words=1).words
     ('be',)
     """
+    words, counts = frequent_words(words, counts, min_count=min_count, max_words=max_words)
+    ranked = sorted(zip((-counts).tolist(), words.encoded(), strict=True))[:max_words]
+    return Vocabulary(
+        tuple(word.decode("utf-8") for _, word in ranked), np.array([-count for count, _ in ranked], np.int64)
+    )
+
+
+def frequent_words(
+    words: WordList, counts: Int64s, *, min_count: int, max_words: int | None
+) -> tuple[WordList, Int64s]:
+    """Leave out words that :func:`select_words` cannot keep; words of the last count that is kept all stay."""
     floor = min_count
     if max_words is not None and len(counts) > max_words:
         floor = max(floor, int(np.partition(counts, len(counts) - max_words)[len(counts) - max_words]))
     kept = np.flatnonzero(counts >= floor)
-    ranked = sorted(zip((-counts[kept]).tolist(), words.encoded(kept), strict=True))[:max_words]
-    return Vocabulary(
-        tuple(word.decode("utf-8") for _, word in ranked), np.array([-count for count, _ in ranked], np.int64)
-    )
+    return words.take(kept), counts[kept]
 
 
 def write_vocabulary(writer: ArtefactWriter, vocabulary: Vocabulary) -> None:

@@ -6,7 +6,8 @@ The kernels are in :mod:`psdvec.backends.cpu_words`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -41,15 +42,32 @@ class WordList(NamedTuple):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def encoded(self, ids: Int64s) -> list[bytes]:
-        """Return the bytes of the words at places ``ids``."""
-        data = self.blob.tobytes()
-        bounds = zip(self.offsets[ids].tolist(), self.offsets[ids + 1].tolist(), strict=True)
-        return [data[begin:end] for begin, end in bounds]
+    def encoded(self) -> list[bytes]:
+        """Return the bytes of each word."""
+        data, offsets = self.blob.tobytes(), self.offsets.tolist()
+        return [data[begin:end] for begin, end in pairwise(offsets)]
+
+    def take(self, ids: Int64s) -> WordList:
+        """Return the words at places ``ids``.
+
+        >>> WordList.pack(["to", "be", "or"]).take(np.array([2, 0])).unpack()
+        ('or', 'to')
+        """
+        begins = self.offsets[ids]
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.offsets[ids + 1] - begins, out=offsets[1:])
+        places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], np.diff(offsets))
+        return WordList(self.blob[places], offsets)
+
+    @classmethod
+    def join(cls, lists: Sequence[WordList]) -> WordList:
+        """Return the words of all lists, one list after the other."""
+        lengths = np.concatenate([np.diff(words.offsets) for words in lists])
+        return cls(np.concatenate([words.blob for words in lists]), np.concatenate([[0], np.cumsum(lengths)]))
 
     def unpack(self) -> tuple[str, ...]:
         """Return all words as strings."""
-        return tuple(word.decode("utf-8") for word in self.encoded(np.arange(len(self))))
+        return tuple(word.decode("utf-8") for word in self.encoded())
 
 
 class WordTable:
