@@ -84,6 +84,13 @@ def test_a_line_longer_than_a_block_stays_one_sentence(tmp_path, monkeypatch):
     assert set(cells(counts)) == set(pairwise(words))
 
 
+def test_a_line_without_words_is_no_sentence_however_it_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 4)
+    (tmp_path / "text").write_text("a\n--- --- ---\nb")
+    counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
+    assert counts.tally.sentences == 2
+
+
 def test_a_word_longer_than_a_block_is_cut_between_characters(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 64)
     (tmp_path / "text").write_text("漢" * 100)

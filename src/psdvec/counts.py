@@ -2,7 +2,7 @@
 
 Goes in: a corpus, or any iterable of sentences. Comes out: a :class:`Cooccurrence`, integer counts in
 units of 1/720720, so that sums are exact and any split over threads, files or machines merges to the same
-bytes (equation 1 of docs/theory.md). :func:`count_pairs` counts, :func:`merge_counts` adds and subtracts.
+bytes (equation (H) of docs/theory.md). :func:`count_pairs` counts, :func:`merge_counts` adds and subtracts.
 """
 
 from __future__ import annotations

@@ -60,6 +60,11 @@ class Segment:
     end: Place
     closed: bool
 
+    @property
+    def edges(self) -> tuple[int, int]:
+        """The first and the last id; for a text without any, two gaps."""
+        return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (cpu_words.GAP, cpu_words.GAP)
+
 
 class SegmentFolder:
     """The segments of a corpus on disk, numbered from 0."""
@@ -84,6 +89,7 @@ class SegmentFolder:
             *asdict(segment.tally).values(),
             *segment.end,
             int(segment.closed),
+            *segment.edges,
             len(segment.words),
             len(segment.ids),
         ]
@@ -102,19 +108,29 @@ class SegmentFolder:
         with self._path(number).open("rb") as file:
             record, blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(4))
             ids = np.load(file, allow_pickle=False) if with_ids else np.empty(0, np.int32)
-        *tally, end_file, end_offset, closed, _, _ = record.tolist()
+        *tally, end_file, end_offset, closed, _, _, _, _ = record.tolist()
         return Segment(
             WordList(blob, offsets), counts, ids, Tally(*tally), Place(end_file, end_offset), bool(closed)
         )
 
-    def totals(self) -> tuple[int, int]:
-        """Return the words of all segments, counted anew in each, and the ids, sentence ends and gaps included."""
-        words = ids = 0
+    def records(self) -> Iterator[list[int]]:
+        """Yield what is noted of each segment; at the end of it: first id, last id, number of words and of ids."""
         for number in range(len(self)):
             with self._path(number).open("rb") as file:
-                record = np.load(file, allow_pickle=False)
-            words, ids = words + int(record[-2]), ids + int(record[-1])
-        return words, ids
+                yield np.load(file, allow_pickle=False).tolist()
+
+    def totals(self) -> tuple[int, int]:
+        """Return the words of all segments, counted anew in each, and the ids, sentence ends and gaps included."""
+        sizes = [record[-2:] for record in self.records()]
+        return sum(words for words, _ in sizes), sum(ids for _, ids in sizes)
+
+    def empty_sentences(self) -> int:
+        """Return how many sentence ends close nothing: those of lines without words that are longer than a block."""
+        empty, inside = 0, False
+        for first, last, _, ids in (record[-4:] for record in self.records()):
+            empty += first == cpu_words.SENTENCE_END and not inside
+            inside = last != cpu_words.SENTENCE_END if ids else inside
+        return empty
 
     @property
     def is_complete(self) -> bool:
@@ -133,8 +149,6 @@ def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progre
     for number in range(done):
         segment = folder.read(number, with_ids=False)
         tally, place, joined = tally + segment.tally, segment.end, not segment.closed
-    if folder.is_complete:
-        return tally
 
     def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, Tally]:
         number, block = numbered
@@ -142,16 +156,17 @@ def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progre
         folder.write(number, segment)
         return block, segment.tally
 
-    with (
-        progress.stage("reading", total=corpus.raw_size, unit="B") as stage,
-        ThreadPoolExecutor(workers) as pool,
-    ):
-        blocks = enumerate(corpus.blocks(place, joined=joined), done)
-        for block, added in map_ordered(pool, number_and_write, blocks, ahead=workers):
-            tally += added
-            stage.advance(block.raw_bytes, tokens=added.tokens)
-    folder.mark_complete()
-    return tally
+    if not folder.is_complete:
+        with (
+            progress.stage("reading", total=corpus.raw_size, unit="B") as stage,
+            ThreadPoolExecutor(workers) as pool,
+        ):
+            blocks = enumerate(corpus.blocks(place, joined=joined), done)
+            for block, added in map_ordered(pool, number_and_write, blocks, ahead=workers):
+                tally += added
+                stage.advance(block.raw_bytes, tokens=added.tokens)
+        folder.mark_complete()
+    return tally + Tally(sentences=-folder.empty_sentences())
 
 
 def number_block(corpus: Corpus, block: Block) -> Segment:

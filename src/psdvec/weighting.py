@@ -1,4 +1,4 @@
-"""What a pair of words counts at a distance, as an integer in a fixed unit (equation 1 of docs/theory.md)."""
+"""What a pair of words counts at a distance, as an integer in a fixed unit (equation (H) of docs/theory.md)."""
 
 from __future__ import annotations
 
