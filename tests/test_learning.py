@@ -80,18 +80,50 @@ def test_extending_writes_a_model_with_both_parents(store, tmp_path):
     assert [set(source) for source in larger.sources] == [{"model", "digest"}, {"counts", "digest"}]
 
 
+def write_corpus(path, seed):
+    rng = np.random.default_rng(seed)
+    path.write_text("\n".join(" ".join(f"w{i}" for i in rng.zipf(1.5, 20) if i < 40) for _ in range(300)))
+    return read_corpus(path)
+
+
 def test_train_is_count_fit_and_place(tmp_path):
-    rng = np.random.default_rng(0)
-    text = "\n".join(" ".join(f"w{i}" for i in rng.zipf(1.5, 20) if i < 40) for _ in range(300))
-    (tmp_path / "text.txt").write_text(text)
-    corpus = read_corpus([str(tmp_path / "text.txt")])
-    model = learning.train(
-        corpus, output=tmp_path / "model", keep=tmp_path / "counts", counting={"window": 3}, dim=4, core=10
-    )
+    corpus = write_corpus(tmp_path / "text.txt", 0)
+    options = {"counting": {"window": 3}, "dim": 4, "core": 10}
+    model = learning.train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
     by_hand = learning.fit(tmp_path / "counts", dim=4, core=10)
     assert model.vectors.tobytes() == by_hand.vectors.tobytes()
-    learning.train(corpus, output=tmp_path / "other", counting={"window": 3}, dim=4, core=10)
+    learning.train(corpus, output=tmp_path / "other", **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "model", "other", "text.txt"]
+
+
+def test_interrupted_training_does_not_count_again(tmp_path, monkeypatch):
+    corpus = write_corpus(tmp_path / "text.txt", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(psd, "fit", lambda *a, **k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learning.train(corpus, output=tmp_path / "model", dim=4)
+    with monkeypatch.context() as patch:
+        patch.setattr(learning, "count_pairs", lambda *a, **k: 1 / 0)
+        resumed = learning.train(corpus, output=tmp_path / "model", dim=4)
+    undisturbed = learning.train(corpus, output=tmp_path / "again", dim=4)
+    assert resumed.vectors.tobytes() == undisturbed.vectors.tobytes()
+
+
+def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
+    first, second = write_corpus(tmp_path / "first.txt", 0), write_corpus(tmp_path / "second.txt", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(psd, "fit", lambda *a, **k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learning.train(first, output=tmp_path / "model", dim=4)
+    model = learning.train(second, output=tmp_path / "model", dim=4)
+    fresh = learning.train(second, output=tmp_path / "fresh", dim=4)
+    assert model.vectors.tobytes() == fresh.vectors.tobytes()
+    learning.train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
+    for corpus, counting in ((second, {}), (first, {"window": 3}), (first, {"min_count": 1})):
+        with pytest.raises(InputError, match="holds counts of other text or of other options"):
+            learning.train(
+                corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4
+            )
 
 
 @pytest.mark.parametrize("option", [{"core": 0}, {"max_words": -1}])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -213,15 +213,11 @@ def count_pairs(
     output = Path(output)
     check_output(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
-    parameters = {
-        "tokenizer": corpus.tokenizer if isinstance(corpus, Corpus) else "none",
-        "window": window, "weighting": weighting, "gaps": gaps, "unit": UNIT,
-    }  # fmt: skip
-    selection = {"min_count": min_count, "max_words": max_words, "vocabulary": given}
+    parameters = counting_parameters(corpus, window=window, weighting=weighting, gaps=gaps)
+    sources = counting_sources(corpus, given=given, min_count=min_count, max_words=max_words)
+    plan = {**parameters, "sources": sources, "vocabulary": given, "input": input_plan(corpus)}
     budget = _resolve_memory(memory)
-    with open_workspace(
-        output, plan={**parameters, **selection, "input": _input_plan(corpus)}, progress=progress
-    ) as work:
+    with open_workspace(output, plan=plan, progress=progress) as work:
         folder = SegmentFolder(work / "segments")
         tally = _number(corpus, folder, workers=workers, progress=progress)
         chosen = (
@@ -236,12 +232,11 @@ def count_pairs(
                 f"no word occurs {min_count} times or more among {tally.tokens:,} words; lower --min-count"
             )
         with ThreadPoolExecutor(workers) as pool:
-            plan = runs.plan_runs(folder.totals()[1], n=len(chosen), memory=budget, workers=workers)
+            layout = runs.plan_runs(folder.totals()[1], n=len(chosen), memory=budget, workers=workers)
             blocks = runs.count_text(
                 folder, segments.Translation(chosen.words, close_gaps=gaps == "close"), work / "runs",
-                plan=plan, weights=weights, pool=pool, progress=progress,
+                plan=layout, weights=weights, pool=pool, progress=progress,
             )  # fmt: skip
-            sources = corpus.sources() if isinstance(corpus, Corpus) else [{"name": "sentences from Python"}]
             write_counts(
                 output,
                 blocks,
@@ -307,7 +302,24 @@ def _resolve_memory(memory: int | str | None) -> int:
     return available_memory() // 2 if memory is None else parse_size(memory)
 
 
-def _input_plan(corpus: Corpus | Sentences) -> Any:
+def counting_parameters(
+    corpus: Corpus | Sentences, *, window: int, weighting: str, gaps: str
+) -> dict[str, Any]:
+    """Return the parameters that counts made in this way carry; stores to be merged must agree in them."""
+    tokenizer = corpus.tokenizer if isinstance(corpus, Corpus) else "none"
+    return {"tokenizer": tokenizer, "window": window, "weighting": weighting, "gaps": gaps, "unit": UNIT}
+
+
+def counting_sources(
+    corpus: Corpus | Sentences, *, given: Collection[str] | None, min_count: int, max_words: int | None
+) -> list[dict[str, Any]]:
+    """Return the files that are counted, and which of their words."""
+    words = {"min_count": min_count, "max_words": max_words} if given is None else {"given_words": len(given)}
+    files = corpus.sources() if isinstance(corpus, Corpus) else [{"name": "sentences from Python"}]
+    return [{**file, **words} for file in files]
+
+
+def input_plan(corpus: Corpus | Sentences) -> Any:
     """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
     if not isinstance(corpus, Corpus) or not corpus.is_restartable:
         return {"once": np.random.SeedSequence().entropy}

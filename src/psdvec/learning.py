@@ -6,6 +6,7 @@ artefact where an output is named. The mathematics is in :mod:`psdvec.methods.ps
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,7 +18,14 @@ from threadpoolctl import threadpool_limits
 
 from psdvec import noncore
 from psdvec.corpus import Corpus
-from psdvec.counts import Cooccurrence, count_pairs, load_counts
+from psdvec.counts import (
+    Cooccurrence,
+    count_pairs,
+    counting_parameters,
+    counting_sources,
+    input_plan,
+    load_counts,
+)
 from psdvec.errors import InputError
 from psdvec.methods import psd
 from psdvec.model import Model, read_model, write_model
@@ -26,8 +34,14 @@ from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import make_recipe
 from psdvec.resources import available_memory, format_size, parse_size
-from psdvec.store import check_output, open_artefact
+from psdvec.store import META, check_output, open_artefact
 from psdvec.workspace import open_workspace
+
+_COUNTING = {
+    name: parameter.default
+    for name, parameter in inspect.signature(count_pairs).parameters.items()
+    if name in ("min_count", "max_words", "window", "weighting", "gaps")
+}
 
 
 def fit(
@@ -162,27 +176,40 @@ def train(
     The counts are kept in ``keep``, or beside the output until the model is written. Given again after an
     interruption, finished stages are not done again.
     """
-    output = Path(output)
+    output, options = Path(output), {**_COUNTING, **(counting or {})}
     check_output(output, overwrite=overwrite)
-    folder = output.with_name(f"{output.name}.counts") if keep is None else Path(keep)
-    if not (folder / "meta.json").is_file():
-        count_pairs(
-            corpus, **(counting or {}), workers=workers, memory=memory, output=folder, progress=progress
-        )  # fmt: skip
-    else:
-        progress.say(f"using the counts in '{folder}'")
-    model = fit(
-        folder,
-        **fitting,
-        workers=workers,
-        memory=memory,
-        output=output,
-        overwrite=overwrite,
-        progress=progress,
+    plan = {"counting": options, "input": input_plan(corpus)}
+    with open_workspace(output.with_name(f"{output.name}.train"), plan=plan, progress=progress) as work:
+        folder = work / "counts" if keep is None else Path(keep)
+        if (folder / META).is_file():
+            _check_same(folder, corpus, options)
+            progress.say(f"using the counts in '{folder}'")
+        else:
+            count_pairs(corpus, **options, workers=workers, memory=memory, output=folder, progress=progress)
+        return fit(
+            folder,
+            **fitting,
+            workers=workers,
+            memory=memory,
+            output=output,
+            overwrite=overwrite,
+            progress=progress,
+        )
+
+
+def _check_same(folder: Path, corpus: Corpus, options: Mapping[str, Any]) -> None:
+    """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
+    found = load_counts(folder)
+    parameters = counting_parameters(
+        corpus, **{name: options[name] for name in ("window", "weighting", "gaps")}
     )
-    if keep is None:
-        _remove(folder)
-    return model
+    sources = counting_sources(
+        corpus, given=None, min_count=options["min_count"], max_words=options["max_words"]
+    )
+    if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
+        raise InputError(
+            f"'{folder}' holds counts of other text or of other options; give another folder to keep counts in"
+        )
 
 
 def _with_others(
@@ -232,9 +259,3 @@ def _threads(workers: int | None) -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(before)
-
-
-def _remove(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
