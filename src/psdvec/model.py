@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.errors import StoreError
+from psdvec.formats.model import KIND, VECTORS, VERSION
+from psdvec.formats.packing import pack_words, unpack_words
 from psdvec.pmi import Constants, WordScales, word_scales
 from psdvec.recipe import Recipe
 from psdvec.store import Artefact, create_artefact, open_artefact
-
-KIND = "embeddings"
-VERSION = 1
-VECTORS = "vectors.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +30,7 @@ class Model:
     ``words``: n strings, the core most frequent first, later words in the order they were learned. ``counts``
     (n,) int64. ``vectors`` (n, d) float32. ``deviations`` (n,) float32: standard deviation of a word's vector, a
     coordinate; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
-    ±1: J of section 2. ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
+    ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
     ``row_sums``, ``column_sums`` (core,) float64. ``counting`` says how the pairs were counted, ``sources`` what the
     model was made from.
     """
@@ -86,14 +83,14 @@ def write_model(
         "counting": dict(model.counting),
     }
     parents = [dict(source) for source in model.sources] if sources is None else sources
-    blob = [word.encode("utf-8", "surrogatepass") for word in model.words]
+    blob, offsets = pack_words(model.words)
     with create_artefact(
         path, kind=KIND, version=VERSION, parameters=parameters, sources=parents, overwrite=overwrite
     ) as writer:
         save_file({"vectors": np.ascontiguousarray(model.vectors)}, writer.folder / VECTORS)
         writer.add_file(VECTORS)
-        writer.add_array("words", np.frombuffer(b"".join(blob), np.uint8))
-        writer.add_array("word_offsets", np.cumsum([0, *map(len, blob)], dtype=np.int64))
+        writer.add_array("words", blob)
+        writer.add_array("word_offsets", offsets)
         writer.add_array("word_counts", model.counts)
         for name in ("deviations", "signs", "constant", "row_sums", "column_sums"):
             writer.add_array(name, getattr(model, name))
@@ -109,9 +106,7 @@ def read_model(path: str | Path | Artefact) -> Model:
         raise StoreError(
             f"'{artefact.path}' holds vectors without the scales of a fit; give a model that 'psdvec fit' made"
         )
-    offsets = artefact.array("word_offsets")
-    blob = artefact.array("words").tobytes()
-    words = tuple(blob[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets))
+    words = unpack_words(artefact.array("words"), artefact.array("word_offsets"))
     arrays = {
         name: artefact.array(name) for name in ("deviations", "signs", "constant", "row_sums", "column_sums")
     }
