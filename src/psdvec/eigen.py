@@ -2,7 +2,7 @@
 
 Goes in: a function from (n, k) to (n, k) float32 blocks. Comes out: :class:`Eigenpairs`, the largest in absolute
 value or the largest algebraically. Block Lanczos from a random block for a cold start, and one Rayleigh-Ritz
-step over the old basis and its residuals for a warm one; section 4 of ``docs/theory.md``.
+step over the old basis and its residuals for a warm one; section 7 of ``docs/theory.md``.
 """
 
 from __future__ import annotations
