@@ -34,13 +34,12 @@ def test_the_background_is_the_weight_of_an_unseen_pair_unless_clamped(recipe):
     s = word_scales(rows, columns, constants)
     R = weight(
         np.zeros((len(s), len(s))),
-        s.row_sums[:, None],
-        s.expected,
+        np.outer(s.frequencies, s.frequencies),
         np.outer(s.majorisers, s.majorisers),
         constants=constants,
     )
-    B = np.outer(s.rho, s.sigma)
-    free = np.outer(s.rho < 1, s.sigma < 1)
+    B = np.outer(s.rho, s.rho)
+    free = np.outer(s.rho < 1, s.rho < 1)
     np.testing.assert_allclose(B[free], R[free])
     assert (B <= 1).all()
 
@@ -74,8 +73,8 @@ def test_the_saturating_count_has_weight_one_for_average_words():
         counts, rows, columns, recipe=make_recipe("default", saturation=3.0, background=0.0)
     )
     one = np.ones(1)
-    assert weight(3 * one, one, one, one, constants=constants) == pytest.approx(1.0)
-    assert weight(1.5 * one, one, one, one, constants=constants) == pytest.approx(0.5**0.5)
+    assert weight(3 * one, one, one, constants=constants) == pytest.approx(1.0)
+    assert weight(1.5 * one, one, one, constants=constants) == pytest.approx(0.5**0.5)
 
 
 def test_counts_without_a_pair_are_refused():

@@ -4,14 +4,21 @@ import numba
 import numpy as np
 import pytest
 
-from psdvec.backends import cpu, reference
+from psdvec.backends import cpu, cpu_solver, reference
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import psd
 from psdvec.pmi import margins, measure_constants, word_scales
-from psdvec.problem import build_problem, residual_of
+from psdvec.problem import best_multiple, build_problem, residual_of
 from psdvec.recipe import make_recipe
 from psdvec.weighting import UNIT
 from tests.toy import drawn_counts
+
+
+@pytest.fixture(params=["all dense", "some dense", "all sparse"])
+def layout(request, monkeypatch):
+    """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
+    monkeypatch.setattr(cpu, "TILE", 16)
+    monkeypatch.setattr(cpu, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param])
 
 
 def dense_and_sparse(counts, recipe, words):
@@ -19,11 +26,9 @@ def dense_and_sparse(counts, recipe, words):
     constants = measure_constants(counts, rows, columns, recipe=recipe)
     scales = word_scales(rows[:words], columns[:words], constants)
     H = reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
-    dense = reference.weights_and_targets(H, scales, constants, negligible=recipe.negligible)
-    sparse = build_problem(
-        counts, scales, constants, negligible=recipe.negligible, with_pmi=recipe.start == "half"
-    )
-    return dense, sparse
+    widths = cpu.lay_out(counts, words).widths
+    dense = reference.weights_and_targets(H, scales, constants, negligible=recipe.negligible, widths=widths)
+    return dense, build_problem(cpu, counts, scales, constants, recipe=recipe)
 
 
 RECIPES = [
@@ -31,65 +36,75 @@ RECIPES = [
     make_recipe("paper"),
     make_recipe("default", negligible=0.0, exponent=0.4, diagonal=False, emphasis=0.3),
     make_recipe("default", spectrum="positive", start="half", relaxation=1.3),
+    make_recipe("default", relaxation=1.9, momentum=0.8, saturation=0.5),
     make_recipe("paper", spectrum="signed", start="zero"),
 ]
 
 
 @pytest.mark.parametrize("words", [60, 37])
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_rounds_agree_with_the_dense_reference(recipe, words):
-    counts = drawn_counts()
-    (W, T, G, squares), problem = dense_and_sparse(counts, recipe, words)
+def test_the_rounds_agree_with_the_dense_reference(recipe, words, layout):
+    (W, T, G, squares), problem = dense_and_sparse(drawn_counts(), recipe, words)
     assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
-    X, objectives = reference.fit_rounds(
-        W,
-        T,
-        G,
-        squares,
-        rank=9,
-        rounds=3,
-        relaxation=recipe.relaxation,
-        start=recipe.start,
-        spectrum=recipe.spectrum,
-    )
+    recipe = make_recipe("default", **{**vars(recipe), "rounds": 4})
+    X, objectives = reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
     rounds = []
-    last = psd.solve(
-        problem,
-        rank=9,
-        recipe=make_recipe("default", **{**vars(recipe), "rounds": 3}),
-        save_round=rounds.append,
-    )
+    last = psd.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
     found = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
-    np.testing.assert_allclose(found, X, atol=2e-4 * np.abs(X).max())
-    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=1e-4)
+    np.testing.assert_allclose(found, X, atol=5e-4 * np.abs(X).max())
+    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=2e-4)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_objective_falls_each_round(recipe):
     _, problem = dense_and_sparse(drawn_counts(words=150, sentences=1500), recipe, 150)
     rounds = []
-    psd.solve(
-        problem,
-        rank=12,
-        recipe=make_recipe("default", **{**vars(recipe), "rounds": 8}),
-        save_round=rounds.append,
-    )
+    recipe = make_recipe("default", **{**vars(recipe), "rounds": 8, "head": min(recipe.head, 90)})
+    psd.solve(problem, rank=12, recipe=recipe, save_round=rounds.append)
     objectives = [r.objective for r in rounds]
     assert len(objectives) == 8
     assert all(after < before for before, after in itertools.pairwise(objectives))
 
 
-def test_the_objective_of_a_round_is_the_dense_sum():
-    recipe = make_recipe("default")
-    (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), recipe, 60)
-    rng = np.random.default_rng(0)
-    pairs = psd.Eigenpairs(rng.standard_normal((60, 4)).astype(np.float32), np.array([2.0, -1.0, 0.5, 0.0]))
-    X = (pairs.vectors * pairs.values) @ pairs.vectors.T
-    residual = residual_of(problem, pairs, with_image=True)
+def random_low_rank(n, seed=0):
+    basis, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, 4)))
+    return psd.Eigenpairs(basis.astype(np.float32), np.array([20.0, -10.0, 5.0, 0.0]))
+
+
+def test_the_residual_and_the_objective_are_the_dense_ones(layout):
+    (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
+    old, new = random_low_rank(60, 1), random_low_rank(60, 2)
+    residual_of(problem, old)
+    residual = residual_of(problem, new, previous=old, momentum=0.7)
+    X, before = ((pairs.vectors * pairs.values) @ pairs.vectors.T for pairs in (new, old))
+    ahead = X + 0.7 * (X - before)
     assert residual.objective == pytest.approx(reference.objective(W, T, squares, X), rel=1e-5)
-    block = rng.standard_normal((60, 5)).astype(np.float32)
-    np.testing.assert_allclose(residual.times(block), (T - W * X) @ block, atol=1e-3)
-    np.testing.assert_allclose(residual.image, (T - W * X) @ pairs.vectors, atol=1e-3)
+    np.testing.assert_allclose(residual.image, (T - W * ahead) @ new.vectors, atol=1e-3)
+    stepped = (ahead + 1.3 * (T - W * ahead)) @ new.vectors
+    np.testing.assert_allclose(residual.step_image(1.3), stepped, atol=1e-3)
+    block = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    plain = residual_of(problem, new)
+    np.testing.assert_allclose(plain.times(block), (X + T - W * X) @ block, atol=1e-3)
+
+
+def test_the_best_multiple_is_at_the_bottom_of_the_parabola(layout):
+    (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
+    best, residual = best_multiple(problem, random_low_rank(60))
+    X = (best.vectors * best.values) @ best.vectors.T
+    assert residual.objective == pytest.approx(reference.objective(W, T, squares, X), rel=1e-5)
+    np.testing.assert_allclose(residual.image, (T - W * X) @ best.vectors, atol=1e-3)
+    assert all(residual.objective < reference.objective(W, T, squares, factor * X) for factor in (0.9, 1.1))
+
+
+@pytest.mark.parametrize("recipe", [make_recipe("default"), make_recipe("paper")])
+def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, layout):
+    (W, T, G, _), problem = dense_and_sparse(drawn_counts(), recipe, 60)
+    half = recipe.relaxation if recipe.start == "half" else None
+    first = T if half is None else G / 2 + half * (T - W * G / 2)
+    block = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    for m in (60, 41, 16, 3):
+        product = problem.start_times(block[:m], half=half)
+        np.testing.assert_allclose(product, first[:m, :m] @ block[:m], atol=1e-3)
 
 
 def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
@@ -100,25 +115,24 @@ def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
     for array in (indptr, indices, terms, Q):
         array.setflags(write=False)
     W, T = (reference.dense_rows(indptr, indices, terms[:, k], 3) for k in (0, 1))
-    values, Y, losses = np.empty(3, np.float32), np.zeros((3, 2), np.float32), np.zeros(3)
-    cpu.residual_into(indptr, indices, terms, Q, Q, values, Y, losses)
+    values, Y, sums = np.zeros(3, np.float32), np.zeros((3, 2), np.float32), np.zeros((3, 2))
+    cpu_solver.residual_into(indptr, indices, terms, Q, Q, values, np.float32(0), Y, sums)
     X = Q @ Q.T
     np.testing.assert_allclose(Y, (T - W * X) @ Q, rtol=1e-6)
-    np.testing.assert_allclose(losses, (W * X * X - 2 * T * X).sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(sums, np.stack([(T * X).sum(axis=1), (W * X * X).sum(axis=1)], 1), rtol=1e-6)
     again = np.zeros((3, 2), np.float32)
-    cpu.product_into(indptr, indices, values, Q, again)
+    cpu_solver.product_into(indptr, indices, values, Q, again)
     np.testing.assert_allclose(again, Y, rtol=1e-6)
 
 
-def test_one_thread_and_several_give_the_same_bits():
-    _, problem = dense_and_sparse(drawn_counts(words=150, sentences=800), make_recipe("default"), 150)
+def test_one_thread_and_several_give_the_same_bits(layout):
     Q = np.random.default_rng(0).standard_normal((150, 20)).astype(np.float32)
     found = []
     for threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(threads)
-        values, Y, losses = np.empty(problem.indices.size, np.float32), np.zeros_like(Q), np.zeros(150)
-        cpu.residual_into(problem.indptr, problem.indices, problem.terms, Q, Q, values, Y, losses)
-        found.append((values.tobytes(), Y.tobytes(), losses.tobytes()))
+        _, problem = dense_and_sparse(drawn_counts(words=150, sentences=800), make_recipe("default"), 150)
+        image, tx, wxx = problem.pairs.renew(Q, Q, momentum=0.5, with_image=True)
+        found.append((image.tobytes(), problem.pairs.values.tobytes(), tx, wxx))
     assert found[0] == found[1]
 
 
@@ -156,26 +170,27 @@ def test_words_of_one_topic_are_nearest_to_each_other():
     assert (topic[S.argmax(axis=1)] == topic).mean() > 0.9
 
 
-def test_a_fit_goes_on_from_the_last_finished_round(tmp_path):
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_a_fit_goes_on_from_the_last_finished_round(stop, tmp_path):
     counts = drawn_counts()
-    recipe = make_recipe("default", rounds=4)
+    recipe = make_recipe("default", rounds=4, head=40)
 
     class StoppedError(Exception):
         pass
 
-    def save_two(state):
+    def save_and_stop(state):
         psd.write_round(tmp_path / "round.npz", state)
-        if state.number == 2:
+        if state.number == stop:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        psd.fit(counts, dim=10, recipe=recipe, save_round=save_two)
+        psd.fit(counts, dim=10, recipe=recipe, save_round=save_and_stop)
     numbers = []
     model = psd.fit(
         counts, dim=10, recipe=recipe, load_round=lambda: psd.read_round(tmp_path / "round.npz"),
         save_round=lambda state: numbers.append(state.number),
     )  # fmt: skip
-    assert numbers == [2, 3, 4]
+    assert numbers == list(range(stop + 1, 5))
     assert model.vectors.tobytes() == psd.fit(counts, dim=10, recipe=recipe).vectors.tobytes()
 
 
@@ -189,6 +204,7 @@ def test_no_dimensions_are_refused():
         psd.fit(drawn_counts(), dim=0)
 
 
-def test_a_threshold_that_leaves_no_pair_is_refused():
+def test_a_threshold_that_leaves_no_pair_is_refused(monkeypatch):
+    monkeypatch.setattr(cpu, "DENSE", 2.0)
     with pytest.raises(InputError, match="smaller --negligible"):
         psd.fit(drawn_counts(), dim=4, recipe=make_recipe("default", background=0.0, negligible=1e9))

@@ -17,6 +17,7 @@ import numba
 from threadpoolctl import threadpool_limits
 
 from psdvec import noncore
+from psdvec.backends import open_backend
 from psdvec.corpus import Corpus
 from psdvec.counts import (
     Cooccurrence,
@@ -119,7 +120,7 @@ def plan_fit(
     store, _ = _open_counts(counts)
     words = _at_most(max_words, len(store), "max_words")
     centre = _at_most(core, words, "core")
-    needed = psd.predicted_memory(store, dim=dim, words=centre, recipe=plan)
+    needed = psd.predicted_memory(open_backend(), store, dim=dim, words=centre, recipe=plan)
     limit = available_memory() if memory is None else parse_size(memory)
     psd.check_memory(needed, limit, dim=dim, words=centre)
     return [

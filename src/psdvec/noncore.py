@@ -49,18 +49,15 @@ class Regressors:
     """The fixed side of every regression: one row a core word.
 
     ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
-    at hand. ``gram_rho``, ``gram_sigma`` (k, k): Σ ρ_j f fᵀ and Σ σ_j f fᵀ. ``sum_rho``, ``sum_sigma`` (k,):
-    Σ ρ_j s_j f and Σ σ_j s_j f. ``square_rho``, ``square_sigma``: Σ ρ_j s_j² and Σ σ_j s_j².
+    at hand. Over the unseen cells of a word: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and
+    ``square`` is Σ ρ_j s_j².
     """
 
     features: Block
     scales: WordScales
-    gram_rho: Floats
-    gram_sigma: Floats
-    sum_rho: Floats
-    sum_sigma: Floats
-    square_rho: float
-    square_sigma: float
+    gram: Floats
+    total: Floats
+    square: float
 
 
 @dataclass(frozen=True)
@@ -221,8 +218,7 @@ def _old_scales(
         sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
     else:
         raise InputError(f"unigrams are '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
-    frequencies = (own.row_sums + own.column_sums) / 2
-    return word_scales(*sums, constants, frequencies=frequencies)
+    return word_scales(*sums, constants, usual=own.frequencies)
 
 
 def make_regressors(model: Model, scales: WordScales) -> Regressors:
@@ -234,10 +230,8 @@ def make_regressors(model: Model, scales: WordScales) -> Regressors:
         rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
     features = (rows * s[:, None]).astype(np.float32)
     full = features.astype(np.float64)
-    grams = [full.T @ (weights[:, None] * full) for weights in (scales.rho, scales.sigma)]
-    sums = [(weights * s) @ full for weights in (scales.rho, scales.sigma)]
-    squares = [float(weights @ s**2) for weights in (scales.rho, scales.sigma)]
-    return Regressors(features, scales, grams[0], grams[1], sums[0], sums[1], squares[0], squares[1])
+    gram = full.T @ (scales.rho[:, None] * full)
+    return Regressors(features, scales, gram, (scales.rho * s) @ full, float(scales.rho @ s**2))
 
 
 def pairs_of(counts: Any, ids: Ints) -> Iterator[tuple[Any, Any, Any, Any]]:
@@ -276,10 +270,10 @@ def word_cells(
     s = old.emphases[rows]
     r = np.concatenate([np.broadcast_to(word.row_sums, after.shape), old.row_sums[before]])
     u = np.concatenate([old.unigrams[after], np.broadcast_to(word.unigrams, before.shape)])
-    e = np.concatenate([old.expected[after], np.broadcast_to(word.expected, before.shape)])
-    B = np.concatenate([word.rho * old.sigma[after], old.rho[before] * word.sigma])
+    B = word.rho * old.rho[rows]
     H = np.concatenate([H_after, H_before])
-    R = weight(H, r, e, word.majorisers * old.majorisers[rows], constants=constants)
+    f, a = word.frequencies * old.frequencies[rows], word.majorisers * old.majorisers[rows]
+    R = weight(H, f, a, constants=constants)
     G = pmi(H, r, u, smoothing=constants.smoothing)
     unique, place = np.unique(rows, return_inverse=True)
     terms = np.stack([0.5 * (R - B), 0.5 * s * (R * G - B * log_kappa)])
@@ -298,14 +292,10 @@ def solve_word(
     Of several ``ridges`` the one with the greatest evidence, equation (11), is taken.
     """
     F = regressors.features[cells.rows]
-    rho, sigma, log_kappa = word.rho[0], word.sigma[0], np.log(constants.smoothing)
-    A = 0.5 * (rho * regressors.gram_sigma + sigma * regressors.gram_rho)
-    A += (F * cells.weights[:, None].astype(np.float32)).T @ F
-    b = 0.5 * log_kappa * (rho * regressors.sum_sigma + sigma * regressors.sum_rho)
-    b += cells.targets @ F
-    square = cells.square + 0.5 * log_kappa**2 * (
-        rho * regressors.square_sigma + sigma * regressors.square_rho
-    )
+    rho, log_kappa = word.rho[0], np.log(constants.smoothing)
+    A = rho * regressors.gram + (F * cells.weights[:, None].astype(np.float32)).T @ F
+    b = rho * log_kappa * regressors.total + cells.targets @ F
+    square = cells.square + rho * log_kappa**2 * regressors.square
     best: tuple[float, Floats, float] | None = None
     for mu in ridges:
         L, x = _cholesky(A, b, mu)

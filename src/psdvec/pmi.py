@@ -7,18 +7,20 @@ to (5) of ``docs/theory.md``; no number here depends on which words are solved t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.backends import cpu
 from psdvec.errors import InputError
 from psdvec.recipe import Recipe
 from psdvec.weighting import UNIT
 
 Floats = npt.NDArray[np.float64]
+
+CHUNK = 1 << 22  # pairs whose counts are turned into numbers at a time
 
 
 class SparseCounts(Protocol):
@@ -58,17 +60,17 @@ class WordScales:
     """The numbers of each word, all (n,) float64; see equations (1) to (5).
 
     ``row_sums`` r and ``column_sums`` c are measured, the others follow: ``unigrams`` u (raised to α),
-    ``expected`` c / Σc, ``majorisers`` a, ``emphases`` s, and the unseen pairs' weights ``rho`` and ``sigma``.
+    ``frequencies`` f = (r + c) / 2, ``majorisers`` a, ``emphases`` s, and ``rho``, whose products are the weights
+    of unseen pairs.
     """
 
     row_sums: Floats
     column_sums: Floats
     unigrams: Floats
-    expected: Floats
+    frequencies: Floats
     majorisers: Floats
     emphases: Floats
     rho: Floats
-    sigma: Floats
 
     def __len__(self) -> int:
         return self.row_sums.size
@@ -80,8 +82,27 @@ class WordScales:
 
 def margins(counts: SparseCounts) -> tuple[Floats, Floats]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
-    rows, columns, _ = cpu.margins(counts.indptr, counts.indices, counts.values)
-    return rows / UNIT, columns / UNIT
+    n = counts.indptr.size - 1
+    rows, columns = np.zeros(n), np.zeros(n)
+    for first, last in row_chunks(counts.indptr, n):
+        part = slice(counts.indptr[first], counts.indptr[last])
+        values = counts.values[part] / UNIT
+        starts = counts.indptr[first:last] - counts.indptr[first]
+        filled = np.flatnonzero(np.diff(counts.indptr[first : last + 1]))
+        if filled.size:
+            rows[first + filled] = np.add.reduceat(values, starts[filled])
+            columns += np.bincount(counts.indices[part], weights=values, minlength=n)
+    return rows, columns
+
+
+def row_chunks(indptr: npt.NDArray[np.int64], n: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of the first ``n`` rows with some millions of pairs each, at least one row."""
+    first = 0
+    while first < n:
+        last = int(np.searchsorted(indptr[: n + 1], indptr[first] + CHUNK, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        yield first, last
+        first = last
 
 
 def measure_constants(
@@ -117,28 +138,27 @@ def _cap(counts: SparseCounts, recipe: Recipe) -> float:
 
 
 def word_scales(
-    row_sums: Floats, column_sums: Floats, constants: Constants, *, frequencies: Floats | None = None
+    row_sums: Floats, column_sums: Floats, constants: Constants, *, usual: Floats | None = None
 ) -> WordScales:
     """Return the scales of words with these sums, each word on its own; equations (1), (4) and (5).
 
-    ρ_i σ_j is what equation (3) gives for an unseen pair, split evenly and clamped so that no product
-    passes 1. ``frequencies`` are (r + c) / 2 where not given.
+    ρ_i ρ_j is what equation (3) gives for an unseen pair, clamped so that no product passes 1. ``usual`` are the
+    frequencies that majoriser and emphasis go by, (r + c) / 2 where not given.
     """
     p, beta, C = constants.exponent, constants.background, constants.cap
     r, c = row_sums, column_sums
-    f = (r + c) / 2 if frequencies is None else frequencies
-    f = np.maximum(f / constants.mean, 1e-12)
-    a = f**constants.majoriser
+    f = (r + c) / 2
+    share = np.maximum((f if usual is None else usual) / constants.mean, 1e-12)
+    a = share**constants.majoriser
     K = np.sqrt((beta / constants.total) ** p / C) if beta > 0 else 0.0
     return WordScales(
         row_sums=np.asarray(r),
         column_sums=np.asarray(c),
         unigrams=c**constants.unigram / constants.mass,
-        expected=c / constants.total,
+        frequencies=f,
         majorisers=a,
-        emphases=f**constants.emphasis,
-        rho=np.minimum(K * r**p / a, 1.0),
-        sigma=np.minimum(K * c**p / a, 1.0),
+        emphases=share**constants.emphasis,
+        rho=np.minimum(K * f**p / a, 1.0),
     )
 
 
@@ -153,8 +173,8 @@ def pmi(H: Floats, r: Floats, u: Floats, *, smoothing: float) -> Floats:
     return G
 
 
-def weight(H: Floats, r: Floats, e: Floats, a: Floats, *, constants: Constants) -> Floats:
-    """R = min(((1-β) H + β r e)^p / (C a), 1), equations (3) and (4); ``a`` is the product a_i a_j."""
+def weight(H: Floats, f: Floats, a: Floats, *, constants: Constants) -> Floats:
+    """R = min(((1-β) H + β f / Σc)^p / (C a), 1), equations (3) to (5); ``f`` and ``a`` are products over i and j."""
     beta, p, C = constants.background, constants.exponent, constants.cap
-    R: Floats = np.minimum(((1 - beta) * H + beta * r * e) ** p / (C * a), 1.0)
+    R: Floats = np.minimum(((1 - beta) * H + beta / constants.total * f) ** p / (C * a), 1.0)
     return R

@@ -10,137 +10,157 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from psdvec.backends import cpu
-from psdvec.eigen import Block, Eigenpairs
+from psdvec.backends import Backend, Pairs, Tall
+from psdvec.eigen import Eigenpairs
 from psdvec.pmi import Constants, SparseCounts, WordScales
-from psdvec.weighting import UNIT
+from psdvec.recipe import Recipe
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Minimise Σ W (T/W - X)²: a background for all pairs plus what the seen pairs add to it.
+    """Minimise Σ W (T/W - X)²: a background for all pairs plus what the seen ``pairs`` add to it.
 
-    On pair (i, j) the weight is ``(rho_i sigma_j + sigma_i rho_j) / 2 + terms[k, 0]`` and the weighted target
-    ``log κ s_i s_j (rho_i sigma_j + sigma_i rho_j) / 2 + terms[k, 1]``; ``terms[k, 2]``, where there is a third
-    column, is s_i s_j (G - log κ), symmetrised. ``indptr`` (n + 1,) int64, ``indices`` (m,) int32, ``terms``
-    (m, 2 or 3) float32; ``rho``, ``sigma``, ``scale`` (that is s) (n,) float32; ``constant`` is Σ (s s)² R G².
+    On pair (i, j) the background's weight is ``rho_i rho_j`` and its weighted target ``log κ s_i s_j rho_i rho_j``.
+    ``rho`` and ``scale`` (that is s) are (n,) float32 on the backend's device; ``constant`` is Σ (s s)² R G².
     """
 
-    indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[np.int32]
-    terms: Block
-    rho: npt.NDArray[np.float32]
-    sigma: npt.NDArray[np.float32]
-    scale: npt.NDArray[np.float32]
+    backend: Backend
+    pairs: Pairs
+    rho: Tall
+    scale: Tall
     log_smoothing: float
     constant: float
+    has_background: bool
 
     def __len__(self) -> int:
-        return self.rho.size
+        return int(self.rho.shape[0])
 
-    def background_times(self, block: Block, low_rank: Eigenpairs | None, *, level: float = 1.0) -> Block:
-        """Return B∘(level · log κ · s sᵀ - X) times ``block``; B = (ρσᵀ + σρᵀ)/2 and X is ``low_rank``, if any."""
-        product = np.zeros(block.shape, np.float32)
-        if not self.rho.any():
-            return product
-        for left, right in ((self.rho, self.sigma), (self.sigma, self.rho)):
-            weighted = right[:, None] * block
-            factors = [(0.5 * level * self.log_smoothing) * (self.scale @ weighted)[None, :]]
-            basis = self.scale[:, None]
-            if low_rank is not None:
-                factors.append(-0.5 * low_rank.values[:, None] * (low_rank.vectors.T @ weighted))
-                basis = np.concatenate([basis, low_rank.vectors], axis=1)
-            half = basis @ np.concatenate(factors).astype(np.float32)
-            half *= left[:, None]
-            product += half
+    def start_times(self, block: Tall, *, half: float | None) -> Tall:
+        """Return the first matrix to factorise times ``block``; equation (7) at X = 0, or at X = G/2 with this step.
+
+        A block of m rows is multiplied with the first m rows and columns.
+        """
+        product = self.pairs.times(block)
+        m = int(block.shape[0])
+        s, weighted = self.scale[:m], self.scale[:m] * self.rho[:m]
+        levels = [(weighted, 1.0)] if half is None else [(weighted, 0.5 * half), (s, 0.5)]
+        for column, level in levels:
+            product += self._rank_one(column, block, level * self.log_smoothing)
         return product
+
+    def background_times(self, block: Tall, *parts: Eigenpairs) -> Tall:
+        """Return ρρᵀ∘(log κ · s sᵀ - X) times ``block``, where X is the sum of the ``parts``."""
+        backend = self.backend
+        weighted = backend.scaled(self.rho, block)
+        product = self._rank_one(self.scale, weighted, self.log_smoothing)
+        for part in parts:
+            product -= backend.combine(
+                part.vectors, part.values[:, None] * backend.gram(part.vectors, weighted)
+            )
+        return backend.scaled(self.rho, product)
+
+    def _rank_one(self, column: Tall, block: Tall, level: float) -> Tall:
+        left = column[:, None]
+        return self.backend.combine(left, level * self.backend.gram(left, block))
 
 
 @dataclass(frozen=True)
 class Residual:
-    """R∘(G - X) for a low-rank X: ``values`` (m,) float32 on the seen pairs, ``image`` its product with X's basis.
+    """R∘(G - X) at X, or a little ahead of it at X + θ (X - X').
 
-    ``objective`` is Σ R (G - X)² over all pairs, equation (6).
+    Q is the orthonormal basis of ``low_rank``, X. ``ahead`` are the parts that add up to the place looked at, X's own
+    first, and ``image`` is the residual there times Q. ``objective`` is Σ R (G - X)² over all pairs at X, equation (6).
     """
 
     problem: Problem
     low_rank: Eigenpairs
-    values: npt.NDArray[np.float32]
-    image: Block
+    ahead: tuple[Eigenpairs, ...]
+    image: Tall
     objective: float
 
-    def times(self, block: Block) -> Block:
-        """Return the residual matrix times ``block``, (n, k)."""
-        product = self.problem.background_times(block, self.low_rank)
-        cpu.product_into(self.problem.indptr, self.problem.indices, self.values, block, product)
+    def step_image(self, step: float) -> Tall:
+        """Return (Y + ω R∘(G - Y)) Q at the place Y looked at."""
+        backend, Q = self.problem.backend, self.low_rank.vectors
+        own, *others = self.ahead
+        product = Q * backend.put(own.values)
+        for part in others:
+            product += backend.combine(part.vectors, part.values[:, None] * backend.gram(part.vectors, Q))
+        product += step * self.image
+        return product
+
+    def times(self, block: Tall) -> Tall:
+        """Return (X + R∘(G - X)) times ``block``, where nothing was looked ahead."""
+        backend, X = self.problem.backend, self.low_rank
+        product = self.problem.pairs.times(block) + self.problem.background_times(block, X)
+        product += backend.combine(X.vectors, X.values[:, None] * backend.gram(X.vectors, block))
         return product
 
 
 def build_problem(
-    counts: SparseCounts,
-    scales: WordScales,
-    constants: Constants,
-    *,
-    negligible: float = 0.0,
-    with_pmi: bool = False,
+    backend: Backend, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
 ) -> Problem:
-    """Return the problem of the first ``len(scales)`` words of ``counts``; ``with_pmi`` adds the third column.
+    """Return the problem of the first ``len(scales)`` words of ``counts``."""
+    pairs = backend.open_pairs(counts, scales, constants, recipe=recipe)
+    log_kappa = float(np.log(constants.smoothing))
+    unseen = log_kappa**2 * float(scales.emphases**2 @ scales.rho) ** 2
+    rho, scale = (backend.put(x.astype(np.float32)) for x in (scales.rho, scales.emphases))
+    return Problem(
+        backend, pairs, rho, scale, log_kappa, pairs.squares + unseen, has_background=bool(scales.rho.any())
+    )
 
-    Seen pairs that would change the background's target by less than ``negligible`` count as unseen.
+
+def residual_of(
+    problem: Problem,
+    low_rank: Eigenpairs,
+    *,
+    previous: Eigenpairs | None = None,
+    momentum: float = 0.0,
+    with_image: bool = True,
+) -> Residual:
+    """Return the residual of X, looked at ahead along X - X' where the ``previous`` X' is given.
+
+    The pairs' values must then be the residual at X'; they are the residual at X afterwards. The image costs half the
+    time and may be left out.
     """
-    n = len(scales)
-    _, _, column_lengths = cpu.margins(counts.indptr, counts.indices, counts.values)
-    indptr = np.concatenate([[0], np.cumsum(np.diff(counts.indptr[: n + 1]) + column_lengths[:n])])
-    indices = np.empty(indptr[-1], np.int32)
-    terms = np.empty((indptr[-1], 3 if with_pmi else 2), np.float32)
-    s, k = scales, constants
-    kept, squares = cpu.symmetric_terms_into(
-        counts.indptr, counts.indices, counts.values, float(UNIT),
-        (s.row_sums, s.unigrams, s.expected, s.majorisers, s.emphases, s.rho, s.sigma),
-        (k.smoothing, k.background, k.exponent, k.cap, float(k.diagonal)), negligible,
-        indptr, indices, terms,
-    )  # fmt: skip
-    cpu.close_gaps_into(indptr, kept, indices, terms)
-    indices.resize(indptr[-1], refcheck=False)
-    terms.resize((indptr[-1], terms.shape[1]), refcheck=False)
-    log_kappa = float(np.log(k.smoothing))
-    unseen = log_kappa**2 * float(s.emphases**2 @ s.rho) * float(s.emphases**2 @ s.sigma)
-    rho, sigma, scale = (x.astype(np.float32) for x in (s.rho, s.sigma, s.emphases))
-    return Problem(indptr, indices, terms, rho, sigma, scale, log_kappa, float(squares.sum()) + unseen)
+    backend, Q = problem.backend, low_rank.vectors
+    P = Q * backend.put(low_rank.values)
+    theta = 0.0 if previous is None else momentum
+    image, tx, wxx = problem.pairs.renew(P, Q, momentum=theta, with_image=with_image)
+    square, cross = _background_sums(problem, low_rank)
+    ahead: tuple[Eigenpairs, ...] = (low_rank,)
+    if theta and previous is not None:
+        ahead = (
+            Eigenpairs(Q, (1 + theta) * low_rank.values),
+            Eigenpairs(previous.vectors, -theta * previous.values),
+        )
+    if with_image and problem.has_background:
+        image = image + problem.background_times(Q, *ahead)
+    objective = problem.constant + wxx + square - 2 * (tx + cross)
+    return Residual(problem, low_rank, ahead, image, objective)
 
 
-def residual_of(problem: Problem, low_rank: Eigenpairs, *, with_image: bool) -> Residual:
-    """Return the residual of X = Q diag(values) Qᵀ; the product with Q costs half the time and may be left out."""
-    Q, eigenvalues = low_rank.vectors, low_rank.values
-    P = Q * eigenvalues.astype(np.float32)
-    image = problem.background_times(Q, low_rank) if with_image else np.zeros((len(problem), 0), np.float32)
-    values = np.empty(problem.indices.size, np.float32)
-    losses = np.zeros(len(problem))
-    cpu.residual_into(problem.indptr, problem.indices, problem.terms, P, Q, values, image, losses)
-    return Residual(problem, low_rank, values, image, _objective(problem, low_rank, float(losses.sum())))
+def _background_sums(problem: Problem, low_rank: Eigenpairs) -> tuple[float, float]:
+    """Return Σ ρρ x² and Σ ρρ log κ s s x over all pairs, by a small Gram matrix."""
+    if not problem.has_background:
+        return 0.0, 0.0
+    backend, Q, values = problem.backend, low_rank.vectors, low_rank.values
+    inner = values[:, None] * backend.gram(Q, backend.scaled(problem.rho, Q))
+    sums = backend.gram((problem.scale * problem.rho)[:, None], Q)[0]
+    return float(np.sum(inner * inner.T)), problem.log_smoothing * float(sums**2 @ values)
 
 
-def _objective(problem: Problem, low_rank: Eigenpairs, seen: float) -> float:
-    """Add the background's part, Σ B (x² - 2 log κ s s x), by two small Gram matrices."""
-    if not problem.rho.any():
-        return problem.constant + seen
-    Q, values, a = low_rank.vectors, low_rank.values, problem.scale
-    grams = [(Q.T @ (weights[:, None] * Q)).astype(np.float64) for weights in (problem.rho, problem.sigma)]
-    sums = [((a * weights) @ Q).astype(np.float64) for weights in (problem.rho, problem.sigma)]
-    square = float(np.sum((values[:, None] * grams[0]) * (values[:, None] * grams[1]).T))
-    cross = float(np.sum(sums[0] * sums[1] * values))
-    return problem.constant + seen + square - 2 * problem.log_smoothing * cross
-
-
-def start_values(problem: Problem, *, step: float) -> npt.NDArray[np.float32]:
-    """Return the sparse part of X + ω R∘(G - X) at X = G/2; its low-rank part is (log κ / 2)(s sᵀ + ω B∘s sᵀ)."""
-    rows = np.repeat(np.arange(len(problem)), np.diff(problem.indptr))
-    columns = problem.indices
-    weights, targets, excess = problem.terms.T
-    a, rho, sigma = problem.scale, problem.rho, problem.sigma
-    full = weights + 0.5 * (rho[rows] * sigma[columns] + sigma[rows] * rho[columns])
-    level = 0.5 * problem.log_smoothing * a[rows] * a[columns]
-    values: npt.NDArray[np.float32] = 0.5 * excess * (1 - step * full) + step * (targets - level * weights)
-    return values
+def best_multiple(problem: Problem, low_rank: Eigenpairs) -> tuple[Eigenpairs, Residual]:
+    """Return X times the number that lowers the objective most, and the residual there."""
+    backend, Q = problem.backend, low_rank.vectors
+    P = Q * backend.put(low_rank.values)
+    _, tx, wxx = problem.pairs.renew(P, Q, momentum=0.0, with_image=False)
+    square, cross = _background_sums(problem, low_rank)
+    factor = (tx + cross) / (wxx + square) if wxx + square > 0 else 1.0
+    best = Eigenpairs(Q, factor * low_rank.values)
+    problem.pairs.rescale(factor)
+    image = problem.pairs.times(Q)
+    if problem.has_background:
+        image = image + problem.background_times(Q, best)
+    objective = problem.constant + factor**2 * (wxx + square) - 2 * factor * (tx + cross)
+    return best, Residual(problem, best, (best,), image, objective)

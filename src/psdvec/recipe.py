@@ -71,14 +71,18 @@ class Recipe:
     diagonal
         Whether a word beside itself is a pair like any other; otherwise it has weight 0.
     negligible
-        Seen pairs whose weighted target differs from an unseen pair's by less are treated as unseen: a third
-        of all pairs at 0.13, with a four-hundredth of the matrix's energy.
+        Seen pairs whose weighted target differs from an unseen pair's by less are treated as unseen, except among
+        the most frequent words, where they cost nothing.
     spectrum
         ``"signed"`` keeps both ends of the spectrum, ``"positive"`` is the paper's PSD constraint.
     start
         The first approximation: ``"zero"``, or ``"half"`` of the PMI matrix as in the paper.
-    rounds, relaxation
-        How many rounds of equation (7), and the step ω in it; 1 is the plain majoriser.
+    head
+        The first approximation is made for this many of the most frequent words and carried over to the others
+        by one product; 0 makes it for all words.
+    rounds, relaxation, momentum
+        How many rounds of equation (7), the step ω in it, where 1 is the plain majoriser, and how far it looks
+        ahead along the last step, θ.
     ridge
         μ of equation (10) for words placed later: ``"auto"``, a number, or bands ``"2:80000,4:130000"``.
     """
@@ -95,8 +99,10 @@ class Recipe:
     negligible: float = 0.13
     spectrum: str = "signed"
     start: str = "zero"
+    head: int = 12_500
     rounds: int = 6
-    relaxation: float = 1.9
+    relaxation: float = 1.5
+    momentum: float = 0.5
     ridge: str = "auto"
 
     def __post_init__(self) -> None:
@@ -113,6 +119,8 @@ class Recipe:
         _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
         _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
         parse_ridge(self.ridge)
+        _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
+        _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
 
 
@@ -130,8 +138,10 @@ RECIPES: Mapping[str, Recipe] = {
         negligible=0.0,
         spectrum="positive",
         start="half",
+        head=0,
         rounds=4,
         relaxation=1.0,
+        momentum=0.0,
         ridge="2:80000,4:130000,8",
     ),
 }

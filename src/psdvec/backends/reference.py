@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.pmi import Constants, WordScales, pmi, weight
+from psdvec.recipe import Recipe
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,23 +27,27 @@ def dense_rows(indptr: Any, indices: Any, values: Any, n: int) -> Floats:
 
 
 def weights_and_targets(
-    H: Floats, scales: WordScales, constants: Constants, *, negligible: float = 0.0
+    H: Floats, scales: WordScales, constants: Constants, *, negligible: float = 0.0, widths: Any = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return W, T, G and the squares: all pairs of equation (5), (n, n) each, the first three symmetrised.
 
     W is sym(R), T is sym(s s R G), G is sym(s s G), and the last is (s s)² R G². An unseen pair, and one whose T
-    differs from an unseen pair's by less than ``negligible``, has R = ρ σ and G = log κ.
+    differs from an unseen pair's by less than ``negligible``, has R = ρ ρ and G = log κ; of the latter only pairs
+    at or beyond ``widths``, the columns of each row that are kept whole.
     """
-    r, u, e = (x[:, None] for x in (scales.row_sums, scales.unigrams, scales.expected))
-    a, m = np.outer(scales.majorisers, scales.majorisers), np.outer(scales.emphases, scales.emphases)
-    log_kappa, B = np.log(constants.smoothing), scales.rho[:, None] * scales.sigma
+    r, u = scales.row_sums[:, None], scales.unigrams[:, None]
+    f, a, m, B = (
+        np.outer(x, x) for x in (scales.frequencies, scales.majorisers, scales.emphases, scales.rho)
+    )
+    log_kappa = np.log(constants.smoothing)
     seen = H > 0
     G = np.full(H.shape, log_kappa)
     G[seen] = pmi(H, r + 0 * H, u.T + 0 * H, smoothing=constants.smoothing)[seen]
-    R = np.where(seen, weight(H, r, e.T, a, constants=constants), B)
+    R = np.where(seen, weight(H, f, a, constants=constants), B)
     if not constants.diagonal:
         R[np.diag(np.diag(seen))] = 0.0
-    small = np.abs(_sym(m * (R * G - B * log_kappa))) < negligible
+    tail = np.arange(len(H)) >= (np.zeros(len(H)) if widths is None else widths)[:, None]
+    small = (np.abs(_sym(m * (R * G - B * log_kappa))) < negligible) & tail
     R, G = np.where(small, B, R), np.where(small, log_kappa, G)
     return _sym(R), _sym(m * R * G), _sym(m * G), m * m * R * G * G
 
@@ -53,32 +58,32 @@ def objective(W: Floats, T: Floats, squares: Floats, X: Floats) -> float:
 
 
 def fit_rounds(
-    W: Floats,
-    T: Floats,
-    G: Floats,
-    squares: Floats,
-    *,
-    rank: int,
-    rounds: int,
-    relaxation: float,
-    start: str,
-    spectrum: str,
+    W: Floats, T: Floats, G: Floats, squares: Floats, *, rank: int, recipe: Recipe
 ) -> tuple[Floats, list[float]]:
-    """Return X after ``rounds`` rounds of equation (7) with exact eigenpairs, and the objective of each.
+    """Return X after the rounds of equation (7) with exact eigenpairs, and the objective of each.
 
-    A relaxed step that would raise the objective is taken again with the plain majoriser's step, 1.
+    A step that would raise the objective is taken again without momentum and with the plain majoriser's step, 1.
     """
-    X = 0.5 * G if start == "half" else np.zeros_like(G)
-    objectives: list[float] = []
-    for _ in range(rounds):
-        for step in (relaxation, 1.0):
-            new = truncate(X + step * (T - W * X), rank=rank, spectrum=spectrum)
-            value = objective(W, T, squares, new)
-            if not objectives or value <= objectives[-1]:
+    X, old = first_round(W, T, G, rank=rank, recipe=recipe), None
+    objectives = [objective(W, T, squares, X)]
+    for _ in range(recipe.rounds - 1):
+        ahead = X if old is None else X + recipe.momentum * (X - old)
+        for place, step in ((ahead, recipe.relaxation), (X, 1.0)):
+            new = truncate(place + step * (T - W * place), rank=rank, spectrum=recipe.spectrum)
+            if objective(W, T, squares, new) <= objectives[-1]:
                 break
-        X = new
-        objectives.append(value)
+        X, old = new, X if len(objectives) > 1 else None
+        objectives.append(objective(W, T, squares, X))
     return X, objectives
+
+
+def first_round(W: Floats, T: Floats, G: Floats, *, rank: int, recipe: Recipe) -> Floats:
+    """Return the first X: the paper's step from G/2, or the best multiple of the target's approximation."""
+    if recipe.start == "half":
+        X = 0.5 * G
+        return truncate(X + recipe.relaxation * (T - W * X), rank=rank, spectrum=recipe.spectrum)
+    X = truncate(T, rank=rank, spectrum=recipe.spectrum)
+    return X * float((T * X).sum() / (W * X * X).sum())
 
 
 def truncate(A: Floats, *, rank: int, spectrum: str) -> Floats:

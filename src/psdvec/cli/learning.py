@@ -46,8 +46,10 @@ def fit(
     diagonal: Annotated[bool | None, typer.Option(show_default="recipe's")] = None,
     spectrum: Text = None,
     start: Text = None,
+    head: Annotated[int | None, typer.Option(show_default="recipe's", help="Words to start with.")] = None,
     rounds: Rounds = None,
     relaxation: Share = None,
+    momentum: Share = None,
     ridge: Ridge = None,
     seed: Seed = default("learning.fit", "seed"),
     memory: Memory = None,
@@ -67,8 +69,8 @@ def fit(
     changes = {
         "smoothing": smoothing, "background": background, "exponent": exponent, "saturation": saturation, "cut": cut,
         "majoriser": majoriser, "emphasis": emphasis, "unigram": unigram, "diagonal": diagonal,
-        "negligible": negligible, "spectrum": spectrum, "start": start, "rounds": rounds,
-        "relaxation": relaxation, "ridge": ridge,
+        "negligible": negligible, "spectrum": spectrum, "start": start, "head": head,
+        "rounds": rounds, "relaxation": relaxation, "momentum": momentum, "ridge": ridge,
     }  # fmt: skip
     options: dict[str, Any] = {
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,

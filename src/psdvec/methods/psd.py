@@ -8,18 +8,27 @@ low-rank form (8), each over-relaxed and safeguarded so that the objective (6) f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psdvec.backends import cpu
-from psdvec.eigen import BLOCK, Block, Eigenpairs, improved_eigenpairs, krylov_width, leading_eigenpairs
+from psdvec.backends import Backend, Tall, open_backend
+from psdvec.eigen import (
+    BLOCK,
+    Eigenpairs,
+    improved_eigenpairs,
+    krylov_width,
+    leading_eigenpairs,
+    nystrom_eigenpairs,
+    orthonormal,
+    ritz_pairs,
+)
 from psdvec.errors import InputError, ResourceError
 from psdvec.model import Model
 from psdvec.pmi import margins, measure_constants, word_scales
-from psdvec.problem import Problem, Residual, build_problem, residual_of, start_values
+from psdvec.problem import Problem, Residual, best_multiple, build_problem, residual_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import RECIPES, Recipe
 from psdvec.resources import available_memory, format_size
@@ -30,10 +39,11 @@ ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
 @dataclass(frozen=True)
 class Round:
-    """Where the solver stands after a round: X as eigenpairs, zeros beyond the rank, and the objective."""
+    """Where the solver stands after a round: X as eigenpairs, zeros beyond the rank, the X before, the objective."""
 
     number: int
     low_rank: Eigenpairs
+    previous: Eigenpairs | None
     objective: float
 
 
@@ -79,10 +89,11 @@ def fit(
     row_sums, column_sums = margins(counts)
     constants = measure_constants(counts, row_sums, column_sums, recipe=recipe)
     scales = word_scales(row_sums[:n], column_sums[:n], constants)
-    check_memory(predicted_memory(counts, dim=dim, words=n, recipe=recipe), memory, dim=dim, words=n)
+    backend = open_backend()
+    needed = predicted_memory(backend, counts, dim=dim, words=n, recipe=recipe)
+    check_memory(needed, memory, dim=dim, words=n)
     with progress.stage("weights", total=None, unit="pairs"):
-        half = recipe.start == "half"
-        problem = build_problem(counts, scales, constants, negligible=recipe.negligible, with_pmi=half)
+        problem = build_problem(backend, counts, scales, constants, recipe=recipe)
     if problem.constant <= 0:
         raise InputError(
             f"no pair is left to fit, all differ from an unseen one by less than {recipe.negligible}; "
@@ -115,68 +126,82 @@ def solve(
     progress: Progress = LogProgress(),
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7)."""
+
+    def done(state: Round) -> None:
+        stage.advance(1)
+        progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
+        save_round(state)
+
     with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
         state = load_round()
         if state is None:
-            state = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
+            state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
+            done(state)
         else:
             progress.say(f"going on after round {state.number}")
-        stage.advance(state.number)
-        residual = residual_of(problem, state.low_rank, with_image=state.number < recipe.rounds)
-        state = replace(state, objective=residual.objective)
-        progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-        save_round(state)
+            stage.advance(state.number)
+            residual = _go_on(problem, state, recipe)
         while state.number < recipe.rounds:
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
-            stage.advance(1)
-            progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-            save_round(state)
+            done(state)
     return state
 
 
-def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> Round:
+def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> tuple[Round, Residual]:
     """Approximate the first matrix of equation (7), at X = 0 or X = G/2, from a random start."""
-    step = np.float32(recipe.relaxation)
-    half = recipe.start == "half"
-    values = start_values(problem, step=float(step)) if half else step * problem.terms[:, 1]
-    level = float(step) * (0.5 if half else 1.0)
-    a = problem.scale
+    half = recipe.relaxation if recipe.start == "half" else None
+    backend, n, count = problem.backend, len(problem), _count(rank, len(problem))
+    head = min(recipe.head or n, n)
 
-    def operator(block: Block) -> Block:
-        product = problem.background_times(block, None, level=level)
-        if half:
-            product += np.outer(a, (0.5 * problem.log_smoothing) * (a @ block)).astype(np.float32)
-        cpu.product_into(problem.indptr, problem.indices, values, block, product)
-        return product
+    def operator(block: Tall) -> Tall:
+        return problem.start_times(block, half=half)
 
-    count = _count(rank, len(problem))
-    pairs = leading_eigenpairs(operator, len(problem), count=count, spectrum=recipe.spectrum, seed=seed)
-    return Round(1, _truncated(pairs, rank, recipe), np.inf)
+    pairs = leading_eigenpairs(
+        backend, operator, head, count=min(count, head), spectrum=recipe.spectrum, seed=seed
+    )
+    if head < n:
+        carried = backend.zeros(n, pairs.values.size)
+        carried[:head] = pairs.vectors
+        basis = orthonormal(backend, operator(carried))
+        pairs = ritz_pairs(backend, basis, operator(basis), count=count, spectrum=recipe.spectrum)
+    low_rank = _truncated(pairs, rank, recipe)
+    if half is None:
+        low_rank, residual = best_multiple(problem, low_rank)
+    else:
+        residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1)
+    return Round(1, low_rank, None, residual.objective), residual
+
+
+def _go_on(problem: Problem, state: Round, recipe: Recipe) -> Residual:
+    """Make the residual of a saved round again, bit by bit as it was."""
+    if state.previous is not None:
+        residual_of(problem, state.previous, with_image=False)
+    return residual_of(problem, state.low_rank, previous=state.previous, momentum=recipe.momentum)
 
 
 def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:
-    """One round of equation (7): over-relaxed, and again with the plain majoriser if that raised the objective."""
-    number = state.number + 1
-    for step in (recipe.relaxation, 1.0):
-        low_rank = _step(residual, step=step, rank=rank, recipe=recipe)
-        new = residual_of(residual.problem, low_rank, with_image=number < recipe.rounds)
+    """One round of equation (7): long and ahead, and again short and safe if that raised the objective."""
+    problem, old, number = residual.problem, state.low_rank, state.number + 1
+    previous = (
+        old if state.number > 1 else None
+    )  # the first X is a multiple of another's, no step to go on with
+    options: dict[str, Any] = {"count": _count(rank, len(problem)), "spectrum": recipe.spectrum}
+    pairs = nystrom_eigenpairs(
+        problem.backend, old.vectors, residual.step_image(recipe.relaxation), **options
+    )
+    for safe in (False, True):
+        if safe:
+            plain = residual_of(problem, old)
+            pairs = improved_eigenpairs(
+                problem.backend, plain.times, old.vectors, plain.step_image(1.0), **options
+            )
+        low_rank = _truncated(pairs, rank, recipe)
+        new = residual_of(
+            problem, low_rank, previous=previous, momentum=recipe.momentum, with_image=number < recipe.rounds
+        )
         if new.objective <= state.objective * (1 + ROUNDING):
             break
-    return Round(number, low_rank, new.objective), new
-
-
-def _step(residual: Residual, *, step: float, rank: int, recipe: Recipe) -> Eigenpairs:
-    old = residual.low_rank
-    omega = np.float32(step)
-    values = old.values.astype(np.float32)
-
-    def operator(block: Block) -> Block:
-        return old.vectors @ (values[:, None] * (old.vectors.T @ block)) + omega * residual.times(block)
-
-    image = old.vectors * values + omega * residual.image
-    count = _count(rank, len(residual.problem))
-    pairs = improved_eigenpairs(operator, old.vectors, image, count=count, spectrum=recipe.spectrum)
-    return _truncated(pairs, rank, recipe)
+    return Round(number, low_rank, previous, new.objective), new
 
 
 def _truncated(pairs: Eigenpairs, rank: int, recipe: Recipe) -> Eigenpairs:
@@ -196,18 +221,12 @@ def _count(rank: int, words: int) -> int:
     return min(-(-(rank + GUARDS) // BLOCK) * BLOCK, words)
 
 
-def predicted_memory(counts: Any, *, dim: int, words: int, recipe: Recipe) -> int:
-    """Predict the largest number of bytes a fit holds at once, the count store itself apart.
-
-    Sixteen bytes a pair (index, weight, target, residual; twenty with the paper's start), where symmetrising
-    makes up to twice as many pairs as are stored, and the eigensolver's blocks.
-    """
-    stored = int(counts.indptr[words])
-    pairs = min(2 * stored, words * words)
+def predicted_memory(backend: Backend, counts: Any, *, dim: int, words: int, recipe: Recipe) -> int:
+    """Predict the largest number of bytes a fit holds at once, the count store itself apart."""
     count = _count(rank_of(dim, words, recipe), words)
-    width = 2 * min(krylov_width(count), words) + 2 * count
-    per_pair = 24 if recipe.start == "half" else 16
-    return pairs * per_pair + 4 * words * max(width, 8 * count) + 100_000_000
+    head = min(recipe.head or words, words)
+    cold = 2 * min(krylov_width(count), head) * head // words
+    return backend.predicted_memory(counts, words, columns=max(cold, 10 * count)) + 100_000_000
 
 
 def check_memory(needed: int, memory: int | None, *, dim: int, words: int) -> None:
@@ -268,14 +287,15 @@ def _to_model(
 
 def write_round(path: Path, state: Round) -> None:
     """Save ``state`` as the file ``path``, whole or not at all."""
-    new = path.with_name(f"{path.name}.new")
+    new, old = path.with_name(f"{path.name}.new"), state.previous
     with new.open("wb") as file:
         np.savez(
             file,
             number=state.number,
+            objective=state.objective,
             vectors=state.low_rank.vectors,
             values=state.low_rank.values,
-            objective=state.objective,
+            **({} if old is None else {"old_vectors": old.vectors, "old_values": old.values}),
         )
     new.replace(path)
 
@@ -286,4 +306,5 @@ def read_round(path: Path) -> Round | None:
         return None
     with np.load(path, allow_pickle=False) as arrays:
         pairs = Eigenpairs(arrays["vectors"], arrays["values"])
-        return Round(int(arrays["number"]), pairs, float(arrays["objective"]))
+        old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
+        return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]))
