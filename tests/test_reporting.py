@@ -174,6 +174,29 @@ def test_evaluate_prints_json_and_csv(run, folder: Path):
     assert run(*arguments, "--csv")[1].startswith("model,task,metric,score")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--json", "--csv"], "choose one of them"),
+        (["--html", "own.txt/report.html"], "is not a folder"),
+        (["--tagging", "nonsense"], "is not a tagging task"),
+        (["--tagging", "conll2003:nowhere"], "cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_any_work(run, folder: Path, options, message: str, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("psdvec.cli.judging.load", lambda *_, **__: pytest.fail("the model was read"))
+    code, out, err = run("evaluate", "good", "--task", "own.txt", "-q", *options)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_a_model_given_twice_is_refused(run, folder: Path):
+    code, _, err = run("evaluate", folder / "good", folder / "good", "--task", folder / "own.txt", "-q")
+    assert code == 1
+    assert "is given twice" in err
+
+
 def test_a_users_own_file_is_one_option_away(run, folder: Path):
     _, out, _ = run("evaluate", folder / "good", "--task", folder / "own.txt", "-q", "--json")
     assert json.loads(out)["scores"][0]["task"] == "own"
