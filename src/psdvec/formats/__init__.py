@@ -224,7 +224,8 @@ def _format_by_name(path: Path) -> Format:
     ending = suffixes[-1] if suffixes else ""
     if ending not in _SUFFIXES:
         raise InputError(
-            f"the ending of '{path}' tells no format; end it with .txt, .vec, .bin or .npz, or say --to"
+            f"the ending of '{path}' tells no format; end it with .txt, .vec, .bin or .npz, name a folder "
+            "without an ending, or say --to"
         )
     return _SUFFIXES[ending]
 
