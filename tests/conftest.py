@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import io
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,12 @@ def run(monkeypatch, capsys, caplog):
 
     def call(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["psdvec", *map(str, arguments)])
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        with pytest.raises(SystemExit) as stop:
-            main()
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+            file.write(stdin)
+            file.seek(0)
+            monkeypatch.setattr("sys.stdin", file)
+            with pytest.raises(SystemExit) as stop:
+                main()
         output = capsys.readouterr()
         return int(stop.value.code or 0), output.out, output.err + caplog.text
 

@@ -50,6 +50,11 @@ def test_a_missing_word_is_a_key_error_that_names_the_closest_spellings():
     assert str(caught.value) == "there is no vector for 'nroth'; did you mean 'north'?"
 
 
+def test_spellings_with_the_same_first_letter_come_first():
+    e = Embeddings(("been", "seen", "queen"), np.eye(3, dtype=np.float32))
+    assert e.closest_spellings("qeen") == ["queen", "been", "seen"]
+
+
 def test_another_case_of_a_missing_word_is_suggested_first():
     with pytest.raises(MissingWordError, match="did you mean 'north'"):
         compass()["North"]

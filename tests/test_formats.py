@@ -16,9 +16,10 @@ from hypothesis.extra import numpy as hnp
 import psdvec
 from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError, PSDVecError, StoreError
-from psdvec.formats import load, save
+from psdvec.formats import choose_format, load, save
+from psdvec.formats.decimals import format_rows
 from psdvec.formats.model import read_model, write_model
-from psdvec.formats.packing import map_safetensors, pack_words, unpack_words, write_safetensors
+from psdvec.formats.packing import map_safetensors, write_safetensors
 
 # Any character UTF-8 can write; spaces and line ends, which word2vec refuses, have their own test.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n")
@@ -100,7 +101,7 @@ def test_compressed_files_are_written_and_read(ending: str, tmp_path: Path):
 
 
 def test_what_is_not_a_stream_is_not_compressed(tmp_path: Path):
-    for name in ("a.npz.gz", "a.xz"):
+    for name in ("a.npz.gz", "a.xz", "a.txt.bz2", "a.vec.zst"):
         with pytest.raises(InputError, match="only text and binary are"):
             save(toy(), tmp_path / name)
 
@@ -116,6 +117,18 @@ def test_the_kind_is_recognised_by_content_not_by_name(pack, format, tmp_path: P
 def test_text_keeps_nine_significant_digits(tmp_path: Path):
     save(Embeddings(("a",), np.array([[1 / 3, -1e-7]], dtype=np.float32)), tmp_path / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "1 2\na 0.333333343 -1.00000001e-07\n"
+
+
+@given(hnp.arrays(np.float32, (2, 3), elements=st.floats(width=32) | st.floats(-10, 10, width=32)))
+def test_numbers_are_written_as_by_printf(block):
+    assert format_rows(block) == [b"".join(b" %.9g" % value for value in row) for row in block.tolist()]
+
+
+def test_numbers_at_the_borders_are_written_as_by_printf():
+    borders = np.array([0.0, 1e-4, 1e-3, 0.01, 0.1, 0.5, 1, 9, 10, 100, 1e9], dtype=np.float32)
+    near = np.stack([np.nextafter(borders, np.float32(-1)), borders, np.nextafter(borders, np.float32(1e10))])
+    for block in (near, -near):
+        assert format_rows(block) == [b"".join(b" %.9g" % value for value in row) for row in block.tolist()]
 
 
 def write(tmp_path: Path, data: bytes) -> Path:
@@ -177,7 +190,7 @@ NAN = np.array([1, np.nan], dtype="<f4").tobytes()
         (binary(b"a ", ROW, b"a ", ROW), "word 2 of .* holds the word 'a' a second time"),
         (binary(b"\xff ", ROW, b"a ", ROW), "word 1 of .* holds a word that is not UTF-8"),
         (binary(b" ", ROW, b"a ", ROW), "word 1 of .* has no word"),
-        (b"", "is not a file of word vectors"),
+        (b"", "is not a file of word vectors: it is empty"),
         (b"\n\n", "is not a file of word vectors"),
         (b"just a text\nof lines\n", "is not a file of word vectors"),
         (pickle.dumps({"a": 1}), "Python pickle"),
@@ -212,6 +225,25 @@ def test_a_limit_reads_the_first_words(format, tmp_path: Path):
     e = toy(3000)
     save(e, tmp_path / "out", format=format)
     assert_equal(load(tmp_path / "out", limit=1500), e.select(e.words[:1500]))
+    assert_equal(load(tmp_path / "out", limit=9999), e)
+
+
+@pytest.mark.parametrize("format", ["text", "binary", "npz", "model", "model2vec"])
+def test_vectors_can_be_kept_out_of_memory(format, tmp_path: Path):
+    e = toy(3000)
+    save(e, tmp_path / "out", format=format)
+    found = load(tmp_path / "out", scratch=tmp_path, limit=2000)
+    assert_equal(found, e.select(e.words[:2000]))
+    assert is_mapped(found.vectors)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def is_mapped(array: np.ndarray) -> bool:
+    while array is not None:
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
 
 
 def test_a_file_of_many_blocks_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -250,6 +282,21 @@ def test_a_foreign_folder_is_never_overwritten(tmp_path: Path):
     assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
 
 
+@pytest.mark.parametrize("format", ["text", "npz", "model", "model2vec"])
+def test_a_number_that_is_not_finite_is_not_written(format, tmp_path: Path):
+    e = Embeddings(("a", "b"), np.array([[1, 2], [3, np.nan]], dtype=np.float32))
+    with pytest.raises(InputError, match="vector of 'b' holds a number that is not finite"):
+        save(e, tmp_path / "out", format=format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["-", "a.txt/b.bin"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(name: str, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("precious")
+    with pytest.raises(InputError, match=r"is no name of an output|is not a folder"):
+        choose_format(tmp_path / name)
+
+
 def test_there_is_nothing_to_write_without_words(tmp_path: Path):
     with pytest.raises(InputError, match="no vectors to write"):
         save(Embeddings((), np.empty((0, 2), dtype=np.float32)), tmp_path / "out.txt")
@@ -274,6 +321,39 @@ def test_a_npz_of_objects_or_other_things_is_refused(tmp_path: Path):
     np.savez(tmp_path / "b.npz", x=np.eye(2))
     with pytest.raises(InputError, match=r"holds the arrays \['x'\]"):
         load(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "message"),
+    [
+        (["a", "a"], 4, "word 2 of .* is 'a' a second time"),
+        (["a", ""], 4, "word 2 of .* is empty"),
+        (["a", "b"], np.inf, "word 2 of .* is 'b', whose vector holds a number that is not finite"),
+    ],
+)
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+def test_bad_rows_of_a_npz_are_refused_or_left_out(write, words, last, message: str, tmp_path: Path):
+    write(tmp_path / "a.npz", words=np.array(words), vectors=np.array([[1, 2], [3, last]]))
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "a.npz")
+    assert_equal(
+        load(tmp_path / "a.npz", bad_rows="skip"), Embeddings(("a",), np.array([[1, 2]], dtype=np.float32))
+    )
+
+
+def test_a_npz_stored_by_columns_is_read(tmp_path: Path):
+    vectors = np.asfortranarray(toy().vectors)
+    np.savez(tmp_path / "a.npz", words=np.array(toy().words), vectors=vectors)
+    assert_equal(load(tmp_path / "a.npz"), toy())
+
+
+def test_a_npz_that_breaks_off_is_refused(tmp_path: Path):
+    save(toy(), tmp_path / "a.npz")
+    data = (tmp_path / "a.npz").read_bytes()
+    for size in range(4, len(data), 37):
+        (tmp_path / "b.npz").write_bytes(data[:size])
+        with pytest.raises(InputError, match=r"not a whole \.npz"):
+            load(tmp_path / "b.npz")
 
 
 def test_a_model_keeps_what_it_was_made_from_and_further_arrays(tmp_path: Path):
@@ -305,16 +385,6 @@ def test_another_artefact_is_no_model(tmp_path: Path):
         pass
     with pytest.raises(StoreError, match="holds counts, but embeddings is needed"):
         load(tmp_path / "c")
-
-
-@given(st.lists(st.text()))
-def test_packed_words_unpack_to_the_same(chosen: list[str]):
-    assert unpack_words(*pack_words(chosen)) == tuple(chosen)
-
-
-def test_offsets_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="do not fit"):
-        unpack_words(np.zeros(3, dtype=np.uint8), np.array([0, 2]))
 
 
 def test_our_safetensors_are_those_of_the_safetensors_package(tmp_path: Path):

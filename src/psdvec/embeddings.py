@@ -153,10 +153,17 @@ class Embeddings:
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
         ('b',)
         """
-        chosen = tuple(words)
-        ids = np.array([self.get_index(word) for word in chosen], dtype=np.int64)
+        return self.take(np.array([self.get_index(word) for word in words], dtype=np.int64))
+
+    def take(self, ids: Ids | slice) -> Embeddings:
+        """Return the embeddings of the words with these ``ids``; a slice of mapped vectors stays mapped.
+
+        >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).take(slice(1)).words
+        ('a',)
+        """
+        words = self.words[ids] if isinstance(ids, slice) else [self.words[i] for i in ids.tolist()]
         return Embeddings(
-            chosen,
+            tuple(words),
             self.vectors[ids],
             None if self.counts is None else self.counts[ids],
             None if self.deviations is None else self.deviations[ids],

@@ -23,7 +23,8 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.vocabulary import Vocabulary, frequent_words, select_words
-from psdvec.words import WordList, WordTable
+from psdvec.words import WordList
+from psdvec.wordtable import WordTable
 from psdvec.workspace import write_whole
 
 Int32s = npt.NDArray[np.int32]

@@ -25,7 +25,10 @@ def closest_spellings(
     """
     cases = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in ids]
     alphabet = sorted(set().union(*islice(words, _ALPHABET_FROM)))
-    slips = sorted({other for other in _one_slip_away(word, alphabet) if other in ids}, key=ids.__getitem__)
+    slips = sorted(
+        {other for other in _one_slip_away(word, alphabet) if other in ids},
+        key=lambda other: (other[:1] != word[:1], ids[other]),  # the first letter is rarely the wrong one
+    )
     found = list(dict.fromkeys(cases + slips))[:limit]
     if len(found) < limit:
         alike = [other for other in islice(words, _SEARCHED) if _may_be_alike(word, other)]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,11 @@ def _judge(
     )
 
 
+def check_tagger() -> ModuleType:
+    """Return the package that tags, or say how to get it."""
+    return import_extra("pycrfsuite", extra="eval", purpose="tagging")
+
+
 Tagger = Callable[[Sentence], list[str]]
 Extractor = Callable[[Sentence], list[Features]]
 
@@ -154,7 +160,7 @@ def train_tagger(
     progress: Progress = LogProgress(),
 ) -> Tagger:
     """Train a CRF on ``sentences`` and return the function that tags one."""
-    crfsuite = import_extra("pycrfsuite", extra="eval", purpose="tagging")
+    crfsuite = check_tagger()
     trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=False)
     trainer.set_params({"c1": 0.0, "c2": penalty, "max_iterations": iterations})
     with progress.stage("features", total=len(sentences), unit="sentences") as stage:

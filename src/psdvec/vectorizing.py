@@ -7,20 +7,18 @@ written block by block, and a count of the words that were known. Sentence vecto
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from psdvec.embeddings import Embeddings
-from psdvec.errors import InputError
+from psdvec.outputs import replaced_file
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import disk_errors_explained
 from psdvec.sentences import common_direction, make_tokenizer, mean_vectors, sif_weights, without_direction
 from psdvec.streams import ByteStream, open_stream
 
@@ -56,28 +54,21 @@ def vectorize_file(
     With ``weighting="sif"`` the direction all lines have in common is taken away in a second pass over
     ``target``.
     """
-    target = Path(target)
-    if target.exists() and not (overwrite and target.is_file()):
-        raise InputError(f"'{target}' exists already; choose another output name, or say --overwrite")
-    temporary = target.with_name(f".{target.name}.new-{os.getpid()}")
-    with disk_errors_explained(target):
-        try:
-            summary = _write_means(embeddings, text, temporary, weighting, progress)
-            if weighting == "sif" and summary.lines:
-                _remove_common_direction(temporary)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with replaced_file(Path(target), overwrite=overwrite) as file:
+        summary = _write_means(embeddings, text, file, weighting, progress)
+        if weighting == "sif" and summary.lines:
+            file.flush()
+            _remove_common_direction(Path(file.name))
     return summary
 
 
 def _write_means(
-    embeddings: Embeddings, text: str | Path, path: Path, weighting: Weighting, progress: Progress
+    embeddings: Embeddings, text: str | Path, file: BinaryIO, weighting: Weighting, progress: Progress
 ) -> Summary:
     tokenize = make_tokenizer(embeddings)
     weights = sif_weights(embeddings) if weighting == "sif" else None
     lines = words = known = empty = 0
-    with open_stream(text) as stream, path.open("w+b") as file:
+    with open_stream(text) as stream:
         file.write(b"\0" * _HEADER)
         with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
             position = 0
@@ -91,14 +82,13 @@ def _write_means(
                 empty += known_words.count(0)
                 stage.advance(stream.raw_position - position, lines=len(block))
                 position = stream.raw_position
-        file.seek(0)
-        _write_header(file, (lines, embeddings.dim))
+    file.seek(0)
+    _write_header(file, (lines, embeddings.dim))
     return Summary(lines, words, known, empty)
 
 
-def _write_header(file: object, shape: tuple[int, int]) -> None:
-    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
+def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
 
 
 def _lines(stream: ByteStream) -> Iterator[str]:

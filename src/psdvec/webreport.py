@@ -1,35 +1,41 @@
 """A report as one web page that needs nothing else: tables, and plots drawn as inline SVG.
 
-Goes in: a :class:`~psdvec.evaluation.Report`. Comes out: HTML text. The plots are written by hand because
-they are bars and lines only: a plotting package would be a dependency of 30 MB for pictures that could not
-follow the reader's dark mode, and its script from the net would end the page's independence.
+Goes in: a :class:`~psdvec.evaluation.Report`. Comes out: HTML text. The plots (:mod:`psdvec.svgplots`) are
+written by hand because they are bars and lines only: a plotting package would be a dependency of 30 MB for
+pictures that could not follow the reader's dark mode, and its script from the net would end the page's
+independence.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
-
-import numpy as np
 
 from psdvec.evaluation import Report, Score
 from psdvec.outcomes import Answers
 from psdvec.reporting import (
+    BEST,
     Table,
     column_title,
     coverage_table,
+    interval_table,
     rules,
     score_table,
     section_table,
     tagging_table,
 )
+from psdvec.svgplots import Mark, draw_bars, draw_lines, make_axis
+from psdvec.testsets import CATALOGUE
 
-_COLOURS = ("#3366a8", "#c2571a", "#3d8b4f", "#8a4fa3", "#a8323e", "#7a6a3a")
+_COLOURS = ("#4477aa", "#ee7733", "#228866", "#aa4499", "#cc3344", "#997722", "#55aacc", "#777777")
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
 _FEWEST = 10
-_HEIGHT = 150
+_TALL, _LOW = 240, 150
+_TITLES = {entry.name: entry.title for entry in CATALOGUE} | {
+    "conll2000": "CoNLL-2000, chunks (Tjong Kim Sang and Buchholz 2000)",
+    "conll2003": "CoNLL-2003, named entities (Tjong Kim Sang and De Meulder 2003)",
+}
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -38,18 +44,34 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }}
-table {{ border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }}
+:root {{ color-scheme: light dark; --line: #8883; --card: #8881; }}
+body {{ font: 16px/1.55 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 2rem 1.5rem 4rem; }}
+h1 {{ font-size: 1.9rem; margin: 0 0 .5rem; }}
+h2 {{ font-size: 1.25rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }}
+p {{ max-width: 60rem; margin: .4rem 0; }}
+.key {{ position: sticky; top: 0; background: Canvas; padding: .5rem 0; display: flex; flex-wrap: wrap;
+  gap: .3rem 1.4rem; font-weight: 600; }}
+.key i {{ display: inline-block; width: .85em; height: .85em; border-radius: 2px; margin-right: .45em; }}
+table {{ border-collapse: collapse; margin: .8rem 0; font-size: .92rem; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .3rem .75rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
-.best {{ font-weight: bold; }}
-.plots {{ display: flex; flex-wrap: wrap; gap: 1.5rem; }}
-figure {{ margin: 0; }}
-figcaption {{ font-weight: 600; }}
-svg text {{ font: 11px system-ui, sans-serif; fill: currentColor; }}
-svg .axis {{ stroke: currentColor; opacity: .35; }}
-.key span {{ display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; }}
+.sets th, .sets td {{ text-align: left; }}
+thead th {{ border-bottom-width: 2px; }}
+tbody tr:hover {{ background: var(--card); }}
+.best {{ font-weight: 700; }}
+.plots {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: 1rem; }}
+figure {{ margin: 0; padding: .8rem 1rem .4rem; background: var(--card); border-radius: 8px; }}
+figcaption b {{ display: block; }}
+figcaption {{ font-size: .8rem; margin-bottom: .2rem; }}
+figure svg {{ width: 100%; height: auto; }}
+svg text {{ font-size: 12px; fill: currentColor; }}
+svg .tick {{ text-anchor: end; opacity: .75; }}
+svg .middle, svg .name, svg .label {{ text-anchor: middle; }}
+svg .name {{ font-weight: 600; }}
+svg .label {{ font-size: 10.5px; }}
+svg .grid {{ stroke: currentColor; opacity: .13; }}
+svg .foot {{ stroke: currentColor; opacity: .55; }}
+svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .8; }}
 .scroll {{ overflow-x: auto; }}
 </style>
 </head>
@@ -59,17 +81,17 @@ svg .axis {{ stroke: currentColor; opacity: .35; }}
 <p class="key">{key}</p>
 <div class="scroll">{scores}</div>
 <h2>Scores with 95 % bootstrap intervals</h2>
-<div class="plots">{bars}</div>
-<h2>Scores by the rank of the rarest word</h2>
-<p>Items fall into bands by the frequency rank of their rarest word; bands of fewer than {fewest} items are
-left out.</p>
-<div class="plots">{bands}</div>
+<div class="scroll">{bars}</div>
+<details><summary>The intervals as numbers</summary><div class="scroll">{intervals}</div></details>
+{bands}
 <h2>Coverage</h2>
+<p>How many per cent of a set's items have vectors for all their words.</p>
+<div class="scroll">{covered}</div>
 <div class="scroll">{coverage}</div>
-<div class="plots">{covered}</div>
 {tagging}
-<h2>Sections</h2>
-<div class="plots">{sections}</div>
+{sections}
+<h2>The sets</h2>
+<div class="scroll sets">{sets}</div>
 </body>
 </html>
 """
@@ -77,25 +99,34 @@ left out.</p>
 
 def as_html(report: Report, *, title: str = "Word vectors compared") -> str:
     """Return the report as one self-contained page."""
-    sections = [section_table(report, *column) for column in report.columns]
+    sections = "".join(
+        f'<div class="scroll">{_table(table)}</div>'
+        for column in report.columns
+        if (table := section_table(report, *column))
+    )
+    bands = _all_bands(report)
     tagging = tagging_table(report)
     return _PAGE.format(
         title=escape(title),
         rules=escape(rules(report)),
         key="".join(
-            f'<span style="background:{_colour(i)}"></span>{escape(model)}'
-            for i, model in enumerate(report.models)
+            f'<span><i style="background:{_colour(report, model)}"></i>{escape(model)}</span>'
+            for model in report.models
         ),
         scores=_table(score_table(report)),
-        bars="".join(_bars(report, *column) for column in report.columns),
-        fewest=_FEWEST,
-        bands="".join(_bands(report, *column) for column in report.columns),
-        coverage=_table(coverage_table(report)),
-        covered="".join(
-            _coverage_bars(report, task) for task in dict.fromkeys(task for task, _ in report.columns)
+        bars=_score_bars(report),
+        intervals=_table(interval_table(report)),
+        bands=_part(
+            "Scores by the rank of the rarest word",
+            "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of "
+            f"fewer than {_FEWEST} items are left out. Point at a mark to see how many there are.",
+            bands,
         ),
+        coverage=_table(coverage_table(report)),
+        covered=_coverage_bars(report),
         tagging=f'<h2>Tagging</h2><div class="scroll">{_table(tagging)}</div>' if tagging else "",
-        sections="".join(f'<div class="scroll">{_table(table)}</div>' for table in sections if table),
+        sections=_part("Sections", "", sections),
+        sets=_table(_set_table(report)),
     )
 
 
@@ -105,13 +136,24 @@ def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
     if not isinstance(items, Answers):
         return []
     bands = []
-    for low, high in pairwise(_RANKS):
+    for name, (low, high) in zip(_band_names(), pairwise(_RANKS), strict=True):
         within = (items.rarest >= low) & (items.rarest < high)
         size = int((within & items.used).sum())
         if size >= _FEWEST:
-            name = f"≤{high // 1000}k" if high < _RANKS[-1] else f">{low // 1000}k"
             bands.append((name, items.score(within), size))
     return bands
+
+
+def _band_names() -> list[str]:
+    thousands = [f"{rank // 1000}k" if rank else "1" for rank in _RANKS]
+    return [f"{low}–{high}" for low, high in pairwise(thousands[:-1])] + [f"> {thousands[-2]}"]
+
+
+def _part(heading: str, text: str, content: str) -> str:
+    """Return a part of the page, or nothing where it has no content."""
+    if not content:
+        return ""
+    return f'<h2>{heading}</h2><p>{text}</p><div class="plots">{content}</div>'
 
 
 def _table(table: Table) -> str:
@@ -124,92 +166,86 @@ def _table(table: Table) -> str:
 
 
 def _class(cell: str) -> str:
-    return ' class="best"' if cell.endswith("*") else ""
+    return ' class="best"' if cell.endswith(BEST) else ""
 
 
-def _colour(i: int) -> str:
-    return _COLOURS[i % len(_COLOURS)]
+def _set_table(report: Report) -> Table:
+    tasks = dict.fromkeys(task for task, _ in report.columns)
+    rows = [(column_title(task, ""), _TITLES.get(task, "your own file")) for task in tasks]
+    return Table(("column", "set"), tuple(rows))
 
 
-def _bars(report: Report, task: str, metric: str) -> str:
-    """Draw one bar a model with its interval."""
-    bars = []
-    for i, model in enumerate(report.models):
-        score = report.find(model, task, metric)
-        if score is not None and math.isfinite(score.value):
-            note = f"{model}: {100 * score.value:.1f} ({score.covered}/{score.total} covered)"
-            bars.append((_colour(i), score.value, score.low, score.high, note))
-    return _figure(column_title(task, metric), _draw_bars(bars)) if bars else ""
+def _note(model: str, value: float, size: int) -> str:
+    return f"{model}: {100 * value:.1f} ({size} items)"
 
 
-def _coverage_bars(report: Report, task: str) -> str:
-    bars = []
-    for i, model in enumerate(report.models):
-        score = next((score for score in report.scores if (score.model, score.task) == (model, task)), None)
-        if score is not None:
-            share = score.covered / score.total
-            bars.append((_colour(i), share, math.nan, math.nan, f"{model}: {score.covered}/{score.total}"))
-    return _figure(column_title(task, ""), _draw_bars(bars))
+def _colour(report: Report, model: str) -> str:
+    return _COLOURS[report.models.index(model) % len(_COLOURS)]
 
 
-def _draw_bars(bars: Sequence[tuple[str, float, float, float, str]]) -> str:
-    top = max(0.01, *(max(value, high if math.isfinite(high) else 0) for _, value, _, high, _ in bars))
-    parts = []
-    for place, (colour, value, low, high, note) in enumerate(bars):
-        x, height = 30 + 34 * place, _HEIGHT * max(value, 0) / top
-        parts.append(
-            f'<rect x="{x}" y="{20 + _HEIGHT - height:.1f}" width="24" height="{height:.1f}" fill="{colour}">'
-            f"<title>{escape(note)}</title></rect>"
-            f'<text x="{x + 12}" y="{_HEIGHT + 34}" text-anchor="middle">{100 * value:.1f}</text>'
-        )
-        if math.isfinite(low):
-            ends = [20 + _HEIGHT * (1 - max(end, 0) / top) for end in (low, high)]
-            parts.append(f'<path d="M{x + 12} {ends[0]:.1f}V{ends[1]:.1f}" stroke="currentColor"/>')
-    return _svg(50 + 34 * len(bars), "".join(parts), top)
+def _score_bars(report: Report) -> str:
+    """Draw all scores on one axis, a group of bars a column."""
+    groups = []
+    for column in report.columns:
+        marks = []
+        for model in report.models:
+            score = report.find(model, *column)
+            if score is not None and math.isfinite(score.value):
+                note = f"{model}: {100 * score.value:.1f} ({score.covered}/{score.total} covered)"
+                ends = 100 * score.low, 100 * score.high
+                marks.append(Mark(100 * score.value, *ends, _colour(report, model), note))
+        if marks:
+            groups.append((column_title(*column), marks))
+    marks = [mark for _, marks in groups for mark in marks]
+    values = [value for mark in marks for value in (mark.value, mark.low, mark.high)]
+    return draw_bars(groups, make_axis(values, height=_TALL))
 
 
-def _bands(report: Report, task: str, metric: str) -> str:
-    """Draw one line a model over the bands of frequency."""
-    lines, names, top = [], [], 0.01
-    for i, model in enumerate(report.models):
+def _coverage_bars(report: Report) -> str:
+    groups = []
+    for task, metric in dict(reversed(report.columns)).items():
+        scores = [score for model in report.models if (score := report.find(model, task, metric))]
+        marks = [
+            Mark(
+                100 * score.covered / score.total, math.nan, math.nan, _colour(report, score.model),
+                f"{score.model}: {score.covered}/{score.total}",
+            )
+            for score in scores
+        ]  # fmt: skip
+        groups.append((column_title(task, ""), marks))
+    return draw_bars(groups[::-1], make_axis([100.0], height=_LOW))
+
+
+def _all_bands(report: Report) -> str:
+    """Draw a plot for every column; all have the same places, those that any column has a score at."""
+    lines = {column: _lines(report, *column) for column in report.columns}
+    used = {place for column in lines.values() for line in column for place, _ in line}
+    places = [i for i in range(len(_RANKS) - 1) if i in used]
+    return "".join(_bands_figure(column, places, lines[column]) for column in lines if lines[column])
+
+
+def _lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]]]:
+    """Return a line for each model: its score at the bands that have enough items."""
+    names = _band_names()
+    lines = []
+    for model in report.models:
         score = report.find(model, task, metric)
         bands = frequency_bands(score) if score is not None else []
-        if bands:
-            lines.append((i, model, bands))
-            names += [name for name, _, _ in bands if name not in names]
-            top = max(top, *(value for _, value, _ in bands if math.isfinite(value)), 0.01)
-    if not lines:
-        return ""
-    names.sort(key=lambda name: (name[0] == ">", int(name[1:-1])))
-    parts = [
-        f'<text x="{50 + 46 * place}" y="{_HEIGHT + 34}" text-anchor="middle">{escape(name)}</text>'
-        for place, name in enumerate(names)
-    ]
-    for i, model, bands in lines:
-        points = [
-            (50 + 46 * names.index(name), 20 + _HEIGHT * (1 - max(value, 0) / top), value, size)
+        colour = _colour(report, model)
+        marks = [
+            (names.index(name), Mark(100 * value, math.nan, math.nan, colour, _note(model, value, size)))
             for name, value, size in bands
             if math.isfinite(value)
         ]
-        line = " ".join(f"{x},{y:.1f}" for x, y, _, _ in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{_colour(i)}" stroke-width="2"/>')
-        parts += [
-            f'<circle cx="{x}" cy="{y:.1f}" r="3" fill="{_colour(i)}">'
-            f"<title>{escape(model)}: {100 * value:.1f} ({size} items)</title></circle>"
-            for x, y, value, size in points
-        ]
-    return _figure(column_title(task, metric), _svg(60 + 46 * len(names), "".join(parts), top))
+        if marks:
+            lines.append(marks)
+    return lines
 
 
-def _svg(width: int, content: str, top: float) -> str:
-    """Wrap a drawing with an axis from 0 to ``top``."""
-    ticks = "".join(
-        f'<text x="24" y="{24 + _HEIGHT * (1 - share):.1f}" text-anchor="end">{100 * top * share:.0f}</text>'
-        f'<path class="axis" d="M28 {20 + _HEIGHT * (1 - share):.1f}H{width}"/>'
-        for share in np.linspace(0, 1, 3)
-    )
-    return f'<svg width="{width}" height="{_HEIGHT + 44}" role="img">{ticks}{content}</svg>'
-
-
-def _figure(caption: str, drawing: str) -> str:
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{drawing}</figure>"
+def _bands_figure(column: tuple[str, str], places: list[int], lines: list[list[tuple[int, Mark]]]) -> str:
+    axis = make_axis([mark.value for line in lines for _, mark in line], height=_LOW)
+    moved = [[(places.index(place), mark) for place, mark in line] for line in lines]
+    caption = f"<b>{escape(column_title(*column))}</b>{escape(_TITLES.get(column[0], ''))}"
+    names = _band_names()
+    drawing = draw_lines([names[place] for place in places], moved, axis)
+    return f"<figure><figcaption>{caption}</figcaption>{drawing}</figure>"

@@ -13,8 +13,9 @@ from psdvec.cli.tables import format_table
 from psdvec.conll import load_tagging
 from psdvec.errors import InputError
 from psdvec.evaluation import METHODS, Oov, Report, add_tagging, evaluate
-from psdvec.fetching import fetch_testset
+from psdvec.fetching import fetch_testsets
 from psdvec.formats import load
+from psdvec.outputs import check_file_output, replaced_file
 from psdvec.reporting import (
     Table,
     as_csv,
@@ -26,7 +27,7 @@ from psdvec.reporting import (
     section_table,
     tagging_table,
 )
-from psdvec.tagging import evaluate_tagging
+from psdvec.tagging import check_tagger, evaluate_tagging
 from psdvec.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
 from psdvec.webreport import as_html
 
@@ -71,7 +72,14 @@ def evaluate_models(
     Example: `psdvec evaluate mine glove.txt --common --html report.html`
     """
     progress = make_progress(quiet=quiet)
+    if as_json and csv:
+        raise InputError("--json and --csv both print to standard output; choose one of them")
+    if html is not None:
+        check_file_output(html, overwrite=True)
     tasks = find_tasks(task, folder=folder)
+    to_tag = [load_tagging(spec, seed=seed) for spec in tagging or []]
+    if to_tag:
+        check_tagger()
     if not tasks and not tagging:
         raise InputError(
             "no test set is on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
@@ -88,12 +96,11 @@ def evaluate_models(
         seed=seed,
         progress=progress,
     )
-    for spec in tagging or []:
-        report = add_tagging(
-            report, evaluate_tagging(loaded, load_tagging(spec, seed=seed), progress=progress)
-        )
+    for data in to_tag:
+        report = add_tagging(report, evaluate_tagging(loaded, data, progress=progress))
     if html is not None:
-        html.write_text(as_html(report), encoding="utf-8")
+        with replaced_file(html, overwrite=True) as file:
+            file.write(as_html(report).encode())
         progress.say(f"report written to {html}")
     _print_report(report, as_json=as_json, csv=csv, sections=sections, intervals=intervals)
 
@@ -134,7 +141,7 @@ def list_testsets(
 
 
 @testsets.command("fetch")
-def fetch_testsets(
+def bring_testsets(
     names: Annotated[
         list[str] | None, typer.Argument(help="Test sets; without any, all that are missing.")
     ] = None,
@@ -147,18 +154,20 @@ def fetch_testsets(
         if names
         else [entry for entry in CATALOGUE if entry.origin is not None and locate(entry) is None]
     )
-    for entry in wanted:
-        path = fetch_testset(entry, progress=progress)
+    for entry, path in fetch_testsets(wanted, progress=progress):
         print(f"{entry.name}\t{path}\t{entry.licence}")
 
 
 def _how_to_get(name: str) -> str:
     entry = entry_named(name)
-    return f"not here; psdvec testsets fetch {name}" if entry.origin else f"not here; {entry.source}"
+    return f"not here; psdvec testsets fetch {name}" if entry.origin else f"not here; ask {entry.source}"
 
 
 def _name_models(paths: list[Path]) -> dict[str, Path]:
     """Name models by their last path part, or by the whole path where that is not unique."""
+    twice = next((path for i, path in enumerate(paths) if path in paths[:i]), None)
+    if twice is not None:
+        raise InputError(f"the model '{twice}' is given twice; give every model once")
     short = [path.resolve().name for path in paths]
     names = short if len(set(short)) == len(short) else [str(path) for path in paths]
     return dict(zip(names, paths, strict=True))

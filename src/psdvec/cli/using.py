@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,7 +18,8 @@ from psdvec.cli.bars import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.embeddings import Embeddings, Ranking
 from psdvec.errors import InputError, MissingWordError
-from psdvec.formats import BadRows, Format, load, save
+from psdvec.formats import BadRows, Format, choose_format, load, save
+from psdvec.outputs import check_file_output, nearest_folder
 from psdvec.vectorizing import Weighting, vectorize_file
 
 Model = Annotated[Path, typer.Argument(help="Vectors: a model folder or a file in any format psdvec reads.")]
@@ -80,14 +82,14 @@ def analogy(
     """
     e = load(model, progress=make_progress(quiet=quiet))
     ask = e.most_similar if add else e.most_similar_cosmul
-    answers = []
-    for a, b, c in _groups(words, exactly=3):
+
+    def answer(group: list[str]) -> _Answer:
+        a, b, c = group
         found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
-        answers.append({"a": a, "b": b, "c": c, "answers": _as_records(e, found)})
-        if not as_json:
-            _print_ranking(e, f"{a} : {b} = {c} : ?", found)
-    if as_json:
-        print(json.dumps(answers, ensure_ascii=False))
+        record = {"a": a, "b": b, "c": c, "answers": _as_records(e, found)}
+        return _Answer(record, f"{a} : {b} = {c} : ?", found)
+
+    _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
 
 
 def odd(
@@ -103,14 +105,13 @@ def odd(
     Example: `psdvec odd my-model breakfast cereal dinner lunch`
     """
     e = load(model, progress=make_progress(quiet=quiet))
-    answers = []
-    for group in _groups(words, at_least=3):
+
+    def answer(group: list[str]) -> _Answer:
         ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(group))]
-        answers.append({"odd": ranking[0][0], "words": _as_records(e, ranking)})
-        if not as_json:
-            _print_ranking(e, f"odd: {ranking[0][0]}", ranking)
-    if as_json:
-        print(json.dumps(answers, ensure_ascii=False))
+        record = {"odd": ranking[0][0], "words": _as_records(e, ranking)}
+        return _Answer(record, f"odd: {ranking[0][0]}", ranking)
+
+    _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
 
 
 def convert(
@@ -130,7 +131,9 @@ def convert(
     Example: `psdvec convert glove.6B.300d.txt glove-model`
     """
     progress = make_progress(quiet=quiet)
-    e = load(source, limit=limit, bad_rows=bad_rows, progress=progress)
+    choose_format(target, to, overwrite=overwrite)
+    scratch = nearest_folder(target)
+    e = load(source, limit=limit, bad_rows=bad_rows, scratch=scratch, progress=progress)
     save(e, target, format=to, spaces=spaces, overwrite=overwrite)
     progress.say(f"{len(e):,} words of {e.dim} dimensions written to {target}")
 
@@ -152,6 +155,7 @@ def vectorize(
     Example: `psdvec vectorize my-model reviews.txt reviews.npy --weighting sif`
     """
     progress = make_progress(quiet=quiet)
+    check_file_output(target, overwrite=overwrite)
     e = load(model, progress=progress)
     summary = vectorize_file(e, text, target, weighting=weighting, overwrite=overwrite, progress=progress)
     progress.say(
@@ -170,14 +174,45 @@ def _words_or_lines(words: list[str]) -> list[str]:
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
     """Return groups of words: the arguments are one, each line of standard input is one."""
-    groups = [line.split() for line in sys.stdin if line.strip()] if words == ["-"] else [words]
-    for group in groups:
-        if len(group) < at_least or (exactly is not None and len(group) != exactly):
+    lines = [line.split() for line in sys.stdin] if words == ["-"] else [words]
+    for number, group in enumerate(lines, start=1):
+        if group and (len(group) < at_least or (exactly is not None and len(group) != exactly)):
             wanted = f"{exactly}" if exactly is not None else f"at least {at_least}"
+            where = f" in line {number} of standard input" if words == ["-"] else ""
             raise InputError(
-                f"{wanted} words are needed, and {len(group)} were given: {' '.join(group)}; give {wanted}"
+                f"{wanted} words are needed{where}, and {len(group)} were given: {' '.join(group)}; "
+                f"give {wanted}"
             )
-    return groups
+    return [group for group in lines if group]
+
+
+class _Answer(NamedTuple):
+    """The answer to one question, for machines and for people."""
+
+    record: dict[str, Any]
+    title: str
+    ranking: Ranking
+
+
+def _answer_all(
+    e: Embeddings, groups: list[list[str]], answer: Callable[[list[str]], _Answer], *, as_json: bool
+) -> None:
+    """Print the answer for each group of words; one with a missing word does not stop the others."""
+    records: list[dict[str, Any]] = []
+    missing: list[str] = []
+    for group in groups:
+        try:
+            found = answer(group)
+        except MissingWordError as error:
+            missing.append(error.word)
+            records.append({"words": group, "error": str(error)})
+            continue
+        records.append(found.record)
+        if not as_json:
+            _print_ranking(e, found.title, found.ranking)
+    if as_json:
+        print(json.dumps(records, ensure_ascii=False))
+    _exit_if_missing(e, list(dict.fromkeys(missing)))
 
 
 def _as_records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:

@@ -10,33 +10,32 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from psdvec.embeddings import Embeddings
-from psdvec.errors import InputError
+from psdvec.errors import InputError, ResourceError
 from psdvec.formats.model import read_model, write_model
-from psdvec.formats.model2vec import is_model2vec, read_model2vec, write_model2vec
+from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
-from psdvec.formats.rows import BadRows, Source
+from psdvec.formats.rows import BadRows, ReadingRules, Source, keep_good_rows, rows_not_finite
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
+from psdvec.outputs import check_file_output, replaced_file
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import disk_errors_explained
-from psdvec.store import META
+from psdvec.store import META, check_output
 from psdvec.streams import open_stream
 
 Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
 
 FORMATS: tuple[Format, ...] = ("model", "text", "glove", "binary", "npz", "model2vec")
 _SUFFIXES: dict[str, Format] = {".txt": "text", ".vec": "text", ".bin": "binary", ".npz": "npz", "": "model"}
+_COMPRESSED = (".gz", ".xz")
+_NEVER_COMPRESSED = (".bz2", ".zst")
 _SNIFFED = 1 << 16
 _FASTTEXT = (793712314).to_bytes(4, "little")
 
-__all__ = ["FORMATS", "BadRows", "Format", "load", "read_model", "save", "write_model"]
+__all__ = ["FORMATS", "BadRows", "Format", "choose_format", "load", "read_model", "save", "write_model"]
 
 
 def load(
@@ -44,6 +43,7 @@ def load(
     *,
     limit: int | None = None,
     bad_rows: BadRows = "refuse",
+    scratch: str | Path | None = None,
     progress: Progress = LogProgress(),
 ) -> Embeddings:
     """Read the vectors at ``path``, whatever format they are in.
@@ -53,6 +53,8 @@ def load(
     path : a model folder, a Model2Vec folder, word2vec text or binary, GloVe text, or ``.npz``
     limit : read the first words only
     bad_rows : ``"refuse"`` a foreign file at its first bad row, or ``"skip"`` them and say how many
+    scratch : folder for vectors that are larger than memory: those of text and binary files, which cannot be
+        mapped as they are, are kept in a file there that is gone with the program
 
     Examples
     --------
@@ -65,13 +67,17 @@ def load(
     ('a', 'b')
     """
     path = Path(path)
-    if path.is_dir():
-        embeddings = _load_folder(path)
-    else:
-        embeddings = _load_file(path, limit=limit, bad_rows=bad_rows, progress=progress)
-    if limit is None or limit >= len(embeddings):
-        return embeddings
-    return embeddings.select(embeddings.words[:limit])
+    rules = ReadingRules(limit, bad_rows, None if scratch is None else Path(scratch))
+    try:
+        embeddings = (
+            _load_folder(path, rules, progress) if path.is_dir() else _load_file(path, rules, progress)
+        )
+    except MemoryError as error:
+        raise ResourceError(
+            f"the vectors of '{path}' do not fit into memory; turn them into a folder that is mapped instead of "
+            "read, with psdvec convert, or read fewer"
+        ) from error
+    return embeddings if limit is None else embeddings.take(slice(limit))
 
 
 def save(
@@ -92,20 +98,15 @@ def save(
     overwrite : replace what is at ``path``
     """
     path = Path(path)
-    format = format or _format_by_name(path)
+    format = choose_format(path, format, overwrite=overwrite)
     if spaces is not None:
         embeddings = replace(embeddings, words=tuple(word.replace(" ", spaces) for word in embeddings.words))
-    if len(embeddings.key_to_index) == 0:
-        raise InputError("there are no vectors to write; give embeddings with at least one word")
-    if path.suffix in (".gz", ".xz") and format not in ("text", "glove", "binary"):
-        raise InputError(
-            f"'{path}' would be compressed, which only text and binary are; leave {path.suffix} out"
-        )
+    _refuse_unwritable(embeddings)
     if format == "model":
         return write_model(embeddings, path, overwrite=overwrite)
     if format == "model2vec":
         return write_model2vec(embeddings, path, overwrite=overwrite)
-    with _replaced_file(path, overwrite=overwrite) as file:
+    with replaced_file(path, overwrite=overwrite) as raw, _compressed(raw, path.suffix) as file:
         if format == "npz":
             write_npz(embeddings, file)
         elif format == "binary":
@@ -115,33 +116,67 @@ def save(
     return None
 
 
-def _load_folder(path: Path) -> Embeddings:
+def choose_format(path: str | Path, format: Format | None = None, *, overwrite: bool = False) -> Format:
+    """Return the format that :func:`save` writes to ``path``; what cannot be written there is refused.
+
+    >>> choose_format("vectors.txt.gz")
+    'text'
+    """
+    path = Path(path)
+    if path.name in ("", "-"):
+        raise InputError(f"'{path}' is no name of an output; give a file or folder to write to")
+    format = format or _format_by_name(path)
+    streamed = format in ("text", "glove", "binary")
+    if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not streamed):
+        raise InputError(
+            f"'{path}' cannot be compressed: only text and binary are, as .gz or .xz; leave {path.suffix} out"
+        )
+    if format == "model":
+        check_output(path, overwrite=overwrite)
+    elif format == "model2vec":
+        check_model2vec_output(path, overwrite=overwrite)
+    else:
+        check_file_output(path, overwrite=overwrite)
+    return format
+
+
+def _refuse_unwritable(embeddings: Embeddings) -> None:
+    """Refuse what could not be read back: no words, a word twice, numbers that are not finite."""
+    if len(embeddings.key_to_index) == 0:
+        raise InputError("there are no vectors to write; give embeddings with at least one word")
+    for i in rows_not_finite(embeddings.vectors):
+        raise InputError(
+            f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave the word out"
+        )
+
+
+def _load_folder(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     if (path / META).is_file():
         return read_model(path)
     if is_model2vec(path):
-        return read_model2vec(path)
+        return keep_good_rows(read_model2vec(path), f"'{path}'", rules.bad_rows, progress)
     raise InputError(f"the folder '{path}' holds neither {META} nor tokenizer.json; give a folder of vectors")
 
 
-def _load_file(path: Path, *, limit: int | None, bad_rows: BadRows, progress: Progress) -> Embeddings:
+def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     with open_stream(path) as stream:
         head = b""
         while len(head) < _SNIFFED and (more := stream.read(_SNIFFED - len(head))):
             head += more
         source = _Replayed(head, stream)
         if head.startswith(b"PK\x03\x04"):
-            # A .npz has its directory at its end, so a compressed one is unpacked in memory.
-            packed = stream.compression is not None
-            with io.BytesIO(source.read_all()) if packed else path.open("rb") as file:
-                return read_npz(file, name=stream.name)
+            # A .npz has its directory at its end, so one that comes as a stream is taken into memory.
+            streamed = stream.compression is not None or not path.is_file()
+            embeddings = read_npz(io.BytesIO(source.read_all()) if streamed else path, name=stream.name)
+            return keep_good_rows(embeddings, stream.name, rules.bad_rows, progress)
         _refuse_foreign(head, stream.name)
         if looks_like_text(head):
-            return read_text(source, limit=limit, bad_rows=bad_rows, progress=progress)
+            return read_text(source, rules=rules, progress=progress)
         if HEADER.match(head):
-            return read_binary(source, limit=limit, bad_rows=bad_rows, progress=progress)
+            return read_binary(source, rules=rules, progress=progress)
+    found = f"it begins with {head[:30]!r}" if head else "it is empty"
     raise InputError(
-        f"'{path}' is not a file of word vectors: it begins with {head[:30]!r}; "
-        "give word2vec text or binary, GloVe text, or .npz"
+        f"'{path}' is not a file of word vectors: {found}; give word2vec text or binary, GloVe text, or .npz"
     )
 
 
@@ -185,34 +220,19 @@ class _Replayed:
 
 
 def _format_by_name(path: Path) -> Format:
-    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
+    suffixes = [suffix for suffix in path.suffixes if suffix not in _COMPRESSED + _NEVER_COMPRESSED]
     ending = suffixes[-1] if suffixes else ""
     if ending not in _SUFFIXES:
         raise InputError(
-            f"the ending of '{path}' tells no format; end it with .txt, .vec, .bin or .npz, or say --to"
+            f"the ending of '{path}' tells no format; end it with .txt, .vec, .bin or .npz, name a folder "
+            "without an ending, or say --to"
         )
     return _SUFFIXES[ending]
 
 
-@contextmanager
-def _replaced_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of ``path`` when the block ends without an error."""
-    if path.exists() and not (overwrite and path.is_file()):
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
-    temporary = path.with_name(f".{path.name}.new-{os.getpid()}")
-    with disk_errors_explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with _open_for_writing(temporary, path.suffix) as file:
-                yield file
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _open_for_writing(path: Path, suffix: str) -> BinaryIO:
+def _compressed(file: BinaryIO, suffix: str) -> BinaryIO:
     if suffix == ".gz":
-        return cast(BinaryIO, gzip.GzipFile(path, "wb", mtime=0))
+        return cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
     if suffix == ".xz":
-        return cast(BinaryIO, lzma.LZMAFile(path, "wb"))
-    return path.open("wb")
+        return cast(BinaryIO, lzma.LZMAFile(file, "wb"))
+    return file

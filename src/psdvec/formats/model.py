@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from psdvec.embeddings import Embeddings
 from psdvec.errors import StoreError
-from psdvec.formats.packing import map_safetensors, pack_words, unpack_words, write_safetensors
+from psdvec.formats.packing import map_safetensors, write_safetensors
 from psdvec.store import Artefact, create_artefact, open_artefact
+from psdvec.words import WordList
 
 KIND = "embeddings"
 VERSION = 1
@@ -50,8 +51,8 @@ def write_model(
     ...     read_model(f"{folder}/model").words
     ('a', 'b')
     """
-    blob, offsets = pack_words(embeddings.words)
-    named: dict[str, npt.NDArray[Any]] = {"words": blob, "word_offsets": offsets}
+    packed = WordList.pack(embeddings.words)
+    named: dict[str, npt.NDArray[Any]] = {"words": packed.blob, "word_offsets": packed.offsets}
     if embeddings.counts is not None:
         named["word_counts"] = embeddings.counts
     if embeddings.deviations is not None:
@@ -74,7 +75,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open the model folder at ``path``; its vectors stay on disk until they are used."""
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     tensors = map_safetensors(artefact.file(VECTORS))
-    words = unpack_words(artefact.array("words"), artefact.array("word_offsets"))
+    words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
     if "vectors" not in tensors or tensors["vectors"].shape[:1] != (len(words),):
         raise StoreError(
             f"'{artefact.path}' is damaged: it does not hold one vector for each word; make it again"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
@@ -43,14 +42,19 @@ def is_model2vec(path: Path) -> bool:
     )
 
 
+def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
+    """Raise :class:`InputError` if a folder of this layout must not be written to ``path``."""
+    if path.exists() and not (overwrite and is_model2vec(path)):
+        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+
+
 def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
     """Write ``embeddings`` as a Model2Vec folder at ``path``.
 
     Texts are lower-cased before they are looked up if every word of the vocabulary is lower-case.
     """
     path = Path(path)
-    if path.exists() and not (overwrite and is_model2vec(path)):
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+    check_model2vec_output(path, overwrite=overwrite)
     spaced = next((word for word in embeddings.words if not word or word.split() != [word]), None)
     if spaced is not None:
         raise InputError(
@@ -99,13 +103,11 @@ def _folders(path: Path) -> tuple[Path, Path]:
 
 
 def _write_files(embeddings: Embeddings, folder: Path) -> None:
-    words = list(embeddings.words)
-    vectors: npt.NDArray[np.float32] = embeddings.vectors
-    if UNKNOWN not in embeddings:
-        words.append(UNKNOWN)
-        vectors = np.concatenate([vectors, np.zeros((1, embeddings.dim), dtype=np.float32)])
-    write_safetensors(folder / "model.safetensors", {"embeddings": vectors})
-    _write_json(folder / "tokenizer.json", _tokenizer(words))
+    unknown = [] if UNKNOWN in embeddings else [UNKNOWN]
+    write_safetensors(
+        folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=len(unknown)
+    )
+    _write_json(folder / "tokenizer.json", _tokenizer([*embeddings.words, *unknown]))
     _write_json(
         folder / "config.json",
         {

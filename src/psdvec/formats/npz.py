@@ -3,29 +3,38 @@
 Goes in: :class:`~psdvec.embeddings.Embeddings`. Comes out: a ``.npz`` with ``vectors`` (n, d) float32,
 ``words`` (the UTF-8 bytes of all words, uint8), ``word_offsets`` (n + 1), and where known ``counts`` and
 ``deviations``, and back. A ``.npz`` of somebody else's with a matrix and an array of strings is read too;
-pickled objects never are.
+pickled objects never are. Arrays that are not compressed are mapped into memory, not read.
 """
 
 from __future__ import annotations
 
+import struct
 import zipfile
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
-from psdvec.formats.packing import pack_words, unpack_words
+from psdvec.words import WordList
+
+Array = npt.NDArray[Any]
 
 _MATRICES = ("vectors", "embeddings", "matrix", "wv")
 _WORDS = ("words", "vocab", "tokens", "vocabulary", "index_to_key")
+_ENDING = ".npy"
 
 
 def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
     """Write ``embeddings`` to an open file."""
-    blob, offsets = pack_words(embeddings.words)
-    arrays: dict[str, Any] = {"vectors": embeddings.vectors, "words": blob, "word_offsets": offsets}
+    packed = WordList.pack(embeddings.words)
+    arrays: dict[str, Any] = {
+        "vectors": embeddings.vectors,
+        "words": packed.blob,
+        "word_offsets": packed.offsets,
+    }
     if embeddings.counts is not None:
         arrays["counts"] = embeddings.counts
     if embeddings.deviations is not None:
@@ -33,11 +42,15 @@ def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
     np.savez(file, **arrays)
 
 
-def read_npz(file: BinaryIO, *, name: str) -> Embeddings:
-    """Read a ``.npz`` from an open file; messages call it ``name``."""
+def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
+    """Read a ``.npz`` at a path or from an open file; messages call it ``name``."""
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(source) as archive:
+            arrays = {
+                member.filename.removesuffix(_ENDING): _read_array(archive, member, source)
+                for member in archive.infolist()
+                if member.filename.endswith(_ENDING)
+            }
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"{name} is not a whole .npz of plain arrays ({error}); make it again") from error
     matrix = next((arrays[name] for name in _MATRICES if name in arrays), None)
@@ -51,9 +64,39 @@ def read_npz(file: BinaryIO, *, name: str) -> Embeddings:
     return Embeddings(_read_words(name, words, arrays), matrix, **optional)
 
 
-def _read_words(name: str, words: npt.NDArray[Any], arrays: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
+def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str, ...]:
     if words.dtype == np.uint8 and "word_offsets" in arrays:
-        return unpack_words(words, arrays["word_offsets"])
+        return WordList(words, arrays["word_offsets"]).unpack()
     if words.dtype.kind == "U":
         return tuple(words.tolist())
     raise InputError(f"the words of {name} are of type {words.dtype}; store them as an array of strings")
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Path | BinaryIO) -> Array:
+    """Return one array, mapped if it lies in a file as it is."""
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, by_columns, dtype = read_header(stream)
+        header = stream.tell()
+    if dtype.hasobject:
+        raise ValueError(f"'{member.filename}' holds Python objects")
+    if not isinstance(source, Path) or member.compress_type != zipfile.ZIP_STORED or 0 in shape:
+        with archive.open(member) as stream:
+            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    start = _data_start(source, member) + header
+    if start + dtype.itemsize * int(np.prod(shape, dtype=np.int64)) > source.stat().st_size:
+        raise ValueError(f"'{member.filename}' breaks off")
+    order: Literal["F", "C"] = "F" if by_columns else "C"
+    return np.asarray(np.memmap(source, dtype=dtype, mode="r", offset=start, shape=shape, order=order))
+
+
+def _data_start(path: Path, member: zipfile.ZipInfo) -> int:
+    """Return where a member's bytes begin: after its own header, which may differ from the directory's."""
+    with path.open("rb") as file:
+        file.seek(member.header_offset)
+        name, extra = struct.unpack("<26xHH", file.read(30))
+    return member.header_offset + 30 + int(name) + int(extra)

@@ -1,15 +1,15 @@
-"""Words as plain arrays, and tensors in safetensors files: what the folders of vectors are made of.
+"""Tensors in safetensors files: what the folders of vectors are made of.
 
-Goes in: words, or a matrix. Comes out: a blob of UTF-8 bytes with offsets, or a ``.safetensors`` file, and
-back. Tensors are mapped into memory instead of read, and written without a copy; the layout is the public one
-of safetensors (eight bytes of length, a JSON header, the bytes).
+Goes in: matrices by name. Comes out: a ``.safetensors`` file, and back. Tensors are mapped into memory instead
+of read, and written without a copy; the layout is the public one of safetensors (eight bytes of length, a JSON
+header, the bytes).
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from psdvec.errors import InputError
 from psdvec.neighbours import ROW_BLOCK
+from psdvec.words import WordList
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -28,44 +29,25 @@ _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LARGEST_HEADER = 100_000_000
 
 
-def pack_words(words: Sequence[str]) -> tuple[Bytes, Ids]:
-    """Return the words' UTF-8 bytes one after the other, and the (n + 1) offsets where each begins and ends.
-
-    >>> blob, offsets = pack_words(["a", "bc"])
-    >>> blob.tobytes(), offsets.tolist()
-    (b'abc', [0, 1, 3])
-    """
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+def pack_words(words: Sequence[str]) -> WordList:
+    """Return the words' UTF-8 bytes one after the other, and the (n + 1) offsets where each begins and ends."""
+    return WordList.pack(words)
 
 
 def unpack_words(blob: Bytes, offsets: Ids) -> tuple[str, ...]:
-    """Return the words that :func:`pack_words` packed.
-
-    >>> unpack_words(*pack_words(["a", "bc"]))
-    ('a', 'bc')
-    """
-    data, ends = blob.tobytes(), offsets.tolist()
-    if not ends or ends[0] != 0 or ends[-1] != len(data) or (np.diff(offsets) < 0).any():
-        raise InputError(
-            "the offsets of the words do not fit their bytes; the file is damaged, make it again"
-        )
-    try:
-        return tuple(data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends))
-    except UnicodeDecodeError as error:
-        raise InputError(f"a word is not UTF-8 ({error}); the file is damaged, make it again") from error
+    """Return the words that :func:`pack_words` packed."""
+    return WordList(blob, offsets).unpack()
 
 
-def write_safetensors(path: Path, tensors: Mapping[str, Array]) -> None:
-    """Write ``tensors`` to a new file at ``path``, row block after row block."""
+def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: int = 0) -> None:
+    """Write ``tensors`` to a new file at ``path``, row block after row block, ``zero_rows`` after each."""
     header: dict[str, Any] = {}
     start = 0
     for name, tensor in tensors.items():
-        stop = start + tensor.nbytes
+        shape = [len(tensor) + zero_rows, *tensor.shape[1:]]
+        stop = start + tensor.itemsize * math.prod(shape)
         dtype = _NAMES[tensor.dtype.newbyteorder("<")]
-        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [start, stop]}
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, stop]}
         start = stop
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -76,6 +58,7 @@ def write_safetensors(path: Path, tensors: Mapping[str, Array]) -> None:
             for row in range(0, len(tensor), ROW_BLOCK):
                 block = np.ascontiguousarray(tensor[row : row + ROW_BLOCK])
                 file.write(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+            file.write(bytes(zero_rows * tensor.itemsize * math.prod(tensor.shape[1:])))
 
 
 def map_safetensors(path: Path) -> dict[str, Array]:

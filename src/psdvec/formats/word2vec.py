@@ -19,8 +19,10 @@ import numpy.typing as npt
 
 from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
-from psdvec.formats.rows import BadRows, RowCollector, Source
+from psdvec.formats.decimals import format_rows
+from psdvec.formats.rows import ReadingRules, RowCollector, Source
 from psdvec.progress import LogProgress, Progress
+from psdvec.words import WordList
 
 Floats = npt.NDArray[np.float32]
 Line = tuple[int, bytes]
@@ -28,23 +30,18 @@ Line = tuple[int, bytes]
 HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
 _CHUNK = 1 << 22
 _ROWS = 1024
+_NUMBERS = 1 << 15
 _SAMPLE = 100
 _LONGEST_WORD = 1 << 16
 
 
-def read_text(
-    source: Source,
-    *,
-    limit: int | None = None,
-    bad_rows: BadRows = "refuse",
-    progress: Progress = LogProgress(),
-) -> Embeddings:
+def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read ``word number number ...`` lines, with or without a first line ``words dimensions``."""
     with progress.stage("reading vectors", total=source.raw_size, unit="B") as stage:
         lines = _lines(source)
         sample = list(islice(lines, _SAMPLE))
         promised, dim = _read_shape(source.name, sample)
-        collector = RowCollector(source.name, dim, unit="line", bad_rows=bad_rows, limit=limit)
+        collector = RowCollector(source.name, dim, unit="line", rules=rules)
         block = sample[promised is not None :]
         position = 0
         while block and not collector.full:
@@ -55,17 +52,11 @@ def read_text(
     return collector.finish(promised, progress)
 
 
-def read_binary(
-    source: Source,
-    *,
-    limit: int | None = None,
-    bad_rows: BadRows = "refuse",
-    progress: Progress = LogProgress(),
-) -> Embeddings:
+def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read a first line ``words dimensions``, then for each a word, a space, and float32 numbers."""
     buffer = _Buffer(source)
     promised, dim = _read_binary_header(buffer)
-    collector = RowCollector(source.name, dim, unit="word", bad_rows=bad_rows, limit=limit)
+    collector = RowCollector(source.name, dim, unit="word", rules=rules)
     with progress.stage("reading vectors", total=promised, unit="words") as stage:
         for start in range(0, promised, _ROWS):
             places = range(start + 1, min(start + _ROWS, promised) + 1)
@@ -83,11 +74,12 @@ def write_text(embeddings: Embeddings, file: BinaryIO, *, header: bool = True) -
     words = _encoded_words(embeddings)
     if header:
         file.write(b"%d %d\n" % (len(words), embeddings.dim))
-    row = " ".join(["%.9g"] * embeddings.dim) + "\n"
-    for start in range(0, len(words), _ROWS):
-        block = embeddings.vectors[start : start + _ROWS].tolist()
-        for word, vector in zip(words[start : start + _ROWS], block, strict=True):
-            file.write(word + b" " + (row % tuple(vector)).encode("ascii"))
+    at_once = max(1, _NUMBERS // embeddings.dim)
+    for start in range(0, len(words), at_once):
+        rows = format_rows(embeddings.vectors[start : start + at_once])
+        file.writelines(
+            word + row + b"\n" for word, row in zip(words[start : start + at_once], rows, strict=True)
+        )
 
 
 def write_binary(embeddings: Embeddings, file: BinaryIO) -> None:
@@ -269,7 +261,4 @@ def _encoded_words(embeddings: Embeddings) -> list[bytes]:
                 f"the word {word!r} (number {i + 1}) is empty or holds a space, which word2vec's formats "
                 "cannot carry; write a model folder or .npz, or say --spaces _ to write _ instead"
             )
-    try:
-        return [word.encode("utf-8") for word in embeddings.words]
-    except UnicodeEncodeError as error:
-        raise InputError(f"the word {error.object!r} cannot be written as UTF-8; leave it out") from error
+    return WordList.pack(embeddings.words).encoded()
