@@ -243,9 +243,14 @@ def test_words_whose_deviation_outweighs_their_vector_are_thin():
     assert not compass().thin_evidence().any()
 
 
-def test_an_interval_needs_the_deviations_of_both_words():
-    vectors = np.array([[1, 0], [1, 1]], np.float32)
-    e = Embeddings(("core", "placed"), vectors, deviations=np.array([np.nan, 0.1], np.float32))
-    assert e.similarity("core", "placed") == pytest.approx(0.5**0.5)
-    with pytest.raises(InputError, match="the deviation of 'core' is not known: only words that were placed"):
-        e.similarity("core", "placed", interval=True)
+def test_a_core_word_counts_as_fixed_in_an_interval():
+    vectors = np.array([[1, 0], [1, 1], [0, 1]], np.float32)
+    e = Embeddings(
+        ("core", "placed", "rock"), vectors, deviations=np.array([np.nan, 0.1, np.nan], np.float32)
+    )
+    value, low, high = e.similarity("core", "placed", interval=True)
+    assert value == pytest.approx(0.5**0.5)
+    angle, reach = np.pi / 4, 1.959964 * 0.1 / 2**0.5
+    assert (low, high) == pytest.approx((np.cos(angle + reach), np.cos(angle - reach)), rel=1e-5)
+    with pytest.raises(InputError, match="'core' and 'rock' were fitted together and have no deviation"):
+        e.similarity("core", "rock", interval=True)

@@ -185,7 +185,8 @@ class Embeddings:
 
         The bounds follow from the words' deviations s_a, s_b by the delta method. The angle θ between the
         vectors varies by ``Var θ = s_a² / |a|² + s_b² / |b|²``, and the bounds are ``cos(θ ± z √Var θ)``,
-        which never leave [-1, 1]. This is right to first order, while d s² is small beside |v|².
+        which never leave [-1, 1]. This is right to first order, while d s² is small beside |v|². A core word, against
+        which others were placed, counts as fixed; see docs/theory.md for how often the bounds hold.
         """
         i, j = self.get_index(a), self.get_index(b)
         cosine = _cosine(self.vectors[i], self.vectors[j])
@@ -195,16 +196,16 @@ class Embeddings:
             raise InputError(
                 "these embeddings hold no deviations, which an interval needs; fit them with psdvec"
             )
-        for word, deviation in ((a, self.deviations[i]), (b, self.deviations[j])):
-            if np.isnan(deviation):
-                raise InputError(
-                    f"the deviation of '{word}' is not known: only words that were placed against fixed ones, by "
-                    "extend or as noncore words, have one; ask for the similarity without an interval"
-                )
+        deviations = self.deviations[[i, j]]
+        if np.isnan(deviations).all():
+            raise InputError(
+                f"'{a}' and '{b}' were fitted together and have no deviation; only words placed against fixed ones, by "
+                "extend or as noncore words, have one; ask for the similarity without an interval"
+            )
         if i == j:
             return Interval(cosine, cosine, cosine)
         angle = np.arccos(np.clip(cosine, -1, 1))
-        spread = float(np.hypot(*(self.deviations[[i, j]] / self.lengths[[i, j]])))
+        spread = float(np.hypot(*(np.nan_to_num(deviations) / self.lengths[[i, j]])))
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
         return Interval(
             cosine, float(np.cos(min(angle + reach, np.pi))), float(np.cos(max(angle - reach, 0.0)))

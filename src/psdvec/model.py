@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from psdvec.errors import StoreError
 from psdvec.formats.model import KIND, VECTORS, VERSION
-from psdvec.formats.packing import pack_words, unpack_words
 from psdvec.pmi import Constants, WordScales, word_scales
 from psdvec.recipe import Recipe
 from psdvec.store import Artefact, create_artefact, open_artefact
+from psdvec.words import WordList
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +83,14 @@ def write_model(
         "counting": dict(model.counting),
     }
     parents = [dict(source) for source in model.sources] if sources is None else sources
-    blob, offsets = pack_words(model.words)
+    words = WordList.pack(model.words)
     with create_artefact(
         path, kind=KIND, version=VERSION, parameters=parameters, sources=parents, overwrite=overwrite
     ) as writer:
         save_file({"vectors": np.ascontiguousarray(model.vectors)}, writer.folder / VECTORS)
         writer.add_file(VECTORS)
-        writer.add_array("words", blob)
-        writer.add_array("word_offsets", offsets)
+        writer.add_array("words", words.blob)
+        writer.add_array("word_offsets", words.offsets)
         writer.add_array("word_counts", model.counts)
         for name in ("deviations", "signs", "constant", "row_sums", "column_sums"):
             writer.add_array(name, getattr(model, name))
@@ -106,7 +106,7 @@ def read_model(path: str | Path | Artefact) -> Model:
         raise StoreError(
             f"'{artefact.path}' holds vectors without the scales of a fit; give a model that 'psdvec fit' made"
         )
-    words = unpack_words(artefact.array("words"), artefact.array("word_offsets"))
+    words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
     arrays = {
         name: artefact.array(name) for name in ("deviations", "signs", "constant", "row_sums", "column_sums")
     }

@@ -29,16 +29,6 @@ _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LARGEST_HEADER = 100_000_000
 
 
-def pack_words(words: Sequence[str]) -> WordList:
-    """Return the words' UTF-8 bytes one after the other, and the (n + 1) offsets where each begins and ends."""
-    return WordList.pack(words)
-
-
-def unpack_words(blob: Bytes, offsets: Ids) -> tuple[str, ...]:
-    """Return the words that :func:`pack_words` packed."""
-    return WordList(blob, offsets).unpack()
-
-
 def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: int = 0) -> None:
     """Write ``tensors`` to a new file at ``path``, row block after row block, ``zero_rows`` after each."""
     header: dict[str, Any] = {}
