@@ -23,7 +23,7 @@ from starlette.routing import Route
 from psdvec.errors import InputError, MissingWordError, PSDVecError
 from psdvec.explore.asking import Question
 from psdvec.explore.desk import Answer, Desk
-from psdvec.explore.guard import Guard
+from psdvec.explore.guard import Guard, TooLargeError
 
 logger = logging.getLogger("psdvec")
 
@@ -91,7 +91,8 @@ def _endpoint(
             body = {"error": str(error), "word": error.word, "suggestions": suggestions}
             return JSONResponse(body, status_code=404)
         except PSDVecError as error:
-            return JSONResponse({"error": str(error)}, status_code=400)
+            status = 413 if isinstance(error, TooLargeError) else 400
+            return JSONResponse({"error": str(error)}, status_code=status)
 
     return respond
 

@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pulls:
-    """The core words ``rows`` seen near a word, rising, and of each pair count, PMI, weight and pull, both directions."""
+    """The core words ``rows`` seen near a word, rising; of each pair count, PMI, weight and pull, both directions."""
 
     rows: Ints
     counts: Floats
@@ -154,7 +154,7 @@ class ContextIndex:
         }
 
     def _fitted(self, word: str, row: int) -> float | None:
-        """The PMI that the vectors give the pair; not known of words after the core, who lack the constant direction."""
+        """The PMI that the vectors give the pair; words after the core lack the constant direction, and so this."""
         model = self.model
         own = model.ids.get(word, model.core)
         if own >= model.core:

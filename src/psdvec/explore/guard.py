@@ -12,6 +12,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from psdvec.errors import InputError
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -19,11 +21,12 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BODY = 6_000_000  # bytes; the longest text that may be pasted, as JSON
+TOO_LARGE = f"that is more than {MOST_BODY // 1_000_000} MB; paste a few sentences with the new word"
 
 # Plotly compiles its WebGL drawing with the Function constructor and styles its own elements, hence the two "unsafe"
 # words. Inline scripts stay forbidden, and no word of a vocabulary is ever handed to plotly.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
@@ -36,8 +39,8 @@ HEADERS = {
 }
 
 
-class _TooLargeError(Exception):
-    """More bytes came than a body may have."""
+class TooLargeError(InputError):
+    """More bytes came than a body may have; raised while it is read."""
 
 
 class Guard:
@@ -54,12 +57,9 @@ class Guard:
         headers: dict[str, str] = {}
         for name, value in scope["headers"]:
             headers[name.decode("latin-1")] = value.decode("latin-1")
-        started = False
 
         async def send_guarded(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *extra]}
             await send(message)
@@ -68,11 +68,7 @@ class Guard:
         if refusal is not None:
             await _reply(send_guarded, *refusal)
             return
-        try:
-            await self.app(scope, _bounded(receive), send_guarded)
-        except _TooLargeError:
-            if not started:
-                await _reply(send_guarded, 413, too_large())
+        await self.app(scope, _bounded(receive), send_guarded)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
@@ -88,7 +84,7 @@ class Guard:
             return 403, "another site asked, and only this page may; open the one that psdvec explore printed"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY:
-            return 413, too_large()
+            return 413, TOO_LARGE
         return None
 
 
@@ -113,11 +109,6 @@ def is_own_host(header: str, *, listening_at: str) -> bool:
     return address.is_loopback or listening_at in ("0.0.0.0", "::")
 
 
-def too_large() -> str:
-    """Say that what was sent is too long."""
-    return f"that is more than {MOST_BODY // 1_000_000} MB; paste a few sentences with the new word"
-
-
 def _bounded(receive: Receive) -> Receive:
     """Return ``receive`` that stops when the body grows beyond what it may have."""
     read = 0
@@ -127,7 +118,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > MOST_BODY:
-            raise _TooLargeError
+            raise TooLargeError(TOO_LARGE)
         return message
 
     return receive_bounded

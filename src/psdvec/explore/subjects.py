@@ -63,7 +63,7 @@ def open_subject(
             no_contexts = no_extending
         else:
             contexts, no_contexts = ContextIndex(model, _open_counts(counts)), ""
-    name = Path(path).resolve().name
+    name = Path(path).absolute().name
     return Subject(name, embeddings, model, contexts, no_extending, no_contexts, map_words)
 
 

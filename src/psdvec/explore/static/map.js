@@ -159,11 +159,14 @@ export class WordMap {
       return;
     }
     const begun = performance.now();
+    const canvas = byId("canvas");
+    canvas.setAttribute("aria-busy", "true");
     const step = async (now) => {
       if (turn !== this.flight) return;
       const share = Math.min(Math.max((now - begun) / FLIGHT, 0), 1);
       await this.jump(start.towards(goal, share * share * (3 - 2 * share)));
       if (share < 1) requestAnimationFrame(step);
+      else if (turn === this.flight) canvas.setAttribute("aria-busy", "false");
     };
     requestAnimationFrame(step);
   }
@@ -187,7 +190,11 @@ export class WordMap {
       this.view = View.ofRanges(x, y);
       this.label();
     };
-    this.plot.on("plotly_relayouting", (change) => { this.flight += 1; follow(change); });
+    this.plot.on("plotly_relayouting", (change) => {
+      this.flight += 1; // the reader's hand ends a flight
+      byId("canvas").setAttribute("aria-busy", "false");
+      follow(change);
+    });
     this.plot.on("plotly_relayout", follow);
     this.plot.on("plotly_hover", (event) => this.tip(event.points[0]));
     this.plot.on("plotly_unhover", () => { byId("tip").hidden = true; });
