@@ -14,12 +14,7 @@ NEW_WORD = """she played the zorbola and sang songs with a band
 the zorbola is a musical instrument with strings like the guitar and the violin
 he learned to play the zorbola and the piano when he was a child
 a concert for zorbola and orchestra was played on the stage"""
-PHONE = {
-    "viewport": {"width": 390, "height": 844},
-    "is_mobile": True,
-    "has_touch": True,
-    "device_scale_factor": 2,
-}
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
 def search(page: Any, word: str) -> None:

@@ -13,6 +13,7 @@ import urllib.request
 
 import pytest
 
+from psdvec.explore.layouts import available_layouts
 from psdvec.explore.server import address_of, open_socket
 from tests.explore.servers import running
 
@@ -22,6 +23,19 @@ def test_it_announces_an_address_that_answers_and_ends_quietly(library):
         with urllib.request.urlopen(f"{address}api/info", timeout=30) as reply:
             assert [one["name"] for one in json.load(reply)["models"]] == ["model", "other"]
         process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
+
+
+def test_it_ends_at_once_while_a_map_is_being_computed(library):
+    if "tsne" not in available_layouts():
+        pytest.skip("scikit-learn, which computes tsne, is not installed")
+    with running(library.model) as (address, process):
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{address}api/map", b'{"layout": "tsne"}', headers)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert json.load(reply) == {"state": "running"}
+        process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert process.stderr.read() == ""
 

@@ -17,7 +17,7 @@ def explore(
         Path, typer.Argument(help="Vectors: a model folder or a file in any format psdvec reads.")
     ],
     other: Annotated[
-        Path | None, typer.Argument(help="Further vectors, to look at side by side.", metavar="[MODEL2]")
+        Path | None, typer.Argument(help="Further vectors, to look at side by side.", metavar="MODEL2")
     ] = None,
     counts: Annotated[
         list[Path] | None,
@@ -60,6 +60,9 @@ def explore(
     ]
     listener = open_socket(host, port)
     address = address_of(listener)
+
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        progress.say(f"listening at {host}: whoever reaches this machine can ask")
 
     def announce() -> None:
         print(f"exploring {' and '.join(map(str, paths))} at {address} (Control-C ends it)", flush=True)

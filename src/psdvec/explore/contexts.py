@@ -103,7 +103,7 @@ class ContextIndex:
     @cached_property
     def _lengths(self) -> Floats:
         """The length of each core word's vector."""
-        return np.linalg.norm(self.model.vectors[: self.model.core], axis=1).astype(np.float64)
+        return np.asarray(np.linalg.norm(self.model.vectors[: self.model.core], axis=1), dtype=np.float64)
 
     def _id(self, word: str) -> int:
         ids = self.counts.vocabulary.ids

@@ -44,7 +44,7 @@ class Desk:
 
     def close(self) -> None:
         """End what is still being computed."""
-        for job in self._jobs.values():
+        for job in list(self._jobs.values()):
             job.stop()
 
     def info(self, question: Question) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Desk:
         with self._lock:
             word_map = subject.map
         found = {"pca": maps.place(word_map, word_map.places, vector, by_axes=True)}
-        for (owner, layout), job in self._jobs.items():
+        for (owner, layout), job in list(self._jobs.items()):
             if owner == number and job.places is not None:
                 found[layout] = maps.place(word_map, job.places, vector, by_axes=False)
         return found

@@ -47,7 +47,7 @@ class LayoutJob:
         self._folder = tempfile.TemporaryDirectory(prefix="psdvec-")
         np.save(Path(self._folder.name) / "units.npy", units)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "psdvec.explore.layouts", name, self._folder.name],
+            [sys.executable, "-P", "-m", "psdvec.explore.layouts", name, self._folder.name],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
