@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from psdvec import formats
 from psdvec.corpus import read_corpus
 from psdvec.counts import count_pairs
 from psdvec.explore import asking
@@ -158,6 +159,17 @@ def test_an_unknown_word_comes_with_spellings(client):
         assert "did you mean 'guitar'" in reply.json()["error"]
 
 
+def test_a_word_that_one_model_lacks_is_not_compared(library, subjects):
+    client = client_of(Desk([subjects[0], open_subject(library.plain)]))
+    for word, here, there in (("guitar", "model", "plain.txt"), ("king", "plain.txt", "model")):
+        reply = client.get("/api/compare", params={"word": word})
+        assert reply.status_code == 400
+        assert f"'{word}' is in '{here}' but not in '{there}'" in reply.json()["error"]
+    reply = client.get("/api/moved")
+    assert reply.status_code == 400
+    assert "no two words in common" in reply.json()["error"]
+
+
 def test_one_model_has_nothing_to_compare_with(subjects):
     reply = client_of(Desk(subjects[:1])).get("/api/compare", params={"word": "guitar"})
     assert reply.status_code == 400
@@ -171,6 +183,15 @@ def test_vectors_of_others_can_be_looked_at_but_not_extended(library):
     reply = client.post("/api/extend", json={"text": SENTENCES})
     assert reply.status_code == 400
     assert "only a model of 'psdvec fit' has them" in reply.json()["error"]
+
+
+def test_a_folder_without_the_scales_of_a_fit_can_be_looked_at_too(library, tmp_path):
+    formats.save(formats.load(library.model), tmp_path / "bare")
+    subject = open_subject(tmp_path / "bare", counts=library.counts)
+    assert subject.embeddings.words == formats.load(library.model).words
+    assert "without the scales of a fit" in subject.no_extending
+    assert str(tmp_path) not in subject.no_extending
+    assert subject.no_contexts == subject.no_extending
 
 
 # Adding a word

@@ -89,6 +89,11 @@ class Desk:
         """Return the neighbours of a word in both models."""
         first, second = self._both()
         word = question.word("word")
+        for here, there in ((first, second), (second, first)):
+            if word in here.embeddings and word not in there.embeddings:
+                raise InputError(
+                    f"'{word}' is in '{here.name}' but not in '{there.name}'; compare another word"
+                )
         return answers.compare(first.embeddings, second.embeddings, word, topn=_topn(question))
 
     def moved(self, question: Question) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _open_model(path: Path) -> tuple[Model | None, str]:
     try:
         return read_model(path), ""
     except PSDVecError as error:
-        return None, str(error)
+        return None, str(error).replace(str(path), path.absolute().name)  # where it lies is nobody's business
 
 
 def _open_counts(path: str | Path) -> Cooccurrence:
