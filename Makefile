@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test demo lint interop clean
+.PHONY: test demo lint interop screenshots clean
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest
@@ -17,6 +17,20 @@ lint: .venv/dev
 # The programs our files are meant for, installed and tried: gensim, model2vec, sentence-transformers, spaCy.
 interop: .venv/interop
 	PSDVEC_INTEROP=1 $(BIN)/python -m pytest tests/interop
+
+# Pictures of the explorer for the documentation. Name your own models, or those of the demo are taken.
+MODEL ?= demo-output/model
+COUNTS ?= demo-output/counts
+OTHER ?= demo-output/paper-model
+
+screenshots: .venv/dev $(MODEL) $(OTHER)
+	$(BIN)/python -m scripts.screenshots $(MODEL) $(OTHER) --counts $(COUNTS) --output docs/images
+
+demo-output/model:
+	$(MAKE) demo
+
+demo-output/paper-model: | demo-output/model
+	$(BIN)/psdvec fit demo-output/counts -o $@ --dim 100 --recipe paper
 
 demo: .venv/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/demo.sh

@@ -1,15 +1,18 @@
-"""How far to trust a new word's deviation: place words from each half of a corpus, and compare the two vectors.
+"""How far to trust a new word's deviation: place words from two parts of a corpus, and compare the two vectors.
 
-python benchmarks/bench_calibration.py CORPUS [--words 50000] [--held-out 500] [--dim 300]
+python benchmarks/bench_calibration.py CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000] [--held-out 500]
 
-The core is fitted on the whole corpus without the held-out words. If deviations are right, the difference of the two
-vectors of a word, divided by √(s₁² + s₂²), has a root mean square of 1 a coordinate, and 95 of 100 intervals of
-similarity with core words from one half hold the similarity from the other (with both halves' spread).
+The core is fitted on the whole corpus without the held-out words. They are then placed from one in so many lines and
+from all other lines. If deviations are right, the difference of the two vectors of a word, divided by √(s₁² + s₂²), has
+a root mean square of 1 a coordinate, and 95 of 100 angles with core words differ by less than 1.96 of their spread.
+Halves (2) show how much the vectors vary with the text; a thin part (50) of words that are frequent in the rest shows
+how far they are from what much text would make of them, which is what a deviation claims.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from psdvec.corpus import read_corpus
 from psdvec.counts import count_pairs
 from psdvec.embeddings import Embeddings
 
-BANDS = (0, 200, 500, 1000, 3000, 10**9)
+BANDS = (0, 20, 50, 100, 300, 1000, 10**9)
 
 
 def main():
@@ -29,16 +32,20 @@ def main():
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--held-out", type=int, default=500)
+    parser.add_argument("--one-in", type=int, default=2)
     parser.add_argument("--first-rank", type=int, default=2000)
+    parser.add_argument("--last-rank", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=300)
     options = parser.parse_args()
     whole = count_pairs(read_corpus([options.corpus], tokenizer="whitespace"), max_words=options.words)
     rng = np.random.default_rng(0)
-    out = rng.choice(whole.vocabulary.words[options.first_rank :], options.held_out, replace=False).tolist()
+    candidates = whole.vocabulary.words[options.first_rank : options.last_rank]
+    out = rng.choice(candidates, options.held_out, replace=False).tolist()
     model = learning.fit(without(whole, set(out)), dim=options.dim)
-    halves = [place(model, options.corpus, whole.vocabulary, out, parity) for parity in (0, 1)]
+    halves = [place(model, options, whole.vocabulary, out, thin=thin) for thin in (True, False)]
     words = [word for word in out if all(word in half.ids for half in halves)]
-    frequency = np.array([whole.vocabulary.counts[whole.vocabulary.ids[word]] for word in words])
+    counts, ids = whole.vocabulary.counts, whole.vocabulary.ids
+    frequency = np.array([counts[ids[word]] / options.one_in for word in words])
     rows = [[half.ids[word] for word in words] for half in halves]
     first, second = (half.vectors[row] for half, row in zip(halves, rows, strict=True))
     s1, s2 = (half.deviations[row] for half, row in zip(halves, rows, strict=True))
@@ -47,7 +54,7 @@ def main():
     print(
         f"{len(words)} words; {options.dim} dimensions; rms of the difference over the deviation, coverage of 95 %"
     )
-    for low, high in zip(BANDS, BANDS[1:], strict=False):
+    for low, high in itertools.pairwise(BANDS):
         band = (frequency >= low) & (frequency < high)
         if band.any():
             rms, share = np.sqrt((ratio[band] ** 2).mean()), held[band].mean()
@@ -56,18 +63,20 @@ def main():
     print(f"  all: rms {np.sqrt((ratio**2).mean()):.2f}, coverage {100 * held.mean():.0f} %")
 
 
-def place(model, corpus, vocabulary, words, parity):
-    """Learn the words from every other line of the corpus."""
+def place(model, options, vocabulary, words, *, thin):
+    """Learn the words from one in so many lines of the corpus, or from all others."""
     with tempfile.TemporaryDirectory() as folder:
-        half = Path(folder, "half.txt")
-        with corpus.open("rb") as lines, half.open("wb") as file:
-            file.writelines(line for number, line in enumerate(lines) if number % 2 == parity)
-        counts = count_pairs(read_corpus([half], tokenizer="whitespace"), vocabulary=vocabulary.words)
+        part = Path(folder, "part.txt")
+        with options.corpus.open("rb") as lines, part.open("wb") as file:
+            file.writelines(
+                line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin
+            )
+        counts = count_pairs(read_corpus([part], tokenizer="whitespace"), vocabulary=vocabulary.words)
     return noncore.extend(model, counts, words=words).model
 
 
 def coverage(model, halves, words, *, others=20):
-    """Return for each word how many of its angles with core words differ between the halves by no more than they may."""
+    """Return for each word the share of angles with core words that differ no more between the parts than they may."""
     rng = np.random.default_rng(1)
     first, second = (Embeddings(half.words, half.vectors, deviations=half.deviations) for half in halves)
     shares = []

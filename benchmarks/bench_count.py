@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from measure import PSDVEC, Cost, best, run, table
+from psdvec.cooccurrence import load_counts
 from psdvec.corpus import read_corpus
-from psdvec.counts import load_counts
 from psdvec.weighting import UNIT
 
 REPEATS = int(os.environ.get("REPEATS", "3"))

@@ -13,7 +13,7 @@ import numpy as np
 
 import nine_sets
 from psdvec import learning, noncore
-from psdvec.counts import load_counts
+from psdvec.cooccurrence import load_counts
 from psdvec.vocabulary import Vocabulary
 
 

@@ -11,9 +11,8 @@ import time
 import numpy as np
 
 from psdvec import learning
-from psdvec.counts import Cooccurrence
+from psdvec.cooccurrence import Cooccurrence, Tally
 from psdvec.resources import format_size, peak_memory
-from psdvec.segments import Tally
 from psdvec.vocabulary import Vocabulary
 from psdvec.weighting import UNIT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from psdvec import runs
-from psdvec.counts import Cooccurrence
+from psdvec.cooccurrence import Cooccurrence
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:

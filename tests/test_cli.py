@@ -12,7 +12,7 @@ import pytest
 
 from psdvec import cli
 from psdvec.cli.defaults import default
-from psdvec.counts import load_counts
+from psdvec.cooccurrence import load_counts
 from tests.helpers import cells, contents
 
 TEXT = "the cat sat\nthe dog sat\na cat ran\n"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from psdvec import learning
+from psdvec import learning, training
 from psdvec.cli import app
 from psdvec.corpus import read_corpus
 from psdvec.errors import InputError, ResourceError, StoreError
@@ -89,10 +89,10 @@ def write_corpus(path, seed):
 def test_train_is_count_fit_and_place(tmp_path):
     corpus = write_corpus(tmp_path / "text.txt", 0)
     options = {"counting": {"window": 3}, "dim": 4, "core": 10}
-    model = learning.train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
+    model = training.train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
     by_hand = learning.fit(tmp_path / "counts", dim=4, core=10)
     assert model.vectors.tobytes() == by_hand.vectors.tobytes()
-    learning.train(corpus, output=tmp_path / "other", **options)
+    training.train(corpus, output=tmp_path / "other", **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "model", "other", "text.txt"]
 
 
@@ -101,11 +101,11 @@ def test_interrupted_training_does_not_count_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(psd, "fit", lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            learning.train(corpus, output=tmp_path / "model", dim=4)
+            training.train(corpus, output=tmp_path / "model", dim=4)
     with monkeypatch.context() as patch:
-        patch.setattr(learning, "count_pairs", lambda *a, **k: 1 / 0)
-        resumed = learning.train(corpus, output=tmp_path / "model", dim=4)
-    undisturbed = learning.train(corpus, output=tmp_path / "again", dim=4)
+        patch.setattr(training, "count_pairs", lambda *a, **k: 1 / 0)
+        resumed = training.train(corpus, output=tmp_path / "model", dim=4)
+    undisturbed = training.train(corpus, output=tmp_path / "again", dim=4)
     assert resumed.vectors.tobytes() == undisturbed.vectors.tobytes()
 
 
@@ -114,14 +114,14 @@ def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(psd, "fit", lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            learning.train(first, output=tmp_path / "model", dim=4)
-    model = learning.train(second, output=tmp_path / "model", dim=4)
-    fresh = learning.train(second, output=tmp_path / "fresh", dim=4)
+            training.train(first, output=tmp_path / "model", dim=4)
+    model = training.train(second, output=tmp_path / "model", dim=4)
+    fresh = training.train(second, output=tmp_path / "fresh", dim=4)
     assert model.vectors.tobytes() == fresh.vectors.tobytes()
-    learning.train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
+    training.train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
     for corpus, counting in ((second, {}), (first, {"window": 3}), (first, {"min_count": 1})):
         with pytest.raises(InputError, match="holds counts of other text or of other options"):
-            learning.train(
+            training.train(
                 corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4
             )
 
@@ -157,7 +157,7 @@ def test_the_command_lists_thin_words_and_learns_those_of_a_file(store, tmp_path
 
 
 def read_words(store):
-    from psdvec.counts import load_counts
+    from psdvec.cooccurrence import load_counts
 
     return load_counts(store).vocabulary.words
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from psdvec import noncore
-from psdvec.counts import Cooccurrence
+from psdvec.cooccurrence import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods import psd
 from psdvec.pmi import margins, word_scales
-from psdvec.recipe import make_recipe
+from psdvec.recipe import RIDGES, make_recipe
 from psdvec.vocabulary import Vocabulary
 from psdvec.weighting import UNIT
 from tests.toy import drawn_counts
@@ -183,3 +183,9 @@ def test_a_model_of_zero_vectors_is_refused(model, counts):
 def test_an_unknown_choice_of_unigrams_is_refused(model, counts):
     with pytest.raises(InputError, match="choose one of: corpus, model"):
         noncore.extend(model, counts, unigrams="mine")
+
+
+def test_the_peak_is_found_wherever_it_is():
+    for peak in range(len(RIDGES)):
+        chosen = noncore._uphill(lambda mu, top=RIDGES[peak]: (-abs(np.log(mu / top)), mu, None, 0.0), RIDGES)
+        assert chosen[1] == RIDGES[peak]

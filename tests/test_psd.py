@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from psdvec.backends import cpu, cpu_solver, reference
+from psdvec.backends import cpu, cpu_solver, layout, reference
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import psd
 from psdvec.pmi import margins, measure_constants, word_scales
@@ -15,10 +15,12 @@ from tests.toy import drawn_counts
 
 
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
-def layout(request, monkeypatch):
+def panels(request, monkeypatch):
     """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
-    monkeypatch.setattr(cpu, "TILE", 16)
-    monkeypatch.setattr(cpu, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param])
+    monkeypatch.setattr(layout, "TILE", 16)
+    monkeypatch.setattr(
+        layout, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+    )
 
 
 def dense_and_sparse(counts, recipe, words):
@@ -26,7 +28,7 @@ def dense_and_sparse(counts, recipe, words):
     constants = measure_constants(counts, rows, columns, recipe=recipe)
     scales = word_scales(rows[:words], columns[:words], constants)
     H = reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
-    widths = cpu.lay_out(counts, words).widths
+    widths = cpu.panel_layout(counts, words).widths
     dense = reference.weights_and_targets(H, scales, constants, negligible=recipe.negligible, widths=widths)
     return dense, build_problem(cpu, counts, scales, constants, recipe=recipe)
 
@@ -43,7 +45,7 @@ RECIPES = [
 
 @pytest.mark.parametrize("words", [60, 37])
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_rounds_agree_with_the_dense_reference(recipe, words, layout):
+def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
     (W, T, G, squares), problem = dense_and_sparse(drawn_counts(), recipe, words)
     assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
     recipe = make_recipe("default", **{**vars(recipe), "rounds": 4})
@@ -71,7 +73,7 @@ def random_low_rank(n, seed=0):
     return psd.Eigenpairs(basis.astype(np.float32), np.array([20.0, -10.0, 5.0, 0.0]))
 
 
-def test_the_residual_and_the_objective_are_the_dense_ones(layout):
+def test_the_residual_and_the_objective_are_the_dense_ones(panels):
     (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
     old, new = random_low_rank(60, 1), random_low_rank(60, 2)
     residual_of(problem, old)
@@ -87,7 +89,7 @@ def test_the_residual_and_the_objective_are_the_dense_ones(layout):
     np.testing.assert_allclose(plain.times(block), (X + T - W * X) @ block, atol=1e-3)
 
 
-def test_the_best_multiple_is_at_the_bottom_of_the_parabola(layout):
+def test_the_best_multiple_is_at_the_bottom_of_the_parabola(panels):
     (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
     best, residual = best_multiple(problem, random_low_rank(60))
     X = (best.vectors * best.values) @ best.vectors.T
@@ -97,7 +99,7 @@ def test_the_best_multiple_is_at_the_bottom_of_the_parabola(layout):
 
 
 @pytest.mark.parametrize("recipe", [make_recipe("default"), make_recipe("paper")])
-def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, layout):
+def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panels):
     (W, T, G, _), problem = dense_and_sparse(drawn_counts(), recipe, 60)
     half = recipe.relaxation if recipe.start == "half" else None
     first = T if half is None else G / 2 + half * (T - W * G / 2)
@@ -125,7 +127,7 @@ def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
     np.testing.assert_allclose(again, Y, rtol=1e-6)
 
 
-def test_one_thread_and_several_give_the_same_bits(layout):
+def test_one_thread_and_several_give_the_same_bits(panels):
     Q = np.random.default_rng(0).standard_normal((150, 20)).astype(np.float32)
     found = []
     for threads in (1, numba.config.NUMBA_NUM_THREADS):
@@ -205,6 +207,6 @@ def test_no_dimensions_are_refused():
 
 
 def test_a_threshold_that_leaves_no_pair_is_refused(monkeypatch):
-    monkeypatch.setattr(cpu, "DENSE", 2.0)
+    monkeypatch.setattr(layout, "DENSE", 2.0)
     with pytest.raises(InputError, match="smaller --negligible"):
         psd.fit(drawn_counts(), dim=4, recipe=make_recipe("default", background=0.0, negligible=1e9))

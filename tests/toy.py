@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psdvec.counts import Cooccurrence, count_pairs
+from psdvec.cooccurrence import Cooccurrence
+from psdvec.counts import count_pairs
 
 
 def drawn_counts(

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psdvec.artefacts import load
+    from psdvec.cooccurrence import Cooccurrence
     from psdvec.corpus import read_corpus
-    from psdvec.counts import Cooccurrence, count_pairs, count_words
+    from psdvec.counts import count_pairs, count_words
     from psdvec.embeddings import Embeddings
     from psdvec.errors import PSDVecError
     from psdvec.evaluation import Report, evaluate
     from psdvec.formats import save
-    from psdvec.learning import extend, fit, train
+    from psdvec.learning import extend, fit
     from psdvec.merging import merge_counts
+    from psdvec.training import train
     from psdvec.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -41,7 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cooccurrence": "counts",
+    "Cooccurrence": "cooccurrence",
     "Embeddings": "embeddings",
     "PSDVecError": "errors",
     "Report": "evaluation",
@@ -55,7 +57,7 @@ _HOMES = {
     "merge_counts": "merging",
     "read_corpus": "corpus",
     "save": "formats",
-    "train": "learning",
+    "train": "training",
 }
 
 

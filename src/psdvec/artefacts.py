@@ -6,21 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from psdvec import formats
+from psdvec import cooccurrence, formats
 from psdvec.errors import StoreError
 from psdvec.formats import model
 from psdvec.resources import format_size
 from psdvec.store import META, Artefact, open_artefact
 
-
-def _load_counts(artefact: Artefact) -> Any:
-    from psdvec.counts import load_counts  # brings numba, which vectors do not need
-
-    return load_counts(artefact)
-
-
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
-    "cooccurrence": _load_counts,
+    cooccurrence.KIND: cooccurrence.load_counts,
     model.KIND: model.read_model,
 }
 

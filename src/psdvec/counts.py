@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,117 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec import runs, segments
+from psdvec.cooccurrence import Cooccurrence, Tally, in_memory, load_counts, write_counts
 from psdvec.corpus import Corpus
 from psdvec.errors import InputError
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import available_memory, format_size, parse_size
-from psdvec.rows import Rows
-from psdvec.segments import SegmentFolder, Tally
-from psdvec.store import Artefact, check_output, create_artefact, open_artefact
-from psdvec.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
+from psdvec.segments import SegmentFolder
+from psdvec.store import check_output
+from psdvec.vocabulary import Vocabulary
 from psdvec.weighting import UNIT, pair_weights
 from psdvec.workspace import open_workspace
 
-KIND = "cooccurrence"
-VERSION = 1
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Sentences = Iterable[Iterable[str]]
-
-
-@dataclass(frozen=True, eq=False)
-class Cooccurrence:
-    """Counts of ordered pairs, a sparse matrix by rows: rows are contexts, columns the words after them.
-
-    ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
-    the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read.
-    """
-
-    vocabulary: Vocabulary
-    indptr: Int64s
-    indices: Int32s
-    values: Int64s
-    parameters: Mapping[str, Any]
-    tally: Tally
-    sources: tuple[Mapping[str, Any], ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def row(self, word: str) -> dict[str, float]:
-        """Return the words that follow ``word``, with their counts, for a look."""
-        i = self.vocabulary.ids[word]
-        cells = slice(self.indptr[i], self.indptr[i + 1])
-        counts = (self.values[cells] / UNIT).tolist()
-        return {
-            self.vocabulary.words[j]: count
-            for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
-        }
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the counts as an artefact."""
-        rows = Rows(self.indices, self.values, np.diff(self.indptr))
-        write_counts(
-            path, [rows], self.vocabulary,
-            parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
-        )  # fmt: skip
-
-
-def load_counts(path: str | Path | Artefact) -> Cooccurrence:
-    """Open counts on disk; the arrays are mapped, not read."""
-    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
-    parameters = dict(artefact.parameters)
-    tally = Tally(**parameters.pop("tally"))
-    return Cooccurrence(
-        read_vocabulary(artefact),
-        artefact.array("indptr"), artefact.array("indices"), artefact.array("values"),
-        parameters, tally, artefact.sources,
-    )  # fmt: skip
-
-
-def in_memory(counts: Cooccurrence) -> Cooccurrence:
-    """Return the same counts with no array on disk."""
-    return replace(
-        counts,
-        vocabulary=Vocabulary(counts.vocabulary.words, np.array(counts.vocabulary.counts)),
-        indptr=np.array(counts.indptr),
-        indices=np.array(counts.indices),
-        values=np.array(counts.values),
-    )
-
-
-def write_counts(
-    path: str | Path,
-    blocks: Iterable[Rows],
-    vocabulary: Vocabulary,
-    *,
-    parameters: Mapping[str, Any],
-    tally: Tally,
-    sources: Sequence[Mapping[str, Any]],
-    overwrite: bool,
-) -> None:
-    """Write blocks of rows as an artefact, holding one block in memory at a time."""
-    in_order = sorted(
-        (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
-    )
-    with (
-        create_artefact(
-            path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
-            sources=in_order, overwrite=overwrite,
-        ) as writer,
-        writer.stream_array("indices", np.int32) as indices,
-        writer.stream_array("values", np.int64) as values,
-    ):  # fmt: skip
-        sizes = [np.zeros(1, np.int64)]
-        for block in blocks:
-            indices.write(block.columns)
-            values.write(block.values)
-            sizes.append(block.sizes)
-        writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
-        write_vocabulary(writer, vocabulary)
 
 
 def count_words(

@@ -1,4 +1,4 @@
-"""From counts on disk to a model on disk: fit, extend, train, each a plan that can be interrupted and goes on.
+"""From counts on disk to a model on disk: fit and extend; a fit that was interrupted goes on.
 
 Goes in: artefacts (or values) and the options of the stages. Comes out: a :class:`~psdvec.model.Model`, written as an
 artefact where an output is named. The mathematics is in :mod:`psdvec.methods.psd` and :mod:`psdvec.noncore`.
@@ -6,43 +6,25 @@ artefact where an output is named. The mathematics is in :mod:`psdvec.methods.ps
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numba
-from threadpoolctl import threadpool_limits
-
 from psdvec import noncore
 from psdvec.backends import open_backend
-from psdvec.corpus import Corpus
-from psdvec.counts import (
-    Cooccurrence,
-    count_pairs,
-    counting_parameters,
-    counting_sources,
-    input_plan,
-    load_counts,
-)
+from psdvec.cooccurrence import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.methods import psd
 from psdvec.model import Model, read_model, write_model
 from psdvec.noncore import Extension
-from psdvec.parallel import resolve_workers
+from psdvec.parallel import threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import make_recipe
-from psdvec.resources import available_memory, format_size, parse_size
-from psdvec.store import META, check_output, open_artefact
+from psdvec.resources import format_size, parse_size
+from psdvec.store import check_output, open_artefact
 from psdvec.workspace import open_workspace
-
-_COUNTING = {
-    name: parameter.default
-    for name, parameter in inspect.signature(count_pairs).parameters.items()
-    if name in ("min_count", "max_words", "window", "weighting", "gaps")
-}
 
 
 def fit(
@@ -56,6 +38,7 @@ def fit(
     seed: int = 0,
     memory: int | str | None = None,
     workers: int | None = None,
+    device: str = "cpu",
     output: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress = LogProgress(),
@@ -78,6 +61,8 @@ def fit(
         The most memory to take, in bytes or as ``"4G"``; what is free, if None.
     workers
         Threads; one a core, if None. The result is the same to rounding.
+    device
+        ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``. The result is the same to rounding.
     output
         Folder to write the model to; rounds that are finished when it is interrupted are kept beside it.
     """
@@ -86,11 +71,13 @@ def fit(
     words = _at_most(max_words, len(store), "max_words")
     centre = _at_most(core, words, "core")
     limit = None if memory is None else parse_size(memory)
-    options: dict[str, Any] = {"dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit}
-    with _threads(workers):
+    options: dict[str, Any] = {
+        "dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit, "device": device,
+    }  # fmt: skip
+    with threads(workers) if device == "cpu" else nullcontext():
         if output is None:
             model = psd.fit(store, **options, progress=progress)
-            return _with_others(model, store, words, workers=workers, progress=progress)
+            return _with_others(model, store, words, workers=workers, device=device, progress=progress)
         output = Path(output)
         check_output(output, overwrite=overwrite)
         key = {"counts": source, **options, "recipe": asdict(plan), "memory": None}
@@ -100,7 +87,7 @@ def fit(
                 store, **options, progress=progress,
                 load_round=lambda: psd.read_round(state), save_round=lambda step: psd.write_round(state, step),
             )  # fmt: skip
-            model = _with_others(model, store, words, workers=workers, progress=progress)
+            model = _with_others(model, store, words, workers=workers, device=device, progress=progress)
             write_model(model, output, sources=[source], overwrite=overwrite)
     return model
 
@@ -114,14 +101,16 @@ def plan_fit(
     core: int | None = None,
     max_words: int | None = None,
     memory: int | str | None = None,
+    device: str = "cpu",
 ) -> list[str]:
     """Say what :func:`fit` would do and need, and refuse what would not fit."""
     plan = make_recipe(recipe, **(changes or {}))
     store, _ = _open_counts(counts)
     words = _at_most(max_words, len(store), "max_words")
     centre = _at_most(core, words, "core")
-    needed = psd.predicted_memory(open_backend(), store, dim=dim, words=centre, recipe=plan)
-    limit = available_memory() if memory is None else parse_size(memory)
+    backend = open_backend(device)
+    needed = psd.predicted_memory(backend, store, dim=dim, words=centre, recipe=plan)
+    limit = backend.available_memory() if memory is None else parse_size(memory)
     psd.check_memory(needed, limit, dim=dim, words=centre)
     return [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
@@ -142,6 +131,7 @@ def extend(
     unigrams: str = "corpus",
     min_contexts: int = 5,
     workers: int | None = None,
+    device: str = "cpu",
     output: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress = LogProgress(),
@@ -153,74 +143,21 @@ def extend(
     store, source = _open_counts(counts)
     extension = noncore.extend(
         old, store, words=words, refresh=refresh, core=core, ridge=ridge, unigrams=unigrams,
-        min_contexts=min_contexts, workers=workers, progress=progress,
+        min_contexts=min_contexts, workers=workers, device=device, progress=progress,
     )  # fmt: skip
     if output is not None and (extension.learned or extension.refreshed):
         write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
     return extension
 
 
-def train(
-    corpus: Corpus,
-    *,
-    output: str | Path,
-    keep: str | Path | None = None,
-    counting: Mapping[str, Any] | None = None,
-    workers: int | None = None,
-    memory: int | str | None = None,
-    overwrite: bool = False,
-    progress: Progress = LogProgress(),
-    **fitting: Any,
-) -> Model:
-    """Count, fit and place in one go; ``counting`` are options of ``count_pairs``, ``fitting`` those of :func:`fit`.
-
-    The counts are kept in ``keep``, or beside the output until the model is written. Given again after an
-    interruption, finished stages are not done again.
-    """
-    output, options = Path(output), {**_COUNTING, **(counting or {})}
-    check_output(output, overwrite=overwrite)
-    plan = {"counting": options, "input": input_plan(corpus)}
-    with open_workspace(output.with_name(f"{output.name}.train"), plan=plan, progress=progress) as work:
-        folder = work / "counts" if keep is None else Path(keep)
-        if (folder / META).is_file():
-            _check_same(folder, corpus, options)
-            progress.say(f"using the counts in '{folder}'")
-        else:
-            count_pairs(corpus, **options, workers=workers, memory=memory, output=folder, progress=progress)
-        return fit(
-            folder,
-            **fitting,
-            workers=workers,
-            memory=memory,
-            output=output,
-            overwrite=overwrite,
-            progress=progress,
-        )
-
-
-def _check_same(folder: Path, corpus: Corpus, options: Mapping[str, Any]) -> None:
-    """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
-    found = load_counts(folder)
-    parameters = counting_parameters(
-        corpus, **{name: options[name] for name in ("window", "weighting", "gaps")}
-    )
-    sources = counting_sources(
-        corpus, given=None, min_count=options["min_count"], max_words=options["max_words"]
-    )
-    if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
-        raise InputError(
-            f"'{folder}' holds counts of other text or of other options; give another folder to keep counts in"
-        )
-
-
 def _with_others(
-    model: Model, counts: Cooccurrence, words: int, *, workers: int | None, progress: Progress
+    model: Model, counts: Cooccurrence, words: int, *, workers: int | None, device: str, progress: Progress
 ) -> Model:
     """Place the words after the core by ridge."""
     others = counts.vocabulary.words[len(model) : words]
     if not others:
         return model
-    extension = noncore.extend(model, counts, words=others, workers=workers, progress=progress)
+    extension = noncore.extend(model, counts, words=others, workers=workers, device=device, progress=progress)
     if extension.thin:
         progress.say(
             f"{len(extension.thin):,} words seen too little have no vector, such as '{extension.thin[0]}'"
@@ -246,17 +183,3 @@ def _at_most(number: int | None, most: int, name: str) -> int:
     if number is not None and number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
     return most if number is None else min(number, most)
-
-
-@contextmanager
-def _threads(workers: int | None) -> Iterator[None]:
-    """Use this many threads in kernels and BLAS, and set back what was before."""
-    before = numba.get_num_threads()
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    threads = min(resolve_workers(workers), most)
-    numba.set_num_threads(threads)
-    try:
-        with threadpool_limits(threads, user_api="blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)

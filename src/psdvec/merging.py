@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends import cpu_pairs
-from psdvec.counts import Cooccurrence, in_memory, load_counts, write_counts
+from psdvec.cooccurrence import Cooccurrence, Rows, Tally, in_memory, load_counts, write_counts
 from psdvec.errors import InputError
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
-from psdvec.rows import Range, RowReader, Rows, add_rows
-from psdvec.segments import Tally
+from psdvec.rows import Range, RowReader, add_rows
 from psdvec.vocabulary import Vocabulary
 
 _CELLS = 1 << 20

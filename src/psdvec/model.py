@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from psdvec.errors import StoreError
 from psdvec.formats.model import KIND, VECTORS, VERSION
+from psdvec.formats.packing import map_safetensors, write_safetensors
 from psdvec.pmi import Constants, WordScales, word_scales
 from psdvec.recipe import Recipe
 from psdvec.store import Artefact, create_artefact, open_artefact
@@ -72,8 +73,6 @@ def write_model(
     model: Model, path: str | Path, *, sources: list[dict[str, Any]] | None = None, overwrite: bool = False
 ) -> None:
     """Write ``model`` as an artefact; ``sources`` name its parents, those of the model itself if None."""
-    from safetensors.numpy import save_file
-
     parameters = {
         "dim": model.dim,
         "words": len(model),
@@ -87,7 +86,7 @@ def write_model(
     with create_artefact(
         path, kind=KIND, version=VERSION, parameters=parameters, sources=parents, overwrite=overwrite
     ) as writer:
-        save_file({"vectors": np.ascontiguousarray(model.vectors)}, writer.folder / VECTORS)
+        write_safetensors(writer.folder / VECTORS, {"vectors": model.vectors})
         writer.add_file(VECTORS)
         writer.add_array("words", words.blob)
         writer.add_array("word_offsets", words.offsets)
@@ -98,8 +97,6 @@ def write_model(
 
 def read_model(path: str | Path | Artefact) -> Model:
     """Open a model that :func:`write_model` wrote; vectors and scales are read, and checked to be finite."""
-    from safetensors.numpy import load_file
-
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     parameters = artefact.parameters
     if "constants" not in parameters:
@@ -111,7 +108,7 @@ def read_model(path: str | Path | Artefact) -> Model:
         name: artefact.array(name) for name in ("deviations", "signs", "constant", "row_sums", "column_sums")
     }
     try:
-        vectors = load_file(artefact.file(VECTORS))["vectors"]
+        vectors = map_safetensors(artefact.file(VECTORS))["vectors"]
         model = Model(
             words=words,
             counts=artefact.array("word_counts"),

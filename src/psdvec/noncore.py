@@ -8,16 +8,17 @@ on which others are solved with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
-from threadpoolctl import threadpool_limits
 
+from psdvec.backends import open_backend
 from psdvec.errors import InputError
 from psdvec.model import Model
 from psdvec.parallel import map_ordered, resolve_workers
@@ -29,7 +30,10 @@ from psdvec.weighting import UNIT
 Block = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Placed = tuple[Block, float]  # a word's vector, the constant direction last, and its deviation
+Solution = tuple[float, Floats, Floats, float]  # evidence, x, Cholesky factor, loss
 
+CALIBRATION = 0.5  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 
@@ -81,6 +85,7 @@ def extend(
     unigrams: str = "corpus",
     min_contexts: int = 5,
     workers: int | None = None,
+    device: str = "cpu",
     progress: Progress = LogProgress(),
 ) -> Extension:
     """Learn words that ``model`` does not have from ``counts`` (a :class:`~psdvec.counts.Cooccurrence`).
@@ -99,6 +104,9 @@ def extend(
         Whose frequencies of the old words to use: the ``"corpus"``' at hand, or the ``"model"``'s.
     min_contexts
         A word seen with fewer different core words is listed as thin and not learned.
+    device
+        ``"cpu"``, where a word gets the same bits alone or among others; ``"cuda"`` or ``"auto"``, where it gets them
+        to rounding.
     """
     check_compatible(model, counts)
     wanted = _wanted(model, counts, words)
@@ -106,13 +114,31 @@ def extend(
     ids = np.array([counts.vocabulary.ids[word] for word in (*wanted, *stale)], dtype=np.int64)
     if not ids.size:
         return Extension(model, (), (), ())
-    placed = _place(
-        model, counts, ids, core=core, ridge=ridge or model.recipe.ridge, unigrams=unigrams,
-        min_contexts=min_contexts, workers=workers, progress=progress,
-    )  # fmt: skip
+    setting = prepare(
+        model,
+        counts,
+        ids,
+        core=core,
+        ridge=ridge or model.recipe.ridge,
+        unigrams=unigrams,
+        min_contexts=min_contexts,
+    )
+    with progress.stage("new words", total=ids.size, unit="words") as stage:
+        solve = word_solver(device, workers=workers)
+        placed = solve(setting, counts, advance=stage.advance)
     found = dict(zip((*wanted, *stale), placed, strict=True))
     thin = tuple(word for word, result in found.items() if result is None)
     return _merge(model, counts, {word: result for word, result in found.items() if result is not None}, thin)
+
+
+def word_solver(device: str, *, workers: int | None) -> Callable[..., list[Placed | None]]:
+    """Return what solves the words of a :class:`Setting` on ``device``."""
+    backend: Any = open_backend(device)
+    if isinstance(backend, ModuleType):
+        return partial(solve_words, workers=workers)
+    from psdvec.backends import gpu_ridge
+
+    return partial(gpu_ridge.solve_words, backend)
 
 
 def check_compatible(model: Model, counts: Any) -> None:
@@ -152,50 +178,83 @@ def _in_both(model: Model, counts: Any, words: Sequence[str]) -> tuple[str, ...]
     return tuple(dict.fromkeys(words))
 
 
-def _place(
-    model: Model, counts: Any, ids: Ints, *, core: int | None, ridge: str, unigrams: str,
-    min_contexts: int, workers: int | None, progress: Progress,
-) -> list[tuple[Block, float] | None]:  # fmt: skip
-    """Solve the words ``ids`` of ``counts``; None for those with too few contexts."""
+@dataclass(frozen=True)
+class Setting:
+    """Everything the words ``ids`` of a count store are solved with, whoever solves them and in whatever parts.
+
+    ``scales`` are those of the words, ``old`` those of the core words, in the counts at hand; ``core_of`` (n,) is the
+    core row of each word of the counts, or -1. ``choose`` gives the ridges to try for a word of a rank.
+    """
+
+    ids: Ints
+    scales: WordScales
+    old: WordScales
+    core_of: Ints
+    constants: Constants
+    regressors: Regressors
+    choose: Callable[[int], tuple[float, ...]]
+    min_contexts: int
+
+    def take(self, part: slice) -> Setting:
+        """Return the setting of some of the words."""
+        return replace(self, ids=self.ids[part], scales=self.scales.take(part))
+
+
+def prepare(
+    model: Model, counts: Any, ids: Ints, *, core: int | None, ridge: str, unigrams: str, min_contexts: int
+) -> Setting:
+    """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
     core = min(core or model.core, model.core)
     row_sums, column_sums = margins(counts)
     constants = _constants_for(model.constants, column_sums)
     places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
     old = _old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams)
-    regressors = make_regressors(model, old)
     core_of = np.full(len(counts.vocabulary), -1, np.int64)
     core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
-    scales = word_scales(row_sums[ids], column_sums[ids], constants)
-    choose = parse_ridge(ridge)
+    return Setting(
+        ids=ids,
+        scales=word_scales(row_sums[ids], column_sums[ids], constants),
+        old=old,
+        core_of=core_of,
+        constants=constants,
+        regressors=make_regressors(model, old),
+        choose=parse_ridge(ridge),
+        min_contexts=min_contexts,
+    )
+
+
+def solve_words(
+    setting: Setting, counts: Any, *, workers: int | None, advance: Callable[[int], None] = lambda _: None
+) -> list[Placed | None]:
+    """Solve each word of ``setting`` on its own, by threads; None for those with too few contexts."""
+    from threadpoolctl import threadpool_limits
+
     threads = resolve_workers(workers)
-
-    def solve(item: tuple[int, tuple[Any, ...]]) -> tuple[Block, float] | None:
-        place, (columns, after, rows, before) = item
-        one = scales.take(slice(place, place + 1))
-        itself = ids[place]
-        keep_after = np.where(columns == itself, -1, core_of[columns])
-        keep_before = np.where(rows == itself, -1, core_of[rows])
-        cells = word_cells(
-            one, old, constants,
-            keep_after[keep_after >= 0], after[keep_after >= 0],
-            keep_before[keep_before >= 0], before[keep_before >= 0],
-        )  # fmt: skip
-        if cells.rows.size < min_contexts:
-            return None
-        ridges = choose(int(ids[place]) + 1)
-        x, deviation = solve_word(cells, one, regressors, constants, ridges=ridges)
-        return x.astype(np.float32), deviation
-
-    results: list[tuple[Block, float] | None] = []
-    with (
-        progress.stage("new words", total=ids.size, unit="words") as stage,
-        threadpool_limits(1, user_api="blas"),
-        ThreadPoolExecutor(threads) as pool,
-    ):
-        for result in map_ordered(pool, solve, enumerate(pairs_of(counts, ids)), ahead=4 * threads):
+    results: list[Placed | None] = []
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        items = enumerate(pairs_of(counts, setting.ids))
+        for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
             results.append(result)
-            stage.advance(1)
+            advance(1)
     return results
+
+
+def _solve_one(setting: Setting, place: int, pairs: tuple[Any, Any, Any, Any]) -> Placed | None:
+    columns, after, rows, before = pairs
+    one = setting.scales.take(slice(place, place + 1))
+    itself, core_of = setting.ids[place], setting.core_of
+    keep_after = np.where(columns == itself, -1, core_of[columns])
+    keep_before = np.where(rows == itself, -1, core_of[rows])
+    cells = word_cells(
+        one, setting.old, setting.constants,
+        keep_after[keep_after >= 0], after[keep_after >= 0],
+        keep_before[keep_before >= 0], before[keep_before >= 0],
+    )  # fmt: skip
+    if cells.rows.size < setting.min_contexts:
+        return None
+    ridges = setting.choose(int(itself) + 1)
+    x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges)
+    return x.astype(np.float32), deviation
 
 
 def _constants_for(constants: Constants, column_sums: Floats) -> Constants:
@@ -296,21 +355,39 @@ def solve_word(
     A = rho * regressors.gram + (F * cells.weights[:, None].astype(np.float32)).T @ F
     b = rho * log_kappa * regressors.total + cells.targets @ F
     square = cells.square + rho * log_kappa**2 * regressors.square
-    best: tuple[float, Floats, float] | None = None
-    for mu in ridges:
+    m, k = cells.rows.size, b.size
+
+    def solution(mu: float) -> tuple[float, Floats, Floats, float]:
         L, x = _cholesky(A, b, mu)
-        k, m = b.size, cells.rows.size
         loss = max(square - float(b @ x), 1e-12)
         evidence = k * np.log(max(mu, 1e-12)) - 2 * float(np.log(np.diag(L)).sum()) - m * np.log(loss)
-        if best is None or evidence > best[0]:
-            best = evidence, x, float(np.sqrt(loss / m * _trace_of_inverse(L) / k))
-    assert best is not None
-    return best[1], best[2]
+        return evidence, x, L, loss
+
+    _, x, L, loss = _uphill(solution, ridges)
+    return x, CALIBRATION * float(np.sqrt(loss / m * _trace_of_inverse(L) / k))
+
+
+def _uphill(solution: Callable[[float], Solution], ridges: Sequence[float]) -> Solution:
+    """Return the solution of greatest evidence, found by climbing from the middle: the evidence has one peak in μ."""
+    place = len(ridges) // 2
+    best = solution(ridges[place])
+    for step in (1, -1):
+        start = place
+        while 0 <= place + step < len(ridges):
+            following = solution(ridges[place + step])
+            if following[0] <= best[0]:
+                break
+            best, place = following, place + step
+        if place != start:
+            break
+    return best
 
 
 def _cholesky(A: Floats, b: Floats, mu: float) -> tuple[Floats, Floats]:
-    """Factorise A + μ I and solve for b; a singular system (μ = 0) gets the smallest ridge that float64 can see."""
-    jitter = mu if mu > 0 else 1e-7 * float(np.trace(A)) / A.shape[0]
+    """Factorise A + μ I and solve for b; μ = 0 gets the smallest ridge that float32 sums can see."""
+    from scipy.linalg import lapack
+
+    jitter = mu if mu > 0 else 1e-6 * float(np.trace(A)) / A.shape[0]
     L, info = lapack.dpotrf(A + jitter * np.eye(A.shape[0]), lower=1)
     if info != 0:
         raise InputError("a word's equations are singular; give a greater --ridge")
@@ -319,13 +396,13 @@ def _cholesky(A: Floats, b: Floats, mu: float) -> tuple[Floats, Floats]:
 
 
 def _trace_of_inverse(L: Floats) -> float:
+    from scipy.linalg import lapack
+
     inverse, _ = lapack.dtrtri(L, lower=1)
     return float(np.sum(np.tril(inverse) ** 2))
 
 
-def _merge(
-    model: Model, counts: Any, found: Mapping[str, tuple[Block, float]], thin: tuple[str, ...]
-) -> Extension:
+def _merge(model: Model, counts: Any, found: Mapping[str, Placed], thin: tuple[str, ...]) -> Extension:
     """Put new rows after the old, and refreshed ones in their place."""
     learned = tuple(word for word in found if word not in model.ids)
     refreshed = tuple(word for word in found if word in model.ids)

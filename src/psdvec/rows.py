@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends import cpu_pairs
+from psdvec.cooccurrence import Rows
 from psdvec.parallel import map_ordered
 from psdvec.workspace import write_whole_folder
 
@@ -25,14 +26,6 @@ Int64s = npt.NDArray[np.int64]
 Words64 = npt.NDArray[np.uint64]
 
 CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value
-
-
-class Rows(NamedTuple):
-    """Consecutive rows: ``columns`` int32 and ``values`` int64 end to end, ``sizes`` int64, cells of each row."""
-
-    columns: Int32s
-    values: Int64s
-    sizes: Int64s
 
 
 class Range(NamedTuple):

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends.cpu_words import SENTENCE_END
+from psdvec.cooccurrence import Rows
 from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import current_memory, format_size
-from psdvec.rows import CELL_BYTES, Rows, Run, Workbench, add_rows, count_rows
+from psdvec.rows import CELL_BYTES, Run, Workbench, add_rows, count_rows
 from psdvec.segments import SegmentFolder, Translation
 
 FAN_IN = 64

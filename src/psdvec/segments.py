@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends import cpu_words
+from psdvec.cooccurrence import Tally
 from psdvec.corpus import Block, Corpus, Place
 from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
@@ -32,22 +33,6 @@ Int64s = npt.NDArray[np.int64]
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
 _TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, hash, head, count, offset, and the word itself
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What was read: totals that are added up over segments, files and merged stores."""
-
-    tokens: int = 0
-    sentences: int = 0
-    overlong_words: int = 0
-    replaced_bytes: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
-
-    def __neg__(self) -> Tally:
-        return Tally(*(-getattr(self, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from psdvec.counts import Cooccurrence
+from psdvec.cooccurrence import Cooccurrence, Tally
 from psdvec.errors import InputError
-from psdvec.segments import Tally
 from psdvec.streams import open_stream
 from psdvec.vocabulary import Vocabulary
 from psdvec.weighting import UNIT

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.errors import InputError
 from psdvec.pmi import Constants, SparseCounts, WordScales
 from psdvec.recipe import Recipe
 
@@ -51,6 +52,10 @@ class Backend(Protocol):
         """Return the seen pairs of the first ``len(scales)`` words."""
         ...
 
+    def available_memory(self) -> int:
+        """Return the bytes that are free on the device."""
+        ...
+
     def predicted_memory(self, counts: SparseCounts, n: int, *, columns: int) -> int:
         """Return the bytes that the pairs of ``n`` words and ``columns`` numbers a word will take."""
         ...
@@ -85,7 +90,25 @@ class Backend(Protocol):
 
 
 def open_backend(device: str = "cpu") -> Backend:
-    """Return the backend of a device."""
-    from psdvec.backends import cpu
+    """Return the backend of a device: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows."""
+    if device == "auto":
+        device = "cuda" if _has_gpu() else "cpu"
+    if device == "cpu":
+        from psdvec.backends import cpu
 
-    return cast(Backend, cpu)
+        return cast(Backend, cpu)
+    try:
+        from psdvec.backends.gpu import GpuBackend
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the device '{device}' needs torch, which is not installed; pip install 'psdvec[gpu]', or take the cpu"
+        ) from error
+    return GpuBackend(device.removeprefix("torch:"))
+
+
+def _has_gpu() -> bool:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
+    return bool(torch.cuda.is_available())

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.backends import cpu_solver
+from psdvec import resources
+from psdvec.backends import cpu_solver, layout
 from psdvec.pmi import Constants, SparseCounts, WordScales
 from psdvec.recipe import Recipe
 from psdvec.weighting import UNIT
@@ -22,9 +23,6 @@ Block = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-TILE = 512  # rows of a panel, and the step of its width
-DENSE = 0.3  # share of seen pairs from which a dense tile is faster than a sparse one
-OVERLAP = 0.75  # of the pairs of both directions, so many are left when they are put together
 CHUNK = 4096  # rows whose products are summed in float32 before they are added up in float64
 
 
@@ -45,14 +43,10 @@ class Layout:
         return int(self.widths.sum())
 
 
-def lay_out(counts: SparseCounts, n: int) -> Layout:
-    """Choose for each row of tiles the width up to which dense products gain most over sparse ones."""
-    squares, column_lengths = cpu_solver.tile_pairs(counts.indptr, counts.indices, n, TILE)
-    sizes = np.minimum(TILE, n - TILE * np.arange(len(squares)))
-    gain = np.cumsum(OVERLAP * (squares + squares.T) - DENSE * np.outer(sizes, sizes), axis=1)
-    tiles = np.where(gain.max(axis=1) > 0, gain.argmax(axis=1) + 1, 0)
-    rows = np.arange(n) // TILE
-    widths = np.minimum(TILE * tiles, n)[rows]
+def panel_layout(counts: SparseCounts, n: int) -> Layout:
+    """Return where the pairs of the first n words go."""
+    squares, column_lengths = cpu_solver.tile_pairs(counts.indptr, counts.indices, n, layout.TILE)
+    widths = layout.lay_out(squares, n)
     starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
     lengths = np.diff(counts.indptr[: n + 1]) + column_lengths
     return Layout(widths, starts, np.minimum(lengths, n - widths))
@@ -108,22 +102,22 @@ class CpuPairs:
 def open_pairs(counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe) -> CpuPairs:
     """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
     n = len(scales)
-    layout = lay_out(counts, n)
-    indptr = np.concatenate([[0], np.cumsum(layout.room)])
+    places = panel_layout(counts, n)
+    indptr = np.concatenate([[0], np.cumsum(places.room)])
     indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
     terms = np.empty((indptr[-1], 2), np.float32)
-    cells = [np.zeros(layout.cells, np.float32) for _ in range(3)]
+    cells = [np.zeros(places.cells, np.float32) for _ in range(3)]
     level = np.sqrt(-0.5 * np.log(constants.smoothing)) * scales.emphases
     kept, squares = cpu_solver.symmetric_terms_into(
         counts.indptr, counts.indices, _directed_terms(counts, scales, constants, half=recipe.start == "half"),
         scales.rho.astype(np.float32), level.astype(np.float32), np.float32(recipe.relaxation),
-        np.float32(recipe.negligible), (indptr, indices, terms, values), (layout.starts, layout.widths, *cells),
+        np.float32(recipe.negligible), (indptr, indices, terms, values), (places.starts, places.widths, *cells),
     )  # fmt: skip
     cpu_solver.close_gaps_into(indptr, kept, indices, terms, values)
     for array in (indices, values):
         array.resize(indptr[-1], refcheck=False)
     terms.resize((indptr[-1], 2), refcheck=False)
-    return CpuPairs(float(squares.sum()), indptr, indices, terms, values, _panels(layout, cells))
+    return CpuPairs(float(squares.sum()), indptr, indices, terms, values, _panels(places, cells))
 
 
 def _directed_terms(counts: SparseCounts, scales: WordScales, constants: Constants, *, half: bool) -> Block:
@@ -138,16 +132,20 @@ def _directed_terms(counts: SparseCounts, scales: WordScales, constants: Constan
     return terms
 
 
-def _panels(layout: Layout, cells: list[Block]) -> list[tuple[int, int, Block, Block, Block]]:
-    panels = []
-    for lo in range(0, layout.widths.size, TILE):
-        width = int(layout.widths[lo])
-        hi = min(lo + TILE, layout.widths.size)
+def _panels(places: Layout, cells: list[Block]) -> list[tuple[int, int, Block, Block, Block]]:
+    panels, n = [], places.widths.size
+    for lo in range(0, n, layout.TILE):
+        hi, width = min(lo + layout.TILE, n), int(places.widths[lo])
         if width:
-            place = slice(layout.starts[lo], layout.starts[lo] + (hi - lo) * width)
-            weights, targets, values = (array[place].reshape(hi - lo, width) for array in cells)
+            cut = slice(places.starts[lo], places.starts[lo] + (hi - lo) * width)
+            weights, targets, values = (array[cut].reshape(hi - lo, width) for array in cells)
             panels.append((lo, hi, weights, targets, values))
     return panels
+
+
+def available_memory() -> int:
+    """Return the bytes that are free."""
+    return resources.available_memory()
 
 
 def predicted_memory(counts: SparseCounts, n: int, *, columns: int) -> int:
@@ -155,9 +153,9 @@ def predicted_memory(counts: SparseCounts, n: int, *, columns: int) -> int:
 
     While the pairs are made, each directed one takes 16 bytes more, and the blocks are not there yet.
     """
-    layout = lay_out(counts, n)
+    places = panel_layout(counts, n)
     making = 16 * int(counts.indptr[n])
-    return 16 * int(layout.room.sum()) + 12 * layout.cells + max(making, 4 * n * columns)
+    return 16 * int(places.room.sum()) + 12 * places.cells + max(making, 4 * n * columns)
 
 
 def put(array: npt.NDArray[Any]) -> Block:

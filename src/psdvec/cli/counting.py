@@ -97,7 +97,7 @@ def merge(
 
     Example: `psdvec merge general/ medical/ -o both/`
     """
-    from psdvec.counts import load_counts
+    from psdvec.cooccurrence import load_counts
     from psdvec.merging import merge_counts
 
     merged = merge_counts(
@@ -164,7 +164,7 @@ def export_grams(
 
     Example: `psdvec export-grams counts/ top1grams.txt top2grams.txt`
     """
-    from psdvec.counts import load_counts
+    from psdvec.cooccurrence import load_counts
     from psdvec.topgrams import write_top1grams, write_top2grams
 
     loaded = load_counts(counts)

@@ -162,10 +162,10 @@ def train(
 
     Interrupted, it goes on with the first unfinished stage when the same command is given again.
     """
-    from psdvec import learning
     from psdvec.corpus import read_corpus
+    from psdvec.training import train as train_model
 
-    model = learning.train(
+    model = train_model(
         read_corpus(corpus, tokenizer=tokenizer), output=output, keep=keep,
         counting={"min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting},
         dim=dim, recipe=recipe, changes={"rounds": rounds, "ridge": ridge}, core=core, seed=seed,

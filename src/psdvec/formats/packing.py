@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from psdvec.errors import InputError
 from psdvec.neighbours import ROW_BLOCK
-from psdvec.words import WordList
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]

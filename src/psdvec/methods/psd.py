@@ -8,7 +8,7 @@ low-rank form (8), each over-relaxed and safeguarded so that the objective (6) f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from psdvec.pmi import margins, measure_constants, word_scales
 from psdvec.problem import Problem, Residual, best_multiple, build_problem, residual_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import RECIPES, Recipe
-from psdvec.resources import available_memory, format_size
+from psdvec.resources import format_size
 
 GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
@@ -55,6 +55,7 @@ def fit(
     max_words: int | None = None,
     seed: int = 0,
     memory: int | None = None,
+    device: str = "cpu",
     load_round: Callable[[], Round | None] = lambda: None,
     save_round: Callable[[Round], None] = lambda _: None,
     progress: Progress = LogProgress(),
@@ -75,6 +76,8 @@ def fit(
         Of the eigensolver's random start. The same seed and threads give the same bytes.
     memory
         Bytes that may be used; what is available now, if None.
+    device
+        ``"cpu"``, ``"cuda"``, or ``"auto"``; the vectors are the same to rounding.
     load_round, save_round
         Called before the first and after each round, so that an interrupted fit can go on.
 
@@ -89,9 +92,9 @@ def fit(
     row_sums, column_sums = margins(counts)
     constants = measure_constants(counts, row_sums, column_sums, recipe=recipe)
     scales = word_scales(row_sums[:n], column_sums[:n], constants)
-    backend = open_backend()
+    backend = open_backend(device)
     needed = predicted_memory(backend, counts, dim=dim, words=n, recipe=recipe)
-    check_memory(needed, memory, dim=dim, words=n)
+    check_memory(needed, memory or backend.available_memory(), dim=dim, words=n)
     with progress.stage("weights", total=None, unit="pairs"):
         problem = build_problem(backend, counts, scales, constants, recipe=recipe)
     if problem.constant <= 0:
@@ -107,7 +110,7 @@ def fit(
         counts,
         n,
         dim,
-        last.low_rank,
+        Eigenpairs(backend.get(last.low_rank.vectors), last.low_rank.values),
         constants,
         scales.row_sums,
         scales.column_sums,
@@ -130,7 +133,7 @@ def solve(
     def done(state: Round) -> None:
         stage.advance(1)
         progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-        save_round(state)
+        save_round(_moved(state, problem.backend.get))
 
     with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
         state = load_round()
@@ -139,12 +142,23 @@ def solve(
             done(state)
         else:
             progress.say(f"going on after round {state.number}")
+            state = _moved(state, problem.backend.put)
             stage.advance(state.number)
             residual = _go_on(problem, state, recipe)
         while state.number < recipe.rounds:
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
             done(state)
     return state
+
+
+def _moved(state: Round, move: Callable[[Any], Any]) -> Round:
+    """Return ``state`` with its blocks brought to the device, or back."""
+    old = state.previous
+    return replace(
+        state,
+        low_rank=Eigenpairs(move(state.low_rank.vectors), state.low_rank.values),
+        previous=None if old is None else Eigenpairs(move(old.vectors), old.values),
+    )
 
 
 def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> tuple[Round, Residual]:
@@ -229,9 +243,8 @@ def predicted_memory(backend: Backend, counts: Any, *, dim: int, words: int, rec
     return backend.predicted_memory(counts, words, columns=max(cold, 10 * count)) + 100_000_000
 
 
-def check_memory(needed: int, memory: int | None, *, dim: int, words: int) -> None:
-    """Raise :class:`ResourceError` where ``needed`` bytes are not to be had."""
-    limit = available_memory() if memory is None else memory
+def check_memory(needed: int, limit: int, *, dim: int, words: int) -> None:
+    """Raise :class:`ResourceError` where ``needed`` bytes are more than the ``limit``."""
     if needed <= limit:
         return
     fewer = int(words * limit / needed * 0.9)

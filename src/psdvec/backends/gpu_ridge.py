@@ -1,0 +1,152 @@
+"""Ridge solves of many words at once on a GPU: the cells of all words in one go, Cholesky factors in batches.
+
+Goes in: a :class:`psdvec.noncore.Setting` and a count store. Comes out: for each word what
+:func:`psdvec.noncore.solve_word` gives, to float32 accuracy. Words are dealt into batches by the number of their
+contexts; the device's matrix products may round otherwise for other batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from psdvec.backends.gpu import GpuBackend
+from psdvec.noncore import CALIBRATION, Placed, Setting
+
+Ints = npt.NDArray[np.int64]
+
+NUMBERS = 1 << 28  # float32 numbers that a batch's features may take
+
+
+def solve_words(
+    backend: GpuBackend, setting: Setting, counts: Any, *, advance: Callable[[int], None]
+) -> list[Placed | None]:
+    """Solve the words of ``setting`` in batches; None for those with too few contexts."""
+    ids = setting.ids
+    solver = _Solver(backend, setting, counts)
+    results: list[Placed | None] = [None] * ids.size
+    for chosen in solver.batches():
+        x, deviation = solver.solve(chosen, [setting.choose(int(ids[place]) + 1) for place in chosen])
+        for place, vector, spread in zip(chosen.tolist(), x, deviation, strict=True):
+            results[place] = vector, CALIBRATION * float(spread)
+        advance(chosen.size)
+    return results
+
+
+class _Solver:
+    """The regressors and all cells on the device: ``rows``, ``weights``, ``targets`` (m,), ``lengths`` a word."""
+
+    def __init__(self, backend: GpuBackend, setting: Setting, counts: Any) -> None:
+        self.backend, self.setting = backend, setting
+        regressors = setting.regressors
+        self.features = backend.put(regressors.features)
+        self.gram = torch.from_numpy(regressors.gram).to(backend.device)
+        self.total = torch.from_numpy(regressors.total).to(backend.device)
+        self.log_kappa = float(np.log(setting.constants.smoothing))
+        self.rho = backend.put(setting.scales.rho).double()
+        word, self.rows, self.weights, self.targets, self.squares = self._cells(counts)
+        self.lengths = torch.bincount(word, minlength=setting.ids.size)
+        self.starts = torch.cumsum(self.lengths, 0) - self.lengths
+
+    def _cells(self, counts: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Return word, core row, weight and target of every cell, by word and row, and Σ of squares by word."""
+        backend, ids, core = self.backend, self.setting.ids, len(self.setting.old)
+        place = np.full(len(counts.vocabulary), -1)
+        place[ids] = np.arange(ids.size)
+        new_of, row_of = backend.put_long(place), backend.put_long(self.setting.core_of)
+        first, second, H = backend.directed(counts, len(counts.vocabulary))
+        parts = []
+        for mine, other, after in ((first, second, True), (second, first, False)):
+            kept = (new_of[mine] >= 0) & (row_of[other] >= 0) & (first != second)
+            word, row = new_of[mine[kept]], row_of[other[kept]]
+            parts.append((word * core + row, *self._terms(word, row, H[kept], after=after)))
+        keys, w, t, square = (torch.cat([part[k] for part in parts]) for k in range(4))
+        squares = torch.zeros(ids.size, dtype=torch.float64, device=backend.device)
+        squares.index_add_(0, keys // core, square.double())
+        unique, where = torch.unique(keys, return_inverse=True)
+        sums = torch.zeros(unique.numel(), 2, device=backend.device)
+        sums.index_add_(0, where, torch.stack([w, t], dim=1))
+        return unique // core, unique % core, sums[:, 0], sums[:, 1], squares
+
+    def _terms(self, word: Tensor, row: Tensor, H: Tensor, *, after: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what directed cells add to the background, as :func:`psdvec.noncore.word_cells` has it."""
+        k, put, scales, old = self.setting.constants, self.backend.put, self.setting.scales, self.setting.old
+        r = put(scales.row_sums)[word] if after else put(old.row_sums)[row]
+        u = put(old.unigrams)[row] if after else put(scales.unigrams)[word]
+        f = put(scales.frequencies)[word] * (put(old.frequencies)[row] / k.total)
+        a = put(scales.majorisers)[word] * put(old.majorisers)[row]
+        B, s = put(scales.rho)[word] * put(old.rho)[row], put(old.emphases)[row]
+        G = torch.log((1 - k.smoothing) * H / (r * u) + k.smoothing)
+        R = (((1 - k.background) * H + k.background * f) ** k.exponent / (k.cap * a)).clamp(max=1)
+        square = 0.5 * s**2 * (R * G**2 - B * self.log_kappa**2)
+        return 0.5 * (R - B), 0.5 * s * (R * G - B * self.log_kappa), square
+
+    def batches(self) -> Iterator[Ints]:
+        """Deal words of like many contexts together, as many as there is room for."""
+        lengths, k = self.lengths.cpu().numpy(), self.features.shape[1]
+        order = np.argsort(lengths, kind="stable")
+        order = order[lengths[order] >= max(self.setting.min_contexts, 1)]
+        start = 0
+        while start < order.size:
+            stop = start + 1
+            while stop < order.size and (stop + 1 - start) * k * (lengths[order[stop]] + 4 * k) <= NUMBERS:
+                stop += 1
+            yield order[start:stop]
+            start = stop
+
+    def solve(
+        self, chosen: Ints, ridges: list[tuple[float, ...]]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+        """Return the vectors of the words ``chosen`` and the posterior's deviations, each at its best ridge."""
+        words = torch.from_numpy(chosen).to(self.backend.device)
+        A, b, square = self._equations(words)
+        m, k = self.lengths[words].double(), self.features.shape[1]
+        tried = torch.tensor(ridges, dtype=torch.float64, device=words.device).T
+        best, mu = torch.full_like(m, -torch.inf), tried[0]
+        for candidate in tried if len(tried) > 1 else ():
+            L, x = _cholesky(A, b, candidate)
+            loss = (square - (b * x).sum(dim=1)).clamp(min=1e-12)
+            evidence = k * candidate.clamp(min=1e-12).log() - 2 * _log_diagonal(L) - m * loss.log()
+            mu = torch.where(evidence > best, candidate, mu)
+            best = torch.maximum(evidence, best)
+        L, x = _cholesky(A, b, mu)
+        loss = (square - (b * x).sum(dim=1)).clamp(min=1e-12)
+        spread = (loss / m * _trace_of_inverse(L) / k).sqrt()
+        return x.float().cpu().numpy(), spread.cpu().numpy()
+
+    def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return both sides of equation (10) and Σ R s² g², all float64."""
+        lengths = self.lengths[words]
+        steps = torch.arange(int(lengths.max()), device=words.device)
+        inside = steps < lengths[:, None]
+        place = torch.where(inside, self.starts[words][:, None] + steps, 0)
+        F = self.features[self.rows[place]]
+        w, t = (torch.where(inside, column[place], 0.0) for column in (self.weights, self.targets))
+        rho = self.rho[words]
+        A = torch.bmm((F * w[:, :, None]).transpose(1, 2), F).double() + rho[:, None, None] * self.gram
+        b = torch.bmm(t[:, None], F)[:, 0].double() + (self.log_kappa * rho)[:, None] * self.total
+        return A, b, self.squares[words] + rho * (self.log_kappa**2 * self.setting.regressors.square)
+
+
+def _cholesky(A: Tensor, b: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
+    """Factorise A + μ I and solve for b; μ = 0 gets the smallest ridge that float32 sums can see."""
+    jitter = torch.where(mu > 0, mu, 1e-6 * A.diagonal(dim1=1, dim2=2).mean(dim=1))
+    L = torch.linalg.cholesky(A + torch.diag_embed(jitter[:, None].expand(-1, A.shape[1])))
+    return L, torch.cholesky_solve(b[:, :, None], L)[:, :, 0]
+
+
+def _log_diagonal(L: Tensor) -> Tensor:
+    logs: Tensor = L.diagonal(dim1=1, dim2=2).log().sum(dim=1)
+    return logs
+
+
+def _trace_of_inverse(L: Tensor) -> Tensor:
+    identity = torch.eye(L.shape[1], dtype=L.dtype, device=L.device).expand_as(L)
+    inverse = torch.linalg.solve_triangular(L, identity, upper=False)
+    trace: Tensor = (inverse**2).sum(dim=(1, 2))
+    return trace

@@ -1,0 +1,108 @@
+"""Reading questions: the parameters of a request in, values within bounds out.
+
+Goes in: names and texts, as a browser or anything else sent them. Comes out: words, numbers and switches, or an
+:class:`~psdvec.errors.InputError` of one sentence. Nothing here names a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from psdvec.errors import InputError
+
+LONGEST_WORD = 100
+LONGEST_TEXT = 1_000_000
+MOST_WORDS = 50
+MOST_TOPN = 100
+
+
+class Question:
+    """The parameters of a request: each name with the values given for it."""
+
+    def __init__(self, values: dict[str, list[Any]]) -> None:
+        self._values = values
+
+    def word(self, name: str) -> str:
+        """Return a word; blanks around it are dropped."""
+        word = self.optional_word(name)
+        if word is None:
+            raise InputError(f"the field '{name}' is empty; type a word")
+        return word
+
+    def optional_word(self, name: str) -> str | None:
+        """Return a word, or None where the field is empty."""
+        word = self._text(name).strip()
+        _check_length(word)
+        return word or None
+
+    def words(self, name: str) -> list[str]:
+        """Return all words given under one name."""
+        words = [_clean(word).strip() for word in self._values.get(name, []) if isinstance(word, str)]
+        words = [word for word in words if word]
+        if len(words) > MOST_WORDS:
+            raise InputError(f"{len(words)} words were given; give {MOST_WORDS} at most")
+        for word in words:
+            _check_length(word)
+        return words
+
+    def text(self, name: str) -> str:
+        """Return a long text."""
+        text = self._text(name)
+        if len(text) > LONGEST_TEXT:
+            raise InputError(
+                f"the text has {len(text):,} characters; paste {LONGEST_TEXT:,} at most, "
+                "or use 'psdvec count' and 'psdvec extend' for whole files"
+            )
+        return text
+
+    def number(self, name: str, default: int, *, most: int) -> int:
+        """Return a whole number between 1 and ``most``."""
+        given = self._last(name)
+        if given in (None, ""):
+            return default
+        text = str(given)
+        if not (text.isascii() and text.isdigit() and len(text) < 10) or not 1 <= int(text) <= most:
+            raise InputError(f"'{name}' is '{_shortened(text)}'; give a number from 1 to {most}")
+        return int(text)
+
+    def switch(self, name: str) -> bool:
+        """Return whether something is switched on."""
+        given = str(self._last(name) or "false").lower()
+        if given not in ("true", "false"):
+            raise InputError(f"'{name}' is '{_shortened(given)}'; give true or false")
+        return given == "true"
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """Return one of ``choices``, the first if none is given."""
+        given = self._last(name)
+        if given in (None, ""):
+            return choices[0]
+        if given not in choices:
+            raise InputError(f"'{name}' is '{_shortened(str(given))}'; choose one of: {', '.join(choices)}")
+        return str(given)
+
+    def _last(self, name: str) -> Any:
+        values = self._values.get(name)
+        return values[-1] if values else None
+
+    def _text(self, name: str) -> str:
+        given = self._last(name)
+        if given is not None and not isinstance(given, str):
+            raise InputError(f"'{name}' is not a text; give one")
+        return _clean(given or "")
+
+
+def _clean(text: str) -> str:
+    """Replace what no encoding can hold: JSON may spell half a character."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _check_length(word: str) -> None:
+    if len(word) > LONGEST_WORD:
+        raise InputError(f"'{_shortened(word)}' is longer than {LONGEST_WORD} characters; type one word")
+
+
+def _shortened(text: str) -> str:
+    text = _clean(text)
+    return text if len(text) <= 20 else f"{text[:20]}…"

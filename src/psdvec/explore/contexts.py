@@ -1,0 +1,163 @@
+"""Why a word is where it is: the contexts that pulled hardest on it, and on a pair of words.
+
+Goes in: a :class:`~psdvec.model.Model` and the counts it was made from. Comes out, for a word: every core word seen
+near it (no other is ever a context), with the count of both directions, the PMI that was asked for, the value that the
+vectors give, the weight W of their squared difference, and the pull, ``W · PMI · |v|`` with v the context's vector:
+the length of the term ``w g f`` that the context adds to the right side of the word's equation (10). Equations (1) to
+(6) and (10) of ``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.errors import MissingWordError
+from psdvec.spelling import closest_spellings
+
+if TYPE_CHECKING:
+    from psdvec.cooccurrence import Cooccurrence
+    from psdvec.model import Model
+    from psdvec.pmi import Constants, WordScales
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """The core words ``rows`` seen near a word, rising; of each pair count, PMI, weight and pull, both directions."""
+
+    rows: Ints
+    counts: Floats
+    pmi: Floats
+    weights: Floats
+    pulls: Floats
+
+
+class ContextIndex:
+    """A model and the counts it was made from, opened so that any word's contexts can be looked up."""
+
+    def __init__(self, model: Model, counts: Cooccurrence) -> None:
+        from psdvec.noncore import check_compatible  # brings numba
+
+        check_compatible(model, counts)
+        self.model, self.counts = model, counts
+        self.words = counts.vocabulary.words
+
+    def of_word(self, word: str, *, topn: int = 10) -> dict[str, Any]:
+        """Return the contexts of ``word`` that pulled hardest, and how many it has."""
+        (pulls,) = self._pulls([word])
+        order = np.argsort(-pulls.pulls, kind="stable")[:topn]
+        contexts = [{**self._cell(word, pulls, place), "pull": float(pulls.pulls[place])} for place in order]
+        return {"word": word, "seen": int(pulls.rows.size), "contexts": contexts}
+
+    def of_pair(self, word: str, other: str, *, topn: int = 10) -> dict[str, Any]:
+        """Return what pulled ``word`` and ``other`` the same way, and what they say of each other.
+
+        ``shared`` is the cosine of the two words' pulls, and ``share`` what a context adds to it.
+        """
+        one, two = self._pulls([word, other])
+        rows, first, second = np.intersect1d(one.rows, two.rows, assume_unique=True, return_indices=True)
+        lengths = float(np.linalg.norm(one.pulls) * np.linalg.norm(two.pulls)) or 1.0
+        shares = one.pulls[first] * two.pulls[second] / lengths
+        order = np.argsort(-shares, kind="stable")[:topn].tolist()
+        contexts = [
+            {
+                "word": self.model.words[rows[k]],
+                "share": float(shares[k]),
+                "cells": [self._cell(word, one, first[k]), self._cell(other, two, second[k])],
+            }
+            for k in order
+        ]
+        place = np.flatnonzero(one.rows == self.model.ids.get(other, -1))
+        return {
+            "word": word,
+            "other": other,
+            "direct": self._cell(word, one, place[0]) if place.size else None,
+            "shared": float(shares.sum()),
+            "contexts": contexts,
+        }
+
+    @cached_property
+    def _scales(self) -> tuple[Constants, WordScales]:
+        """The scales of all counted words, with the totals of the counts at hand."""
+        from psdvec.pmi import margins, word_scales
+
+        row_sums, column_sums = margins(self.counts)
+        old = self.model.constants
+        mass = float((column_sums**old.unigram)[column_sums > 0].sum())
+        constants = replace(old, mass=mass, total=float(column_sums.sum()))
+        return constants, word_scales(row_sums, column_sums, constants)
+
+    @cached_property
+    def _core_ids(self) -> Ints:
+        """The id of each core word in the counts; -1 where they lack it."""
+        ids = self.counts.vocabulary.ids
+        return np.array([ids.get(word, -1) for word in self.model.words[: self.model.core]], dtype=np.int64)
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        """The length of each core word's vector."""
+        return np.asarray(np.linalg.norm(self.model.vectors[: self.model.core], axis=1), dtype=np.float64)
+
+    def _id(self, word: str) -> int:
+        ids = self.counts.vocabulary.ids
+        if word not in ids:
+            raise MissingWordError(word, lambda missing: closest_spellings(missing, self.words, ids))
+        return ids[word]
+
+    def _pulls(self, words: list[str]) -> list[Pulls]:
+        from psdvec.noncore import pairs_of
+
+        ids = np.array([self._id(word) for word in words], dtype=np.int64)
+        return [
+            self._word_pulls(i, *pairs)
+            for i, pairs in zip(ids.tolist(), pairs_of(self.counts, ids), strict=True)
+        ]
+
+    def _word_pulls(self, i: int, after: Ints, H_after: Floats, before: Ints, H_before: Floats) -> Pulls:
+        """Put the two directions of each pair together, an unseen direction counting as the background."""
+        from psdvec.pmi import pmi, weight
+
+        constants, s = self._scales
+        H = np.zeros((2, len(self.words)))
+        H[0, after], H[1, before] = H_after, H_before
+        core = self._core_ids
+        rows = np.flatnonzero((core >= 0) & (core != i) & (H.sum(axis=0)[core] > 0))
+        ids, own = core[rows], np.full(rows.size, i)
+        H = H[:, ids]
+        r = np.stack([s.row_sums[own], s.row_sums[ids]])
+        u = np.stack([s.unigrams[ids], s.unigrams[own]])
+        B = s.rho[own] * s.rho[ids]
+        f, a = s.frequencies[own] * s.frequencies[ids], s.majorisers[own] * s.majorisers[ids]
+        R = weight(H, f, a, constants=constants)
+        R = np.where(H > 0, R, B) * (s.emphases[own] * s.emphases[ids]) ** 2
+        G = pmi(H, r, u, smoothing=constants.smoothing)
+        W = R.sum(axis=0) / 2
+        targets = (R * G).sum(axis=0) / (2 * np.maximum(W, 1e-300))
+        pulls = W * targets * self._lengths[rows]
+        return Pulls(rows, H.sum(axis=0), targets, W, pulls)
+
+    def _cell(self, word: str, pulls: Pulls, place: Any) -> dict[str, Any]:
+        row = int(pulls.rows[place])
+        return {
+            "word": self.model.words[row],
+            "count": float(pulls.counts[place]),
+            "pmi": float(pulls.pmi[place]),
+            "fitted": self._fitted(word, row),
+            "weight": float(pulls.weights[place]),
+        }
+
+    def _fitted(self, word: str, row: int) -> float | None:
+        """The PMI that the vectors give the pair; words after the core lack the constant direction, and so this."""
+        model = self.model
+        own = model.ids.get(word, model.core)
+        if own >= model.core:
+            return None
+        product = float(model.vectors[own] @ (model.signs * model.vectors[row]))
+        return product - float(model.constant[own] * model.constant[row])

@@ -1,0 +1,131 @@
+"""The guard: what a request must be like before anything looks at it, and what every reply carries.
+
+Goes in: an ASGI application. Comes out: one that refuses a foreign Host (a name that was pointed at this machine), a
+foreign Origin or site (another page in the same browser), and a body that is too large; and that sends the headers
+which keep a browser from running anything but the page's own scripts.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from psdvec.errors import InputError
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MOST_BODY = 6_000_000  # bytes; the longest text that may be pasted, as JSON
+TOO_LARGE = f"that is more than {MOST_BODY // 1_000_000} MB; paste a few sentences with the new word"
+
+# Plotly compiles its WebGL drawing with the Function constructor and styles its own elements, hence the two "unsafe"
+# words. Inline scripts stay forbidden, and no word of a vocabulary is ever handed to plotly.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class TooLargeError(InputError):
+    """More bytes came than a body may have; raised while it is read."""
+
+
+class Guard:
+    """Stands before ``app``, which listens at ``host``."""
+
+    def __init__(self, app: Application, *, host: str) -> None:
+        self.app, self.host = app, host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it in one sentence."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            headers[name.decode("latin-1")] = value.decode("latin-1")
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *extra]}
+            await send(message)
+
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _reply(send_guarded, *refusal)
+            return
+        await self.app(scope, _bounded(receive), send_guarded)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if not is_own_host(host, listening_at=self.host):
+            return (
+                403,
+                "this page answers under its own address only; open the one that psdvec explore printed",
+            )
+        origin = headers.get("origin")
+        foreign = origin is not None and origin not in (f"http://{host}", f"https://{host}")
+        asks = str(scope["path"]).startswith("/api/")
+        if foreign or (asks and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")):
+            return 403, "another site asked, and only this page may; open the one that psdvec explore printed"
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BODY:
+            return 413, TOO_LARGE
+        return None
+
+
+def is_own_host(header: str, *, listening_at: str) -> bool:
+    """Say whether a Host header names this machine and cannot be a name that somebody else pointed at it.
+
+    >>> is_own_host("localhost:8000", listening_at="127.0.0.1")
+    True
+    >>> is_own_host("evil.example:8000", listening_at="127.0.0.1")
+    False
+    >>> is_own_host("192.168.1.7:8000", listening_at="0.0.0.0")
+    True
+    """
+    name = header.rsplit("]", 1)[0].lstrip("[") if header.startswith("[") else header.partition(":")[0]
+    name = name.lower()
+    if name in ("localhost", listening_at.lower()):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or listening_at in ("0.0.0.0", "::")
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Return ``receive`` that stops when the body grows beyond what it may have."""
+    read = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > MOST_BODY:
+            raise TooLargeError(TOO_LARGE)
+        return message
+
+    return receive_bounded
+
+
+async def _reply(send: Send, status: int, sentence: str) -> None:
+    body = json.dumps({"error": sentence}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,56 @@
+"""The system's Chromium, driven by Playwright, with software WebGL so that it draws on any machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium on this machine: PSDVEC_BROWSER, or one of the usual names."""
+    return os.environ.get("PSDVEC_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def why_no_browser() -> str:
+    """Say what is missing to drive a browser; an empty string if nothing is."""
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "playwright is not installed"
+    return "" if find_browser() else "there is no Chromium; install one, or name it in PSDVEC_BROWSER"
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """A running browser."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = [*SOFTWARE_WEBGL, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=find_browser(), args=arguments)
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+def open_page(running: Any, address: str, *, trouble: list[str], **options: Any) -> Any:
+    """Open the explorer and wait for its map; what the console complains of is added to ``trouble``."""
+    page = running.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}).new_page()
+    page.on(
+        "console",
+        lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None,
+    )
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on(
+        "request", lambda request: None if request.url.startswith(address) else trouble.append(request.url)
+    )
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    return page

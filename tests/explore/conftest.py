@@ -1,0 +1,88 @@
+"""A small library of models made by the product itself, with words in them that no page must ever interpret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psdvec import learning
+from psdvec.corpus import read_corpus
+from psdvec.explore.desk import Desk
+from psdvec.explore.subjects import Subject, open_subject
+
+TOPICS = {
+    "music": "guitar piano violin drums singer concert melody song band orchestra",
+    "sea": "ship harbour sailor wave anchor coast island captain fish tide",
+    "kitchen": "bread butter oven knife soup pepper cook kettle flour sugar",
+}
+COMMON = "the of and in to with was they for on"
+HOSTILE = (
+    "<script>window.hacked=1</script>",
+    "<img/src=x/onerror=window.hacked=1>",
+    "<b>bold</b>",
+    '"><svg/onload=window.hacked=1>',
+    "&lt;i&gt;",
+    "javascript:alert(1)",
+    "__proto__",
+    "constructor",
+    "${7*7}",
+    "../../etc/passwd",
+)
+RARE = "lute oboe"  # placed after the core, so that they have deviations
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where the models are: two fitted ones with counts, and vectors alone in a text file."""
+
+    model: Path
+    counts: Path
+    other: Path
+    plain: Path
+
+
+def write_text(path: Path, *, seed: int, sentences: int = 900) -> None:
+    rng = np.random.default_rng(seed)
+    common, topics = COMMON.split(), [words.split() for words in TOPICS.values()]
+    lines = []
+    for number in range(sentences):
+        topic = topics[number % len(topics)]
+        words = [*rng.choice(topic, 7), *rng.choice(common, 4)]
+        if number % 9 == 0:
+            words.append(HOSTILE[number // 9 % len(HOSTILE)])
+        if number % 90 == 0:
+            words.extend(RARE.split())
+        rng.shuffle(words)
+        lines.append(" ".join(words))
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    for name, seed in (("model", 0), ("other", 1)):
+        write_text(folder / f"{name}.txt", seed=seed)
+        learning.train(
+            read_corpus(folder / f"{name}.txt", tokenizer="whitespace"),
+            output=folder / name, keep=folder / f"{name}.counts", dim=8, core=50,
+            counting={"min_count": 2, "window": 5},
+        )  # fmt: skip
+    words, rows = ("man", "woman", "king", "queen"), ("1 0 0", "1 1 0", "1 0 1", "1 1 1")
+    lines = [f"{word} {row}" for word, row in zip(words, rows, strict=True)]
+    (folder / "plain.txt").write_text("\n".join(lines))
+    return Library(folder / "model", folder / "model.counts", folder / "other", folder / "plain.txt")
+
+
+@pytest.fixture(scope="session")
+def subjects(library: Library) -> list[Subject]:
+    return [open_subject(library.model, counts=library.counts), open_subject(library.other)]
+
+
+@pytest.fixture
+def desk(subjects: list[Subject]):
+    desk = Desk(subjects)
+    yield desk
+    desk.close()

@@ -1,0 +1,258 @@
+"""The API answers what the library answers, under the command line's names, and troubles are sentences."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from psdvec import formats
+from psdvec.corpus import read_corpus
+from psdvec.counts import count_pairs
+from psdvec.explore import asking
+from psdvec.explore.desk import Desk
+from psdvec.explore.subjects import open_subject
+from psdvec.noncore import extend
+from tests.explore.clients import client_of
+from tests.explore.conftest import HOSTILE, RARE
+
+SENTENCES = """the guitar and the zither with piano and violin in concert
+a song for zither and orchestra they play melody with drums
+singer with zither and band in concert"""
+
+
+@pytest.fixture
+def client(desk: Desk):
+    return client_of(desk)
+
+
+def ask(client, name: str, **parameters):
+    reply = client.get(f"/api/{name}", params=parameters)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def test_info_says_what_is_there(client):
+    info = ask(client, "info")
+    assert [model["name"] for model in info["models"]] == ["model", "other"]
+    first, second = info["models"]
+    assert (first["contexts"], first["extend"], first["deviations"]) == (True, True, True)
+    assert not second["contexts"]
+    assert "--counts" in second["no_contexts"]
+
+
+def test_similar_answers_as_the_embeddings_do(client, subjects):
+    e = subjects[0].embeddings
+    for word in ("guitar", "the", *RARE.split(), *HOSTILE):
+        found = ask(client, "similar", word=word, topn=5)
+        assert [(one["word"], one["score"]) for one in found["neighbours"]] == [
+            (other, pytest.approx(score)) for other, score in e.most_similar(word, topn=5)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters", "name"),
+    [
+        (("similar", "guitar"), {"word": "guitar"}, "similar"),
+        (("analogy", "guitar", "piano", "ship"), {"a": "guitar", "b": "piano", "c": "ship"}, "analogy"),
+        (("odd", "guitar", "piano", "ship"), {"word": ["guitar", "piano", "ship"]}, "odd"),
+    ],
+)
+def test_the_command_lines_json_is_part_of_the_answer(client, run, library, arguments, parameters, name):
+    command, *words = arguments
+    printed = json.loads(run(command, library.model, *words, "--json", "-q")[1])[0]
+    assert_part_of(printed, ask(client, name, **parameters))
+
+
+def assert_part_of(part, whole) -> None:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            assert_part_of(value, whole[key])
+    elif isinstance(part, list):
+        assert len(part) == len(whole)
+        for one, other in zip(part, whole, strict=True):
+            assert_part_of(one, other)
+    else:
+        assert part == (pytest.approx(whole, abs=1e-6) if isinstance(part, float) else whole)
+
+
+def test_confidence_is_told_where_both_deviations_are_known(client, subjects):
+    e = subjects[0].embeddings
+    lute, oboe = RARE.split()
+    found = ask(client, "similar", word=lute, topn=100)
+    by_word = {one["word"]: one for one in found["neighbours"]}
+    assert found["deviation"] > 0
+    interval = e.similarity(lute, oboe, interval=True)
+    assert (by_word[oboe]["low"], by_word[oboe]["high"]) == (interval.low, interval.high)
+    assert by_word["guitar"]["deviation"] is None
+    assert by_word["guitar"]["low"] is None
+
+
+def test_analogies_multiply_or_add(client, subjects):
+    e = subjects[0].embeddings
+    for add, method in (("false", e.most_similar_cosmul), ("true", e.most_similar)):
+        found = ask(client, "analogy", a="guitar", b="piano", c="ship", add=add)
+        expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
+        assert [one["word"] for one in found["answers"]] == expected
+
+
+def test_the_odd_one_is_the_one_of_another_topic(client):
+    assert ask(client, "odd", word=["guitar", "piano", "oven", "violin"])["odd"] == "oven"
+
+
+def test_a_model_with_itself_shares_everything(library):
+    desk = Desk([open_subject(library.model), open_subject(library.model)])
+    client = client_of(desk)
+    found = ask(client, "compare", word="guitar")
+    assert found["overlap"] == 1
+    assert found["neighbours"][0] == found["neighbours"][1]
+    assert all(one["place_in_other"] == place for place, one in enumerate(found["neighbours"][0], 1))
+    moved = ask(client, "moved")
+    assert moved["mean_overlap"] == 1
+    assert {one["overlap"] for one in moved["words"]} == {1.0}
+
+
+def test_two_models_are_compared_word_by_word(client, subjects):
+    found = ask(client, "compare", word="guitar", topn=8)
+    lists = [[one["word"] for one in side] for side in found["neighbours"]]
+    assert lists == [[word for word, _ in s.embeddings.most_similar("guitar", topn=8)] for s in subjects]
+    assert set(found["shared"]) == set(lists[0]) & set(lists[1])
+    assert found["overlap"] == len(found["shared"]) / 8
+    moved = ask(client, "moved")
+    overlaps = [one["overlap"] for one in moved["words"]]
+    assert overlaps == sorted(overlaps)
+    assert 0 < moved["mean_overlap"] < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "sentence"),
+    [
+        ("similar", {"word": "  "}, "the field 'word' is empty; type a word"),
+        ("similar", {"word": "x" * 101}, "longer than 100 characters"),
+        ("similar", {"word": "guitar", "topn": "101"}, "give a number from 1 to 100"),
+        ("similar", {"word": "guitar", "topn": "-1"}, "give a number from 1 to 100"),
+        ("similar", {"word": "guitar", "model": "3"}, "give a number from 1 to 2"),
+        ("analogy", {"a": "guitar", "b": "piano"}, "the field 'c' is empty"),
+        ("analogy", {"a": "a", "b": "b", "c": "c", "add": "maybe"}, "give true or false"),
+        (
+            "odd",
+            {"word": ["guitar", "guitar", "piano"]},
+            "at least 3 different words are needed, and 2 were given",
+        ),
+        ("odd", {"word": ["guitar"] * 51}, "give 50 at most"),
+        ("contexts", {"word": "guitar", "model": 2}, "start the page with --counts FOLDER"),
+        ("map", {"layout": "../../etc"}, "choose one of: pca"),
+    ],
+)
+def test_what_makes_no_sense_is_one_friendly_sentence(client, name, parameters, sentence):
+    reply = client.get(f"/api/{name}", params=parameters)
+    assert reply.status_code == 400
+    assert sentence in reply.json()["error"]
+
+
+def test_an_unknown_word_comes_with_spellings(client):
+    for name in ("similar", "contexts", "compare"):
+        reply = client.get(f"/api/{name}", params={"word": "guitarr"})
+        assert reply.status_code == 404
+        assert reply.json()["suggestions"][0] == "guitar"
+        assert "did you mean 'guitar'" in reply.json()["error"]
+
+
+def test_a_word_that_one_model_lacks_is_not_compared(library, subjects):
+    client = client_of(Desk([subjects[0], open_subject(library.plain)]))
+    for word, here, there in (("guitar", "model", "plain.txt"), ("king", "plain.txt", "model")):
+        reply = client.get("/api/compare", params={"word": word})
+        assert reply.status_code == 400
+        assert f"'{word}' is in '{here}' but not in '{there}'" in reply.json()["error"]
+    reply = client.get("/api/moved")
+    assert reply.status_code == 400
+    assert "no two words in common" in reply.json()["error"]
+
+
+def test_one_model_has_nothing_to_compare_with(subjects):
+    reply = client_of(Desk(subjects[:1])).get("/api/compare", params={"word": "guitar"})
+    assert reply.status_code == 400
+    assert "psdvec explore MODEL MODEL2" in reply.json()["error"]
+
+
+def test_vectors_of_others_can_be_looked_at_but_not_extended(library):
+    client = client_of(Desk([open_subject(library.plain)]))
+    assert ask(client, "similar", word="king", topn=1)["neighbours"][0]["word"] == "queen"
+    assert ask(client, "map")["counts"] is None
+    reply = client.post("/api/extend", json={"text": SENTENCES})
+    assert reply.status_code == 400
+    assert "only a model of 'psdvec fit' has them" in reply.json()["error"]
+
+
+def test_a_folder_without_the_scales_of_a_fit_can_be_looked_at_too(library, tmp_path):
+    formats.save(formats.load(library.model), tmp_path / "bare")
+    subject = open_subject(tmp_path / "bare", counts=library.counts)
+    assert subject.embeddings.words == formats.load(library.model).words
+    assert "without the scales of a fit" in subject.no_extending
+    assert str(tmp_path) not in subject.no_extending
+    assert subject.no_contexts == subject.no_extending
+
+
+# Adding a word
+
+
+def test_an_added_word_is_what_extend_makes_of_the_same_text(client, subjects, tmp_path):
+    (tmp_path / "text").write_text(SENTENCES)
+    counts = count_pairs(read_corpus(tmp_path / "text", tokenizer="whitespace"), min_count=1, window=5)
+    model = subjects[0].model
+    expected = extend(model, counts, words=["zither"], unigrams="model").model
+    before = model.vectors.tobytes()
+    reply = client.post("/api/extend", json={"text": SENTENCES, "word": "zither", "topn": "5"})
+    assert reply.status_code == 200, reply.text
+    (learned,) = reply.json()["learned"]
+    assert (learned["word"], learned["count"]) == ("zither", 3)
+    np.testing.assert_allclose(learned["vector"], expected.vectors[-1], atol=1e-6)
+    assert learned["deviation"] == pytest.approx(float(expected.deviations[-1]))
+    assert {one["word"] for one in learned["neighbours"]} & {"guitar", "piano", "violin", "song", "melody"}
+    assert model.vectors.tobytes() == before
+    assert client.get("/api/similar", params={"word": "zither"}).status_code == 404
+
+
+def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, subjects):
+    reply = client.post("/api/extend", json={"text": SENTENCES}).json()
+    new = {word for word in SENTENCES.split() if word not in subjects[0].embeddings}
+    assert {one["word"] for one in reply["learned"]} | set(reply["thin"]) == new
+    assert reply["words_read"] == len(SENTENCES.split())
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"text": " \n "}, "there is no text"),
+        ({"text": SENTENCES, "word": "guitar"}, "'guitar' is in the model already"),
+        ({"text": SENTENCES, "word": "absent"}, "'absent' does not stand in the text"),
+        ({"text": SENTENCES, "word": "two words"}, "sees 2 words in 'two words'"),
+        ({"text": "the guitar and piano"}, "knows every word of the text already"),
+        ({"text": "zither the", "word": "zither"}, "too few words that the model knows"),
+        ({"text": "zyx qqq"}, "no word in common"),
+        ({"text": "x" * (asking.LONGEST_TEXT + 1)}, "paste 1,000,000 at most"),
+        ({"text": 7}, "'text' is not a text"),
+        ({"text": SENTENCES, "word": "\ud800"}, "does not stand in the text"),
+    ],
+)
+def test_troubles_with_a_pasted_text_are_sentences(client, body, sentence):
+    reply = client.post("/api/extend", content=json.dumps(body), headers={"content-type": "application/json"})
+    assert reply.status_code == 400
+    assert sentence in reply.json()["error"]
+
+
+def test_a_body_that_is_no_json_object_is_refused(client):
+    for content in (b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
+        reply = client.post("/api/extend", content=content, headers={"content-type": "application/json"})
+        assert reply.status_code == 400
+        assert "send an object" in reply.json()["error"]
+    reply = client.post("/api/extend", content=b"{}", headers={"content-type": "text/plain"})
+    assert "content-type application/json" in reply.json()["error"]
+
+
+def test_a_mistake_of_ours_is_a_sentence_too(desk, monkeypatch):
+    monkeypatch.setitem(desk.questions, "info", lambda question: {}["oops"])
+    reply = client_of(desk, raising=False).get("/api/info")
+    assert reply.status_code == 500
+    assert "psdvec itself made a mistake (KeyError)" in reply.json()["error"]

@@ -1,0 +1,356 @@
+"""The page in a real browser: every view, by mouse and by keyboard alone, with words that look like programs."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from psdvec import formats
+from tests.explore.browsers import browser, open_page, why_no_browser
+from tests.explore.conftest import HOSTILE
+from tests.explore.servers import running
+
+pytestmark = [
+    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
+    pytest.mark.slow,
+]
+
+SENTENCES = """the guitar and the zither with piano and violin in concert
+a song for zither and orchestra they play melody with drums"""
+
+
+WORDS = "list => list.map((one) => one.firstChild.data)"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def address(library):
+    with running(library.model, library.other, "--counts", library.counts) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def trouble():
+    """What the console complains of; nothing, or the test fails."""
+    found: list[str] = []
+    yield found
+    assert found == []
+
+
+@pytest.fixture
+def page(chromium, address, trouble):
+    page = open_page(chromium, address, trouble=trouble)
+    yield page
+    page.context.close()
+
+
+def words_of(page, selector: str) -> list[str]:
+    return page.locator(f"{selector} .ranking .word").evaluate_all(WORDS)
+
+
+def wait_for_words(page, selector: str, expected: list[str]) -> None:
+    """Wait until a ranking shows just these words."""
+    page.wait_for_function(
+        f"([rows, expected]) => JSON.stringify(({WORDS})([...document.querySelectorAll(rows)])) === expected",
+        arg=[f"{selector} .ranking .word", json.dumps(expected, separators=(",", ":"), ensure_ascii=False)],
+    )
+
+
+def wait_until_still(page) -> None:
+    """Wait until the map has ended its flight."""
+    page.wait_for_selector("#canvas[aria-busy=false]")
+
+
+def search(page, word: str) -> None:
+    page.fill("#word", word)
+    page.press("#word", "Enter")
+
+
+def view_of(page) -> list[float]:
+    return page.evaluate("document.getElementById('plot').layout.xaxis.range")
+
+
+def test_searching_shows_neighbours_and_flies_there(page, library):
+    before = view_of(page)
+    search(page, "guitar")
+    wait_for_words(
+        page,
+        "#panel-similar",
+        [word for word, _ in formats.load(library.model).most_similar("guitar", topn=20)],
+    )
+    assert page.inner_text("#panel-similar h2") == "guitar"
+    page.wait_for_selector("#labels .self >> text=guitar")
+    wait_until_still(page)
+    left, right = view_of(page)
+    assert right - left < (before[1] - before[0]) / 5
+    x = page.evaluate("document.getElementById('plot').data[1].x[0]")
+    assert (left + right) / 2 == pytest.approx(x, abs=1e-3)
+
+
+def test_a_neighbour_can_be_followed(page):
+    search(page, "guitar")
+    first = page.locator("#panel-similar .ranking .word").first
+    word = first.evaluate("one => one.firstChild.data")
+    first.click()
+    page.wait_for_function(
+        "word => document.querySelector('#panel-similar h2').textContent === word", arg=word
+    )
+    assert page.input_value("#word") == word
+
+
+def test_confidence_is_drawn_where_it_is_known(page):
+    search(page, "lute")
+    page.wait_for_selector("#panel-similar .bar b")
+    assert "95 % confidence" in page.inner_text("#panel-similar")
+
+
+def test_the_points_of_the_map_are_drawn(page, library):
+    assert page.evaluate("document.getElementById('plot').data[0].type") == "scattergl"
+    drawn = page.evaluate("document.getElementById('plot').data[0].x.length")
+    assert drawn == len(formats.load(library.model))
+    assert page.locator("#labels span:visible").count() > 5
+    assert coloured_pixels(page) > 200
+
+
+def coloured_pixels(page) -> int:
+    """Count the pixels in a picture of the map, labels left out, that are not its background."""
+    page.evaluate("document.getElementById('labels').hidden = true")
+    box = page.locator("#canvas").bounding_box()
+    clip = {
+        "x": box["x"] + 60,
+        "y": box["y"] + 60,
+        "width": box["width"] - 120,
+        "height": box["height"] - 120,
+    }
+    picture = base64.b64encode(page.screenshot(clip=clip)).decode()
+    count = """async (picture) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${picture}`;
+      await image.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      const { data } = context.getImageData(0, 0, image.width, image.height);
+      let found = 0;
+      for (let i = 0; i < data.length; i += 4) if (Math.abs(data[i] - data[0]) > 25) found += 1;
+      return found;
+    }"""
+    blank = page.context.new_page()  # an empty page may make a picture out of a text, ours may not
+    return blank.evaluate(count, picture)
+
+
+def test_colours_and_layouts_can_be_chosen(page):
+    page.click("#colours button >> text=Clusters")
+    assert page.locator("#legend li.group").count() > 3
+    before = page.evaluate("document.getElementById('plot').data[0].x")
+    if page.locator("#layouts button >> text=t-SNE").count() == 0:
+        pytest.skip("scikit-learn, which computes t-SNE, is not installed")
+    page.click("#layouts button >> text=t-SNE")
+    page.wait_for_function(
+        "before => document.getElementById('plot').data[0].x[0] !== before[0]", arg=before, timeout=120_000
+    )
+    assert page.locator("#layouts [aria-pressed=true]").inner_text() == "t-SNE"
+
+
+def test_more_words_are_named_as_one_zooms_in(page):
+    def named():
+        return set(page.locator("#labels span:visible").all_inner_texts())
+
+    page.set_viewport_size({"width": 1280, "height": 360})
+    views = []
+    for button in ("#whole", "#closer"):
+        page.click(button)
+        wait_until_still(page)
+        views.append(named())
+    assert views[1] - views[0]
+
+
+def test_an_analogy_is_answered_in_both_ways(page, library):
+    page.click("#tab-analogy")
+    for name, word in zip("abc", ("guitar", "piano", "ship"), strict=True):
+        page.fill(f"#analogy-{name}", word)
+    e = formats.load(library.model)
+    for button, method in (("Answer", e.most_similar_cosmul), ("3CosAdd", e.most_similar)):
+        page.click(f"#panel-analogy button >> text={button}")
+        expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
+        wait_for_words(page, "#panel-analogy", expected)
+        assert page.inner_text("#panel-analogy h2") == expected[0]
+
+
+def test_the_odd_one_out_is_found(page):
+    page.click("#tab-odd")
+    page.fill("#odd-words", "guitar, piano oven violin")
+    page.press("#odd-words", "Enter")
+    page.wait_for_selector("#panel-odd h2")
+    assert page.inner_text("#panel-odd h2") == "oven"
+
+
+def test_contexts_of_a_word_and_of_a_pair(page):
+    page.click("#tab-contexts")
+    search(page, "guitar")
+    page.wait_for_selector("#panel-contexts tbody tr")
+    assert page.locator("#panel-contexts th").all_inner_texts() == [
+        "context",
+        "count",
+        "PMI",
+        "fitted",
+        "weight",
+    ]
+    page.fill("#other", "piano")
+    page.press("#other", "Enter")
+    page.wait_for_selector("#panel-contexts h2 >> text=guitar and piano")
+    assert "of their pulls point the same way" in page.inner_text("#panel-contexts")
+
+
+def test_a_word_is_added_and_marked_on_the_map(page):
+    page.click("#tab-extend")
+    page.fill("#pasted", SENTENCES)
+    page.fill("#new-word", "zither")
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .card h2 >> text=zither")
+    assert set(words_of(page, "#panel-extend")) & {"guitar", "piano", "violin", "song", "melody", "concert"}
+    page.wait_for_selector("#labels .added >> text=zither")
+
+
+def test_two_models_are_compared(page):
+    page.click("#tab-compare")
+    page.wait_for_selector("#moved .chip")
+    search(page, "guitar")
+    page.wait_for_selector("#panel-compare .pair")
+    assert page.locator("#panel-compare .pair h3").all_inner_texts() == ["model", "other"]
+    shared = page.locator("#panel-compare .shared").count()
+    assert f"{shared // 2} of 15" in page.inner_text("#panel-compare .figure")
+    page.click("#models button >> text=other")
+    assert "other" in page.title()
+
+
+def test_everything_can_be_done_with_the_keyboard(page):
+    page.keyboard.press("/")
+    page.keyboard.type("guitar")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-similar h2")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "tab-similar"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-analogy"
+    page.keyboard.press("Tab")
+    for word in ("guitar", "piano", "ship"):
+        page.keyboard.type(word)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Answer"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-analogy h2")
+    page.focus("#canvas")
+    views = []
+    for key in ("0", "+", "ArrowRight", "-", "0"):
+        page.keyboard.press(key)
+        wait_until_still(page)
+        views.append(view_of(page))
+    whole, near, moved, far, again = views
+    assert near[1] - near[0] == pytest.approx(0.6 * (whole[1] - whole[0]))
+    assert moved == pytest.approx([x + 0.15 * (near[1] - near[0]) for x in near])
+    assert far[1] - far[0] == pytest.approx(whole[1] - whole[0])
+    assert again == pytest.approx(whole)
+
+
+def test_focus_is_always_to_be_seen(page):
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style != "none", page.evaluate("document.activeElement.outerHTML")
+
+
+def test_words_that_look_like_programs_are_only_words(page):
+    shows = "([tab, word]) => document.querySelector(`#panel-${tab} h2`)?.textContent === word"
+    marked = "word => [...document.querySelectorAll('#labels .self')].some((one) => one.textContent === word)"
+    for word in HOSTILE:
+        search(page, word)
+        for tab in ("similar", "contexts", "compare"):
+            page.click(f"#tab-{tab}")
+            page.wait_for_function(shows, arg=[tab, word])
+        page.wait_for_function(marked, arg=word)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#panels script, #panels img, #panels svg, #labels b, #legend b").count() == 0
+
+
+def test_hostile_words_can_be_added_too(page):
+    page.click("#tab-extend")
+    new = "<img/src=y/onerror=window.hacked=2>"
+    page.fill("#pasted", SENTENCES.replace("zither", new))
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .card")
+    assert new in page.locator("#panel-extend .card h2").all_text_contents()
+    assert page.evaluate("window.hacked") is None
+
+
+def test_troubles_are_friendly_sentences(chromium, address):
+    page = open_page(chromium, address, trouble=[])  # the browser itself notes the 404 in its console
+    search(page, "guitarr")
+    page.wait_for_selector("#panel-similar .trouble")
+    assert "There is no vector for “guitarr”. Did you mean:" in page.inner_text("#panel-similar .trouble")
+    page.click("#panel-similar .trouble .chip >> text=guitar")
+    page.wait_for_selector("#panel-similar h2 >> text=guitar")
+    search(page, "   ")
+    assert page.evaluate("document.activeElement.id") == "word"
+    page.click("#tab-extend")
+    page.click("#panel-extend .primary")
+    assert "There is no text yet" in page.inner_text("#panel-extend .trouble")
+    page.evaluate("document.getElementById('pasted').value = 'word '.repeat(2_000_000)")
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .trouble >> text=10,000,000 characters")
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_follow_the_system_until_one_chooses(chromium, address, trouble, scheme):
+    page = open_page(chromium, address, trouble=trouble, color_scheme=scheme)
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == scheme
+    page.click("#theme")
+    assert page.evaluate(theme) != scheme
+    page.reload()
+    assert page.evaluate(theme) != scheme
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(chromium, address, trouble, scheme):
+    page = open_page(chromium, address, trouble=trouble, color_scheme=scheme)
+    ratio = """([text, ground]) => {
+      const level = (name) => {
+        const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1);
+        const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        const [r, g, b] = hex.match(/../g).map((two) => linear(parseInt(two, 16) / 255));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+      };
+      const [a, b] = [level(text), level(ground)];
+      return Math.max(a, b) / Math.min(a, b);
+    }"""
+    for text in ("--ink", "--soft", "--accent", "--warm"):
+        for ground in ("--ground", "--surface"):
+            assert page.evaluate(ratio, [text, ground]) >= 4.5, (text, ground)
+    assert page.evaluate(ratio, ["--accent-ink", "--accent"]) >= 4.5
+    page.context.close()
+
+
+def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
+    options = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+    page = open_page(chromium, address, trouble=trouble, **options)
+    search(page, "guitar")
+    page.wait_for_selector("#panel-similar h2")
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare"):
+        page.click(f"#tab-{tab}")
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
+    page.context.close()

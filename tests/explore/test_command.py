@@ -1,0 +1,94 @@
+"""The command itself: a real process that listens, answers, and ends in good order."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from psdvec.explore.layouts import available_layouts
+from psdvec.explore.server import address_of, open_socket
+from tests.explore.servers import running
+
+
+def test_it_announces_an_address_that_answers_and_ends_quietly(library):
+    with running(library.model, library.other, "--counts", library.counts) as (address, process):
+        with urllib.request.urlopen(f"{address}api/info", timeout=30) as reply:
+            assert [one["name"] for one in json.load(reply)["models"]] == ["model", "other"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
+
+
+def test_it_ends_at_once_while_a_map_is_being_computed(library):
+    if "tsne" not in available_layouts():
+        pytest.skip("scikit-learn, which computes tsne, is not installed")
+    with running(library.model) as (address, process):
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{address}api/map", b'{"layout": "tsne"}', headers)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert json.load(reply) == {"state": "running"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
+
+
+def test_it_listens_on_this_machine_only(library):
+    with running(library.plain) as (address, _):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        port = int(address.rsplit(":", 1)[1].strip("/"))
+        with pytest.raises(OSError), socket.create_connection(("::1", port), timeout=2):
+            pass
+
+
+def test_addresses_are_ones_that_a_browser_can_open():
+    for host, expected in (("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:")):
+        with open_socket(host, 0) as listener:
+            assert address_of(listener).startswith(expected)
+
+
+def test_a_port_that_is_taken_is_one_sentence(run, library):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, err = run("explore", library.plain, "--port", port, "--no-open")
+    assert code == 1
+    assert f"cannot listen at 127.0.0.1, port {port}" in err
+    assert "give another --port" in err
+
+
+def test_wrong_calls_are_one_sentence(run, library, tmp_path):
+    assert run("explore", tmp_path / "none", "--no-open")[0] == 1
+    code, _, err = run("explore", library.model, "--counts", library.counts, "--counts", library.counts)
+    assert code == 1
+    assert "2 counts were given for 1 models" in err
+    code, _, err = run("explore", library.counts, "--no-open")
+    assert code == 1
+    assert "cooccurrence" in err
+    assert run("explore", library.model, "--port", "70000")[0] == 2
+
+
+def test_a_missing_package_is_named_with_its_pip_line(run, library, monkeypatch):
+    real = importlib.import_module
+
+    def without_starlette(name, *rest):
+        if name == "starlette":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", without_starlette)
+    code, _, err = run("explore", library.model, "--no-open")
+    assert code == 1
+    assert "pip install 'psdvec[explore]'" in err
+
+
+def test_the_command_line_loads_no_web_server_until_it_is_asked_to():
+    code = "import sys, psdvec.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not set(loaded.split()) & {"starlette", "uvicorn", "plotly", "sklearn", "umap"}

@@ -1,0 +1,71 @@
+"""The numbers behind a word are those that the solver saw, by its slow definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psdvec.backends import reference
+from psdvec.errors import MissingWordError
+from psdvec.weighting import UNIT
+
+
+@pytest.fixture(scope="module")
+def index(subjects):
+    return subjects[0].contexts
+
+
+@pytest.fixture(scope="module")
+def dense(index):
+    """W, PMI and the fitted values of all core pairs, (core, core) each, and the counts of both directions."""
+    model, counts = index.model, index.counts
+    n = model.core
+    H = reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, n)
+    W, T, _, _ = reference.weights_and_targets(H, model.scales, model.constants)
+    s = np.outer(model.scales.emphases, model.scales.emphases)
+    X = (model.vectors[:n] * model.signs) @ model.vectors[:n].T - np.outer(model.constant, model.constant)
+    return {"count": H + H.T, "weight": W * s**2, "pmi": T / (W * s), "fitted": X}
+
+
+def test_every_number_of_a_word_is_the_solvers(index, dense):
+    model = index.model
+    for i, word in enumerate(model.words[: model.core]):
+        found = index.of_word(word, topn=1000)
+        others = [model.ids[cell["word"]] for cell in found["contexts"]]
+        seen = np.flatnonzero(dense["count"][i] > 0)
+        assert sorted(others) == [j for j in seen.tolist() if j != i]
+        assert found["seen"] == len(others)
+        for name, matrix in dense.items():
+            numbers = [cell[name] for cell in found["contexts"]]
+            np.testing.assert_allclose(numbers, matrix[i, others], rtol=1e-5, atol=1e-6)
+        pulls = [cell["weight"] * cell["pmi"] * np.linalg.norm(model.vectors[model.ids[cell["word"]]])
+                 for cell in found["contexts"]]  # fmt: skip
+        np.testing.assert_allclose([cell["pull"] for cell in found["contexts"]], pulls, rtol=1e-5)
+        assert pulls == sorted(pulls, reverse=True)
+
+
+def test_a_pair_is_the_same_from_both_ends_and_its_shares_add_up(index):
+    one, two = index.of_pair("guitar", "piano", topn=1000), index.of_pair("piano", "guitar", topn=1000)
+    assert one["shared"] == pytest.approx(two["shared"])
+    assert one["shared"] == pytest.approx(sum(row["share"] for row in one["contexts"]))
+    assert -1 <= one["shared"] <= 1
+    assert {row["word"]: row["cells"] for row in one["contexts"]} == {
+        row["word"]: row["cells"][::-1] for row in two["contexts"]
+    }
+    for name in ("count", "pmi", "weight", "fitted"):
+        assert one["direct"][name] == pytest.approx(two["direct"][name])
+
+
+def test_words_of_one_topic_share_more_pulls_than_words_of_two(index):
+    assert index.of_pair("guitar", "piano")["shared"] > index.of_pair("guitar", "oven")["shared"]
+
+
+def test_a_word_after_the_core_has_contexts_but_no_fitted_values(index):
+    found = index.of_word("lute")
+    assert {cell["fitted"] for cell in found["contexts"]} == {None}
+    assert found["contexts"][0]["weight"] > 0
+
+
+def test_a_word_that_was_not_counted_is_missing(index):
+    with pytest.raises(MissingWordError, match="did you mean 'guitar'"):
+        index.of_pair("piano", "guitarr")

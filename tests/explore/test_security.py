@@ -1,0 +1,204 @@
+"""Who may ask, how much, and that nothing which is sent is ever used as a path or as a program."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.explore.app import read_files
+from psdvec.explore.desk import Desk
+from psdvec.explore.guard import HEADERS, MOST_BODY, is_own_host
+from tests.explore.clients import client_of
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture
+def client(desk: Desk):
+    return client_of(desk)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1",
+        "[fe80::1]:8765",
+    ],
+)  # fmt: skip
+def test_a_foreign_host_is_refused(client, host):
+    for path in ("/", "/api/info", "/static/main.js"):
+        reply = client.get(path, headers={"host": host})
+        assert reply.status_code == 403
+        assert "open the one that psdvec explore printed" in reply.json()["error"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:1", "LOCALHOST", "[::1]:8765", "127.0.0.1"])
+def test_this_machine_under_its_own_names_is_welcome(client, host):
+    assert client.get("/api/info", headers={"host": host}).status_code == 200
+
+
+def test_a_wildcard_address_takes_numbers_but_no_names():
+    assert is_own_host("192.168.1.7:8765", listening_at="0.0.0.0")
+    assert not is_own_host("evil.example:8765", listening_at="0.0.0.0")
+    assert is_own_host("box.lan:8765", listening_at="box.lan")
+    assert not is_own_host("192.168.1.7:8765", listening_at="127.0.0.1")
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), max_size=40))
+def test_only_this_machines_names_pass_for_it(header):
+    if is_own_host(header, listening_at="127.0.0.1"):
+        assert re.match(r"(?i)\[?(localhost|127\.|::1|0*:|::ffff:127\.)", header)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8765"]
+)
+def test_a_foreign_origin_is_refused(client, origin):
+    assert client.get("/api/info", headers={"origin": origin}).status_code == 403
+    reply = client.post("/api/extend", json={"text": "x"}, headers={"origin": origin})
+    assert reply.status_code == 403
+    assert "another site asked" in reply.json()["error"]
+
+
+def test_the_pages_own_origin_is_welcome(client):
+    headers = {"origin": "http://127.0.0.1:8765", "sec-fetch-site": "same-origin"}
+    assert client.get("/api/info", headers=headers).status_code == 200
+
+
+def test_another_site_may_link_to_the_page_but_not_ask(client):
+    headers = {"sec-fetch-site": "cross-site"}
+    assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/api/info", headers=headers).status_code == 403
+
+
+def test_every_reply_carries_the_headers(client):
+    replies = [
+        client.get("/"),
+        client.get("/api/info"),
+        client.get("/nothing"),
+        client.delete("/api/info"),
+        client.get("/", headers={"host": "evil.example"}),
+        client.get("/api/similar", params={"word": "unknown"}),
+    ]
+    assert [reply.status_code for reply in replies] == [200, 200, 404, 405, 403, 404]
+    for reply in replies:
+        for name, value in HEADERS.items():
+            assert reply.headers[name] == value
+
+
+def test_no_script_but_the_pages_own_may_run():
+    policy = dict(part.strip().split(" ", 1) for part in HEADERS["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"].split() == ["'self'", "'unsafe-eval'"]  # plotly's WebGL needs the second
+    assert "unsafe-inline" not in policy["script-src"]
+    assert policy["connect-src"] == "'self'"
+
+
+def test_ten_megabytes_are_refused_in_one_sentence(client):
+    reply = client.post("/api/extend", json={"text": "word " * 2_000_000})
+    assert reply.status_code == 413
+    assert reply.json()["error"] == "that is more than 6 MB; paste a few sentences with the new word"
+
+
+def test_a_body_that_does_not_tell_its_length_is_bounded_too(client):
+    sent = 0
+
+    def pieces():
+        nonlocal sent
+        yield b'{"text": "'
+        for _ in range(1000):
+            sent += 100_000
+            yield b"x" * 100_000
+
+    reply = client.post("/api/extend", content=pieces(), headers=JSON)
+    assert reply.status_code == 413
+    assert "content-length" not in reply.request.headers
+    assert sent > MOST_BODY
+
+
+@pytest.mark.parametrize("length", ["-1", "x", str(MOST_BODY + 1), "9" * 30])
+def test_a_length_that_makes_no_sense_is_refused(client, length):
+    headers = {**JSON, "content-length": length}
+    assert client.post("/api/extend", content=b"{}", headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/%2e%2e/errors.py", "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd", "/static/main.js%00.html", "/static/", "/../../etc/passwd", "/static/..\\app.py",
+        "/api/../static/../desk.py",
+    ],
+)  # fmt: skip
+def test_no_path_reaches_the_file_system(client, path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.open", None)
+    monkeypatch.setattr("pathlib.Path.read_bytes", None)
+    monkeypatch.setattr("builtins.open", None)
+    assert client.get(path).status_code == 404
+
+
+def test_questions_open_no_file(client, monkeypatch):
+    client.get("/api/map")
+    client.get("/api/contexts", params={"word": "guitar"})
+    monkeypatch.setattr("pathlib.Path.open", None)
+    monkeypatch.setattr("builtins.open", None)
+    for word in ("../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "guitar"):
+        for name in ("similar", "contexts", "compare"):
+            assert client.get(f"/api/{name}", params={"word": word}).status_code in (200, 404)
+    assert client.get("/static/main.js").status_code == 200
+
+
+@given(
+    name=st.sampled_from(["similar", "analogy", "odd", "contexts", "compare", "map"]),
+    parameters=st.lists(
+        st.tuples(
+            st.sampled_from(["word", "other", "a", "b", "c", "topn", "model", "layout", "add"]),
+            st.one_of(
+                st.text(max_size=120), st.sampled_from(["guitar", "piano", "1", "2", "true", "pca", "lute"])
+            ),
+        ),
+        max_size=7,
+    ),
+)
+def test_any_question_gets_an_answer_or_a_sentence(subjects, name, parameters):
+    desk = Desk(subjects)
+    text = "&".join(f"{key}={quote(value, errors='replace')}" for key, value in parameters)
+    reply = client_of(desk).get(f"/api/{name}?{text}")
+    assert reply.status_code in (200, 400, 404)
+    assert (reply.status_code == 200) == ("error" not in reply.json())
+
+
+# The page's own files
+
+
+def test_the_page_has_no_inline_script_and_loads_nothing_from_elsewhere():
+    contents = {name: text.decode() for name, text in read_files().items() if name != "plotly.js"}
+    page = contents["index.html"]
+    assert not re.findall(r"<script(?![^>]*\bsrc=)", page)
+    assert not re.findall(r"\son\w+\s*=", page)
+    assert not re.findall(r"\sstyle\s*=", page)
+    for name, text in contents.items():
+        outside = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+", re.sub(r"//\s.*", "", text)))
+        assert outside <= {"http://www.w3.org"}, name
+
+
+def test_no_script_can_turn_a_word_into_html():
+    for name, text in read_files().items():
+        if name.endswith(".js") and name != "plotly.js":
+            found = re.findall(
+                rb"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc",
+                text,
+            )
+            assert not found, name
+
+
+def test_scripts_import_only_what_is_there():
+    contents = read_files()
+    for name, text in contents.items():
+        if name != "plotly.js":
+            for wanted in re.findall(rb"/static/([\w.-]+)", text):
+                assert wanted.decode() in contents, name

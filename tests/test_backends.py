@@ -1,0 +1,135 @@
+"""Every device gives what the dense reference defines: torch runs here on its CPU, where it is installed."""
+
+import numpy as np
+import pytest
+
+from psdvec import learning, noncore
+from psdvec.backends import open_backend, reference
+from psdvec.errors import InputError, ResourceError
+from psdvec.methods import psd
+from psdvec.pmi import margins, measure_constants, word_scales
+from psdvec.problem import build_problem
+from psdvec.recipe import make_recipe
+from psdvec.weighting import UNIT
+from tests.toy import drawn_counts
+
+RECIPES = [
+    make_recipe("default", rounds=4, negligible=0.0),
+    make_recipe("paper"),
+    make_recipe("default", rounds=3, exponent=0.4, diagonal=False, emphasis=0.3, negligible=0.0),
+    make_recipe("paper", spectrum="signed", start="zero", background=0.1),
+]
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def gpu(request, monkeypatch):
+    pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends import gpu
+
+    monkeypatch.setattr(gpu, "SHARE", 0.8 if request.param == "dense" else 0.0)
+    return open_backend("torch:cpu")
+
+
+def problem_and_reference(backend, recipe, words=60):
+    counts = drawn_counts()
+    rows, columns = margins(counts)
+    constants = measure_constants(counts, rows, columns, recipe=recipe)
+    scales = word_scales(rows[:words], columns[:words], constants)
+    H = reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
+    dense = reference.weights_and_targets(H, scales, constants)
+    return build_problem(backend, counts, scales, constants, recipe=recipe), dense
+
+
+@pytest.mark.parametrize("words", [60, 37])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_rounds_agree_with_the_dense_reference(gpu, recipe, words):
+    problem, (W, T, G, squares) = problem_and_reference(gpu, recipe, words)
+    assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
+    X, objectives = reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
+    rounds = []
+    last = psd.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
+    vectors = gpu.get(last.low_rank.vectors)
+    np.testing.assert_allclose((vectors * last.low_rank.values) @ vectors.T, X, atol=5e-4 * np.abs(X).max())
+    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=2e-4)
+
+
+def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(gpu):
+    problem, (_, T, _, _) = problem_and_reference(gpu, RECIPES[0])
+    block = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    for m in (60, 41, 3):
+        product = gpu.get(problem.start_times(gpu.put(block[:m]), half=None))
+        np.testing.assert_allclose(product, T[:m, :m] @ block[:m], atol=1e-3)
+
+
+@pytest.mark.parametrize("recipe", ["default", "paper"])
+def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):
+    counts = drawn_counts(words=150, sentences=800)
+    found = [
+        psd.fit(counts, dim=8, recipe=make_recipe(recipe), device=device) for device in ("cpu", "torch:cpu")
+    ]
+    grams = [model.vectors @ (model.vectors * model.signs).T for model in found]
+    np.testing.assert_allclose(grams[1], grams[0], atol=1e-2 * np.abs(grams[0]).max())
+    assert found[1].signs.tolist() == found[0].signs.tolist()
+
+
+@pytest.mark.parametrize("ridge", ["auto", "3", "0"])
+def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, ridge):
+    counts = drawn_counts(words=90, sentences=900)
+    model = psd.fit(counts, dim=6, max_words=50)
+    here, there = (
+        noncore.extend(model, counts, ridge=ridge, min_contexts=8, device=device)
+        for device in ("cpu", "torch:cpu")
+    )
+    assert there.learned == here.learned
+    assert there.thin == here.thin
+    old, new = here.model, there.model
+    assert new.vectors[:50].tobytes() == old.vectors[:50].tobytes()
+    np.testing.assert_allclose(new.vectors, old.vectors, atol=2e-3 * np.abs(old.vectors).max())
+    np.testing.assert_allclose(new.deviations[50:], old.deviations[50:], rtol=1e-2)
+
+
+def test_a_fit_on_another_device_goes_on_too(gpu, tmp_path):
+    counts, recipe = drawn_counts(), make_recipe("default", rounds=4, head=40)
+    states = []
+    whole = psd.fit(counts, dim=5, recipe=recipe, device="torch:cpu", save_round=states.append)
+    psd.write_round(tmp_path / "round.npz", states[1])
+    again = psd.fit(
+        counts,
+        dim=5,
+        recipe=recipe,
+        device="torch:cpu",
+        load_round=lambda: psd.read_round(tmp_path / "round.npz"),
+    )
+    np.testing.assert_allclose(again.vectors, whole.vectors, atol=1e-4)
+
+
+def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
+    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends.gpu import SMALLEST, for_chunks
+
+    done = []
+
+    def cramped(lo, hi):
+        if hi - lo > 1000:
+            raise torch.OutOfMemoryError
+        done.extend(range(lo, hi))
+
+    for_chunks(cramped, 5000, width=SMALLEST // 64)
+    assert done == list(range(5000))
+
+    def full(lo, hi):
+        raise torch.OutOfMemoryError
+
+    with pytest.raises(ResourceError, match="the device has no room"):
+        for_chunks(full, 10, width=10)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    with pytest.raises(InputError, match="torch cannot use the device 'nonsense'"):
+        learning.fit(drawn_counts(), dim=4, device="nonsense")
+
+
+def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch):
+    monkeypatch.setattr("psdvec.backends._has_gpu", lambda: False)
+    assert open_backend("auto").__name__ == "psdvec.backends.cpu"
