@@ -7,14 +7,10 @@ artefact where an output is named. The mathematics is in :mod:`psdvec.methods.ps
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import numba
-from threadpoolctl import threadpool_limits
 
 from psdvec import noncore
 from psdvec.backends import open_backend
@@ -31,7 +27,7 @@ from psdvec.errors import InputError
 from psdvec.methods import psd
 from psdvec.model import Model, read_model, write_model
 from psdvec.noncore import Extension
-from psdvec.parallel import resolve_workers
+from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import make_recipe
 from psdvec.resources import available_memory, format_size, parse_size
@@ -87,7 +83,7 @@ def fit(
     centre = _at_most(core, words, "core")
     limit = None if memory is None else parse_size(memory)
     options: dict[str, Any] = {"dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit}
-    with _threads(workers):
+    with limit_threads(workers):
         if output is None:
             model = psd.fit(store, **options, progress=progress)
             return _with_others(model, store, words, workers=workers, progress=progress)
@@ -246,17 +242,3 @@ def _at_most(number: int | None, most: int, name: str) -> int:
     if number is not None and number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
     return most if number is None else min(number, most)
-
-
-@contextmanager
-def _threads(workers: int | None) -> Iterator[None]:
-    """Use this many threads in kernels and BLAS, and set back what was before."""
-    before = numba.get_num_threads()
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    threads = min(resolve_workers(workers), most)
-    numba.set_num_threads(threads)
-    try:
-        with threadpool_limits(threads, user_api="blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from typing import TypeVar
 
 from psdvec.errors import InputError
@@ -56,3 +57,20 @@ def map_ordered(
             future.cancel()
     if fault:
         raise fault
+
+
+@contextmanager
+def limit_threads(workers: int | None) -> Iterator[None]:
+    """Use this many threads in kernels and BLAS, and set back what was before."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    threads = min(resolve_workers(workers), most)
+    numba.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads, user_api="blas"):
+            yield
+    finally:
+        numba.set_num_threads(before)

@@ -10,7 +10,12 @@ import typer
 from psdvec.cli.bars import make_progress
 from psdvec.cli.counting import Overwrite, Quiet, Workers
 from psdvec.cli.defaults import default
+from psdvec.errors import InputError
+from psdvec.methods import METHODS
+from psdvec.methods.running import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
+
+OURS = "psdvec"
 
 Dim = Annotated[int, typer.Option(help="Numbers a word.")]
 RecipeName = Annotated[str, typer.Option(help="default or paper.")]
@@ -30,6 +35,14 @@ Ridge = Annotated[
 def fit(
     counts: Annotated[Path, typer.Argument(help="Counts, made by psdvec count.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = OURS,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of another method, name=value; may be repeated."),
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="The text, for methods that read it; may be repeated.")
+    ] = None,
     dim: Dim = default("learning.fit", "dim"),
     recipe: RecipeName = default("learning.fit", "recipe"),
     core: Core = None,
@@ -62,7 +75,9 @@ def fit(
 
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
-    Interrupted, it goes on after the last finished round when the same command is given again.
+    Interrupted, it goes on after the last finished round when the same command is given again. Other methods than
+    psdvec start anew; the options from `--recipe` to `--ridge`, `--core`, `--max-words`, `--memory` and `--dry-run`
+    are psdvec's, theirs are given with `--set`.
     """
     from psdvec import learning
 
@@ -75,6 +90,24 @@ def fit(
     options: dict[str, Any] = {
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,
     }  # fmt: skip
+    if method != OURS or settings or corpus:
+        own = {
+            **changes,
+            **options,
+            "recipe": None if recipe == "default" else recipe,
+            "dry_run": dry_run or None,
+        }
+        given = [name for name, value in own.items() if value is not None and name not in ("dim", "changes")]
+        if given:
+            raise InputError(
+                f"--{given[0].replace('_', '-')} is an option of the method {OURS} alone; leave it out, or --method"
+            )
+        vectors = fit_method(
+            method, counts, output=output, corpus=corpus, settings=parse_settings(method, settings or []),
+            dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
+        )  # fmt: skip
+        _report(vectors, output)
+        return
     if dry_run:
         for line in learning.plan_fit(counts, **options):
             print(line)
