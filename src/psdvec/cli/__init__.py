@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from psdvec.cli import counting, extracting, judging, learning, using
+from psdvec.cli import comparing, counting, extracting, judging, learning, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -39,6 +39,7 @@ app.command()(using.odd)
 app.command()(using.convert)
 app.command()(using.vectorize)
 app.command("evaluate")(judging.evaluate_models)
+app.command()(comparing.compare)
 app.add_typer(judging.testsets, name="testsets")
 
 
