@@ -50,21 +50,19 @@ def run_measured(
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
         result = Path(temporary) / "result.json"
         launch = [sys.executable, "-m", "psdvec.compare_process", str(result)]
-        process = subprocess.Popen(
+        said: deque[str] = deque(maxlen=20)
+        with subprocess.Popen(
             [*launch, sys.executable, "-m", "psdvec", *command],
             cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, errors="replace",
-        )  # fmt: skip
-        said: deque[str] = deque(maxlen=20)
-        try:
-            assert process.stderr is not None
-            for line in process.stderr:
-                said.append(line.strip())
-                note(line.strip())
-            process.wait()
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
+        ) as process:  # fmt: skip
+            try:
+                assert process.stderr is not None
+                for line in process.stderr:
+                    said.append(line.strip())
+                    note(line.strip())
+            except BaseException:
+                process.terminate()
+                raise
         measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
     if measured["code"] != 0:
         raise FailedCommandError(_complaint(measured["code"], said))
