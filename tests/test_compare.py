@@ -289,6 +289,14 @@ def test_table_two_adds_steps_and_divides_by_the_second_corpus():
     assert rows[2][:2] == ("glove", "failed")
 
 
+def test_methods_that_read_the_text_are_not_charged_with_counting():
+    one, two = (
+        Outcome(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
+        for name in ("word2vec", "svd")
+    )
+    assert (one.total, two.total) == (2.0, 7.0)
+
+
 def test_table_three_sets_core_words_against_the_others():
     table = core_table(made_up())
     assert table is not None

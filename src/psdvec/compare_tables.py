@@ -12,6 +12,7 @@ from typing import Any
 from psdvec.compare import Comparison
 from psdvec.compare_process import Cost
 from psdvec.compare_steps import CORE, Outcome
+from psdvec.methods import METHODS
 from psdvec.reporting import NONE, Table, coverage_table, rules, score_table, tagging_table
 from psdvec.reporting import as_values as report_values
 from psdvec.resources import format_size
@@ -54,7 +55,8 @@ def cost_table(comparison: Comparison) -> Table:
 
 def _cost_cells(outcome: Outcome) -> list[str]:
     cost = outcome.training
-    counting = NONE if outcome.counting is None else f"{outcome.counting.wall:.1f}"
+    charged = outcome.counting is not None and METHODS[outcome.method].reads == "counts"
+    counting = f"{outcome.counting.wall:.1f}" if outcome.counting and charged else NONE
     if cost is None:
         return [FAILED, NONE, counting, NONE]
     return [f"{cost.wall:.1f}", format_size(cost.memory), counting, f"{outcome.total:.1f}"]
@@ -106,14 +108,12 @@ def remarks(comparison: Comparison) -> list[str]:
     lines = [f"{name} was left out: {why}." for name, why in comparison.left_out.items()]
     for title, outcomes in (("", comparison.outcomes), (" on the second corpus", comparison.second)):
         lines += [f"{one.method} failed{title}: {one.error}." for one in outcomes if one.error is not None]
-    if comparison.report.scores:
-        lines.append(rules(comparison.report))
-    else:
+    if not comparison.report.scores:
         lines.append("No test set was on this machine, so nothing was judged; see psdvec testsets fetch.")
     lines.append(
         "Times are wall seconds of whole processes, from start to vectors on disk, all with the same number of "
         "threads; peak memory is the largest resident size. Kernels were compiled beforehand. Counting is stated "
-        "apart; word2vec and fastText need it for the vocabulary alone."
+        "apart; methods that read the text take the vocabulary from it and are not charged with it."
     )
     shared = [one.method for one in comparison.outcomes if len(one.steps) > 1]
     if shared:
@@ -130,7 +130,8 @@ def as_markdown(comparison: Comparison) -> str:
     parts += [f"- {name}: {text}" for name, text in comparison.header.items()]
     for title, table in tables(comparison):
         parts += ["", f"## {title}", "", _markdown(table)]
-    return "\n".join([*parts, "", "## Remarks", "", *(f"- {line}" for line in remarks(comparison)), ""])
+    notes = [rules(comparison.report), *remarks(comparison)]
+    return "\n".join([*parts, "", "## Remarks", "", *(f"- {line}" for line in notes), ""])
 
 
 def _markdown(table: Table) -> str:

@@ -65,6 +65,7 @@ def compare(
     """
     from psdvec.compare import compare as compare_methods
     from psdvec.compare_tables import remarks, tables
+    from psdvec.reporting import rules
 
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
@@ -78,7 +79,13 @@ def compare(
     for title, table in tables(comparison):
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")
-    print("", *remarks(comparison), f"The whole report is in {output / 'report.html'}.", sep="\n")
+    print(
+        "",
+        rules(comparison.report),
+        *remarks(comparison),
+        f"The whole report is in {output / 'report.html'}.",
+        sep="\n",
+    )
 
 
 def _names(text: str) -> list[str]:
