@@ -19,7 +19,7 @@ from psdvec import compare as comparing
 from psdvec import compare_steps, formats
 from psdvec.cli import app
 from psdvec.compare import Comparison, compare, compile_kernels
-from psdvec.compare_page import Axis, _labels, as_page
+from psdvec.compare_page import Axis, as_page, labels
 from psdvec.compare_process import Cost, FailedCommandError, run_measured
 from psdvec.compare_steps import Outcome
 from psdvec.compare_tables import as_markdown, as_values, core_table, cost_table, remarks
@@ -361,7 +361,7 @@ def test_a_logarithmic_axis_gives_equal_room_to_equal_ratios():
 
 
 def test_labels_never_stand_on_one_another():
-    drawing = _labels([("alpha", 10, 50), ("beta", 12, 51), ("gamma", 200, 50), ("delta", 11, 52)])
+    drawing = labels([("alpha", 10, 50), ("beta", 12, 51), ("gamma", 200, 50), ("delta", 11, 52)])
     places = [
         tuple(float(part.split('"')[1]) for part in text.split(">")[0].split(" ")[1:3])
         for text in drawing.split("<text")[1:]

@@ -85,8 +85,8 @@ def quality_plot(comparison: Comparison) -> str:
         )
         for name, seconds, value in points
     ]
-    labels = _labels([(name, x.place(seconds), y.place(value)) for name, seconds, value in points])
-    drawing = _frame(x, y, "seconds from text to vectors", "mean score") + "".join(marks) + labels
+    names = labels([(name, x.place(seconds), y.place(value)) for name, seconds, value in points])
+    drawing = _frame(x, y, "seconds from text to vectors", "mean score") + "".join(marks) + names
     return figure("Quality against time: up and to the left is better", _svg(drawing))
 
 
@@ -112,7 +112,7 @@ def growth_plot(comparison: Comparison) -> str:
             for tokens, wall in ends
         ]
         tips.append((name, *places[-1]))
-    drawing = _frame(x, y, "words of the corpus", "training seconds") + "".join(parts) + _labels(tips)
+    drawing = _frame(x, y, "words of the corpus", "training seconds") + "".join(parts) + labels(tips)
     return figure("Growth of the training time", _svg(drawing))
 
 
@@ -170,7 +170,7 @@ def _mark(paint: str, x: float, y: float, note: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{paint}"><title>{escape(note)}</title></circle>'
 
 
-def _labels(places: Sequence[tuple[str, float, float]]) -> str:
+def labels(places: Sequence[tuple[str, float, float]]) -> str:
     """Write names beside their points, moved down where one would stand on another."""
     written: list[tuple[float, float, float]] = []
     parts = []

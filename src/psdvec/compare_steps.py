@@ -8,6 +8,7 @@ regularisation, word2vec's vectors serve sparse coding.
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import psdvec
-from psdvec.cli.defaults import default
 from psdvec.compare_process import Cost, FailedCommandError, run_measured
 from psdvec.corpus import read_corpus
-from psdvec.counts import input_plan
+from psdvec.counts import count_pairs, input_plan
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
 from psdvec.methods.recipes import paper_core
@@ -49,7 +49,8 @@ class Plan:
 
     def counting_of(self, method: str) -> dict[str, Any]:
         """Return window, weighting and gaps of the counts that ``method`` is trained on."""
-        ours = {name: default("counts.count_pairs", name) for name in _COUNTING}
+        parameters = inspect.signature(count_pairs).parameters
+        ours = {name: parameters[name].default for name in _COUNTING}
         return {**ours, **METHODS[method].counting, **self.counting}
 
 

@@ -97,10 +97,14 @@ def _core_row(label: str, number: int, cost: Cost, speed: float, ratio: float) -
 def settings_table(comparison: Comparison) -> Table:
     """Return one row a method with every setting it was trained with."""
     rows = [
-        (name, ", ".join(f"{key} {value}" for key, value in settings.items() if value is not None))
+        (
+            name,
+            METHODS[name].title,
+            ", ".join(f"{key} {value}" for key, value in settings.items() if value is not None),
+        )
         for name, settings in comparison.settings.items()
     ]
-    return Table(("method", "settings; those that are not named are chosen by the method"), tuple(rows))
+    return Table(("method", "what it is", "settings of counting and training"), tuple(rows))
 
 
 def remarks(comparison: Comparison) -> list[str]:

@@ -79,13 +79,8 @@ def compare(
     for title, table in tables(comparison):
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")
-    print(
-        "",
-        rules(comparison.report),
-        *remarks(comparison),
-        f"The whole report is in {output / 'report.html'}.",
-        sep="\n",
-    )
+    print("", rules(comparison.report), *remarks(comparison), sep="\n")
+    print(f"The whole report is in {output / 'report.html'}.")
 
 
 def _names(text: str) -> list[str]:
