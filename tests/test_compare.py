@@ -275,7 +275,7 @@ def made_up(*, second: bool = False, models: dict | None = None) -> Comparison:
         settings={"svd": {"window": 5, "shift": 1.0}},
         outcomes=outcomes,
         second=later if second else (),
-        sizes=({"tokens": 1000, "vocabulary": 60},) * (2 if second else 1),
+        sizes=({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[: 2 if second else 1],
         left_out={"word2vec": "no package"},
         quality={"psd": 0.5, "svd": 0.4},
         report=evaluate(models or {}, []),

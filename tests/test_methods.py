@@ -15,6 +15,7 @@ from scipy import sparse as scipy_sparse
 from psdvec import formats
 from psdvec.analogies import solve_analogies
 from psdvec.backends import cpu_glove, reference_glove
+from psdvec.conll import TaggingData
 from psdvec.corpus import read_corpus
 from psdvec.counts import count_pairs
 from psdvec.embeddings import Embeddings
@@ -29,6 +30,7 @@ from psdvec.methods.running import fit_method, parse_settings, settings_of
 from psdvec.neighbours import lengths_of
 from psdvec.sparse_rows import sparse_vectors
 from psdvec.store import open_artefact
+from psdvec.tagging import evaluate_tagging
 from psdvec.tasks import Analogies, Choices, Pairs
 from psdvec.vocabulary import Vocabulary
 from tests.toy import drawn_counts
@@ -398,6 +400,12 @@ def test_sparse_vectors_go_into_a_model_folder_and_nowhere_else(tmp_path):
     assert not (tmp_path / "model" / "vectors.safetensors").exists()
     with pytest.raises(InputError, match="model folder only"):
         formats.save(rows, tmp_path / "rows.txt")
+
+
+def test_sparse_vectors_are_no_features_of_a_tagger():
+    rows, _ = both_kinds()
+    with pytest.raises(InputError, match="too many features"):
+        evaluate_tagging({"ppmi": rows}, TaggingData("toy", (), (), (), ()))
 
 
 def test_sparse_codes_are_sparse_and_give_back_the_vectors():

@@ -13,10 +13,11 @@ from html import escape
 
 from psdvec.compare import Comparison
 from psdvec.compare_tables import core_table, cost_table, remarks, settings_table
-from psdvec.webreport import as_html, colour, figure, html_table
+from psdvec.webreport import as_html, colour_of, html_table
 
-_WIDTH, _HEIGHT = 620, 340
-_LEFT, _BOTTOM, _TOP, _RIGHT = 50, 40, 16, 110
+_WIDTH, _HEIGHT = 525, 340
+_LEFT, _BOTTOM, _TOP, _RIGHT = 50, 40, 16, 75
+_HALO = "paint-order:stroke;stroke:Canvas;stroke-width:3px"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def quality_plot(comparison: Comparison) -> str:
     y = _padded([value for _, _, value in points], _HEIGHT - _BOTTOM, _TOP, log=False)
     marks = [
         _mark(
-            _colour_of(comparison, name),
+            colour_of(comparison.report, name),
             x.place(seconds),
             y.place(value),
             f"{name}: {value:.1f} in {seconds:.1f} s",
@@ -87,7 +88,7 @@ def quality_plot(comparison: Comparison) -> str:
     ]
     names = labels([(name, x.place(seconds), y.place(value)) for name, seconds, value in points])
     drawing = _frame(x, y, "seconds from text to vectors", "mean score") + "".join(marks) + names
-    return figure("Quality against time: up and to the left is better", _svg(drawing))
+    return _figure("Quality against time: up and to the left is better", _svg(drawing))
 
 
 def growth_plot(comparison: Comparison) -> str:
@@ -105,7 +106,7 @@ def growth_plot(comparison: Comparison) -> str:
     for name, ends in lines:
         places = sorted((x.place(tokens), y.place(wall)) for tokens, wall in ends)
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
-        paint = _colour_of(comparison, name)
+        paint = colour_of(comparison.report, name)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{paint}" stroke-width="2"/>')
         parts += [
             _mark(paint, x.place(tokens), y.place(wall), f"{name}: {wall:.1f} s for {tokens:,.0f} words")
@@ -113,13 +114,7 @@ def growth_plot(comparison: Comparison) -> str:
         ]
         tips.append((name, *places[-1]))
     drawing = _frame(x, y, "words of the corpus", "training seconds") + "".join(parts) + labels(tips)
-    return figure("Growth of the training time", _svg(drawing))
-
-
-def _colour_of(comparison: Comparison, name: str) -> str:
-    """Return the colour that the method has in the other plots of the page."""
-    models = list(comparison.report.models)
-    return colour(models.index(name) if name in models else len(models))
+    return _figure("Growth of the training time", _svg(drawing))
 
 
 def _padded(values: Sequence[float], start: float, stop: float, *, log: bool) -> Axis:
@@ -171,17 +166,21 @@ def _mark(paint: str, x: float, y: float, note: str) -> str:
 
 
 def labels(places: Sequence[tuple[str, float, float]]) -> str:
-    """Write names beside their points, moved down where one would stand on another."""
-    written: list[tuple[float, float, float]] = []
+    """Write names beside their points, moved down where one would stand on another or on a point."""
+    taken = [(x - 6, x + 6, y) for _, x, y in places]
     parts = []
     for name, x, y in sorted(places, key=lambda place: place[2]):
         left, right, at = x + 8, x + 12 + 6.5 * len(name), y
-        while any(left < other[1] and right > other[0] and abs(at - other[2]) < 12 for other in written):
+        while any(left < other[1] and right > other[0] and abs(at - other[2]) < 12 for other in taken):
             at += 2
-        written.append((left, right, at))
-        parts.append(f'<text x="{left:.1f}" y="{at + 4:.1f}">{escape(name)}</text>')
+        taken.append((left, right, at))
+        parts.append(f'<text x="{left:.1f}" y="{at + 4:.1f}" style="{_HALO}">{escape(name)}</text>')
     return "".join(parts)
 
 
 def _svg(content: str) -> str:
     return f'<svg width="{_WIDTH}" height="{_HEIGHT + 10}" role="img">{content}</svg>'
+
+
+def _figure(caption: str, drawing: str) -> str:
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{drawing}</figure>"

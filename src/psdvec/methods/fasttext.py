@@ -27,7 +27,7 @@ def fit(
     negative: int = 5,
     epochs: int = 5,
     subsample: float = 1e-4,
-    alpha: float = 0.025,
+    alpha: float = 0.05,
     shortest: int = 3,
     longest: int = 6,
     buckets: int = 2_000_000,

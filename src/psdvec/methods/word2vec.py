@@ -26,7 +26,7 @@ def fit(
     negative: int = 15,
     epochs: int = 5,
     subsample: float = 1e-3,
-    alpha: float = 0.025,
+    alpha: float | None = None,
 ) -> Embeddings:
     """Train on ``corpus``; the same seed gives the same vectors with one worker.
 
@@ -41,9 +41,10 @@ def fit(
     subsample
         Words more frequent than this share of all are left out at random.
     alpha
-        The first step; it falls to nearly nothing.
+        The first step; it falls to nearly nothing. The authors' if None: 0.05 for CBOW, 0.025 for skip-gram.
     """
+    first = alpha if alpha is not None else 0.025 if skipgram else 0.05
     return train(
         "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
-        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
+        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=first,
     )  # fmt: skip
