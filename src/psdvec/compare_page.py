@@ -17,6 +17,7 @@ from psdvec.webreport import as_html, colour_of, html_table
 
 _WIDTH, _HEIGHT = 525, 340
 _LEFT, _BOTTOM, _TOP, _RIGHT = 50, 40, 16, 75
+_COLUMNS = "grid-template-columns: repeat(auto-fill, minmax(28rem, 1fr))"
 _HALO = "paint-order:stroke;stroke:Canvas;stroke-width:3px"
 
 
@@ -57,7 +58,7 @@ def as_page(comparison: Comparison) -> str:
     core = core_table(comparison)
     parts = [
         f"<table>{header}</table>",
-        f'<div class="plots">{quality_plot(comparison)}{growth_plot(comparison)}</div>',
+        f'<div class="plots" style="{_COLUMNS}">{quality_plot(comparison)}{growth_plot(comparison)}</div>',
         f'<h2>Training time and memory</h2><div class="scroll">{html_table(cost_table(comparison))}</div>',
         f"<h2>Core words against words placed by ridge</h2>{html_table(core)}" if core else "",
         f"<ul>{notes}</ul>",
@@ -133,13 +134,13 @@ def _frame(x: Axis, y: Axis, x_title: str, y_title: str) -> str:
     for value in x.ticks():
         at = x.place(value)
         parts.append(
-            f'<path class="axis" d="M{at:.1f} {y.start}V{y.stop}"/>'
+            f'<path class="grid" d="M{at:.1f} {y.start}V{y.stop}"/>'
             f'<text x="{at:.1f}" y="{y.start + 15}" text-anchor="middle">{_short(value)}</text>'
         )
     for value in y.ticks():
         at = y.place(value)
         parts.append(
-            f'<path class="axis" d="M{x.start} {at:.1f}H{x.stop}"/>'
+            f'<path class="grid" d="M{x.start} {at:.1f}H{x.stop}"/>'
             f'<text x="{x.start - 5}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>'
         )
     parts.append(
@@ -179,8 +180,8 @@ def labels(places: Sequence[tuple[str, float, float]]) -> str:
 
 
 def _svg(content: str) -> str:
-    return f'<svg width="{_WIDTH}" height="{_HEIGHT + 10}" role="img">{content}</svg>'
+    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 10}" role="img">{content}</svg>'
 
 
 def _figure(caption: str, drawing: str) -> str:
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{drawing}</figure>"
+    return f"<figure><figcaption><b>{escape(caption)}</b></figcaption>{drawing}</figure>"

@@ -102,11 +102,11 @@ def save(
     format = choose_format(path, format, overwrite=overwrite)
     if spaces is not None:
         embeddings = replace(embeddings, words=tuple(word.replace(" ", spaces) for word in embeddings.words))
-    _refuse_unwritable(embeddings)
     if csr_of(embeddings.vectors) is not None and format != "model":
         raise InputError(
             f"sparse vectors can be kept in a model folder only, and '{path}' would be {format}; say --to model"
         )
+    _refuse_unwritable(embeddings)
     if format == "model":
         return write_model(embeddings, path, overwrite=overwrite)
     if format == "model2vec":

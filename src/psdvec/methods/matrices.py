@@ -76,14 +76,16 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
     They are the eigenvectors of A Aᵀ, by block Lanczos (:func:`psdvec.eigen.leading_eigenpairs`).
     """
+    from psdvec.backends import cpu
     from psdvec.eigen import leading_eigenpairs
 
     if rank < 1:
         raise InputError(f"{rank} dimensions cannot hold a vector; give 1 or more")
     n = matrix.shape[0]
     forth, back = _product_with(matrix), _product_with(matrix.T.tocsr())
+    count = min(rank + GUARDS, n)
     pairs = leading_eigenpairs(
-        lambda block: forth(back(block)), n, count=min(rank + GUARDS, n), spectrum="positive", seed=seed
+        cpu, lambda block: forth(back(block)), n, count=count, spectrum="positive", seed=seed
     )
     values = np.sqrt(np.maximum(pairs.values[:rank], 0))
     kept = values > VANISHING * max(values[0], 1e-30)
@@ -94,14 +96,14 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 def _product_with(matrix: Any) -> Any:
     """Return the function that multiplies a CSR matrix with a tall block."""
-    from psdvec.backends import cpu
+    from psdvec.backends import cpu_solver
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float32)
 
     def times(block: Floats) -> Floats:
         product = np.zeros(block.shape, np.float32)
-        cpu.product_into(indptr, indices, values, np.ascontiguousarray(block), product)
+        cpu_solver.product_into(indptr, indices, values, np.ascontiguousarray(block), product)
         return product
 
     return times
