@@ -357,6 +357,7 @@ def test_a_logarithmic_axis_gives_equal_room_to_equal_ratios():
     axis = Axis(1, 100, 50, 250, log=True)
     assert [round(axis.place(value)) for value in (1, 10, 100)] == [50, 150, 250]
     assert axis.ticks() == [1, 2, 5, 10, 20, 50, 100]
+    assert Axis(2.5, 6, 50, 250, log=True).ticks() == [3, 4, 5, 6]
     assert Axis(31, 52, 0, 1).ticks() == [35, 40, 45, 50]
 
 

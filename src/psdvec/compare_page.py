@@ -40,7 +40,8 @@ class Axis:
         """Return round numbers along the axis."""
         if self.log:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            marks = [factor * 10.0**decade for decade in decades for factor in (1, 2, 5)]
+            factors = (1, 2, 5) if self.high > 8 * self.low else range(1, 10)
+            marks = [factor * 10.0**decade for decade in decades for factor in factors]
         else:
             step = 10 ** math.floor(math.log10(self.high - self.low))
             step = step / 2 if (self.high - self.low) / step < 4 else step
