@@ -8,23 +8,12 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from psdvec.compare_process import Cost
+
 PSDVEC = [sys.executable, "-m", "psdvec"]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a command took: wall seconds, processor seconds, bytes of peak memory."""
-
-    wall: float
-    processor: float
-    memory: int
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.wall + other.wall, self.processor + other.processor, max(self.memory, other.memory))
 
 
 def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Path | None = None) -> Cost:

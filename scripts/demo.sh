@@ -41,10 +41,13 @@ run psdvec odd "$out/model" france italy germany music
 say "6. Judge them, on the test sets that ship with gensim"
 run psdvec evaluate "$out/model" --html "$out/report.html"
 
+say "7. Set them beside other methods: quality, time and memory"
+run psdvec compare "$out/corpus.txt" -o "$out/compared" --methods psdvec,svd,word2vec --dim 100 --quiet
+
 say "Results are in $out/. To try next:"
 cat <<TXT
   psdvec train YOUR-TEXT.txt -o vectors/         your own corpus, any language
   psdvec extend $out/model COUNTS -o larger/     new words from other counts; the old ones do not move
   psdvec convert $out/model vectors.vec          for gensim, spaCy and others
-  $out/report.html                               the scores as plots, in a browser
+  $out/compared/report.html                      the comparison as plots, in a browser
 TXT

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from psdvec.errors import InputError, MissingWordError
 from psdvec.neighbours import largest_columns, lengths_of, nearest_rows
+from psdvec.sparse_rows import csr_of
 from psdvec.spelling import closest_spellings
 
 Floats = npt.NDArray[np.float32]
@@ -46,7 +47,7 @@ class Embeddings:
     Parameters
     ----------
     words : sequence of n strings, all different
-    vectors : (n, d) float32; may be memory-mapped, is never changed
+    vectors : (n, d) float32; may be memory-mapped, is never changed; or :class:`~psdvec.sparse_rows.SparseRows`
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of every coordinate of a word's vector
 
@@ -63,7 +64,8 @@ class Embeddings:
     deviations: Floats | None = None
 
     def __post_init__(self) -> None:
-        vectors = np.asarray(self.vectors, dtype=np.float32)
+        sparse = csr_of(self.vectors) is not None
+        vectors = self.vectors if sparse else np.asarray(self.vectors, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(self.words):
             raise InputError(
                 f"vectors must be a matrix with one row a word; found shape {vectors.shape} "

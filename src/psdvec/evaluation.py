@@ -31,6 +31,7 @@ Ids = npt.NDArray[np.int64]
 Oov: TypeAlias = Literal["skip", "zero", "mean"]
 
 METHODS: tuple[Method, ...] = ("3cosmul", "3cosadd")
+_NUMBERS = 1 << 24  # of vectors made dense at a time, for those that are sparse and as long as the vocabulary
 
 
 @dataclass(frozen=True)
@@ -226,8 +227,18 @@ class _Lookup:
         if oov == "mean" and (ids < 0).any():
             filler = e.vectors[: self.limit].mean(axis=0)
             filler /= np.linalg.norm(filler) or 1
-        rows = e.vectors[np.maximum(ids, 0)] / e.lengths[np.maximum(ids, 0)][..., None]
-        return np.where((ids < 0)[..., None], filler, rows)
+        known = np.maximum(ids, 0).ravel()
+        rows = np.asarray(e.vectors[known]) / e.lengths[known][:, None]
+        return np.where((ids < 0)[..., None], filler, rows.reshape(*ids.shape, e.dim))
+
+    def pair_cosines(self, ids: Ids, oov: Oov) -> Doubles:
+        """Return the cosine of the two words of each row of ``ids``, a bounded number of rows at a time."""
+        cosines = np.empty(len(ids))
+        step = max(_NUMBERS // (2 * self.embeddings.dim), 1)
+        for start in range(0, len(ids), step):
+            units = self.units(ids[start : start + step], oov).astype(np.float64)
+            cosines[start : start + step] = np.einsum("md,md->m", units[:, 0], units[:, 1])
+        return cosines
 
 
 def _answer(
@@ -242,10 +253,7 @@ def _answer(
     """Return what happened at the items of ``task``, by every metric it has."""
     rarest = np.where((ids >= 0).all(axis=1), ids.max(axis=1), -1)
     if isinstance(task, Pairs):
-        units = lookup.units(ids, oov).astype(np.float64)
-        return [
-            ("spearman", Answers(used, np.einsum("md,md->m", units[:, 0], units[:, 1]), task.gold, rarest))
-        ]
+        return [("spearman", Answers(used, lookup.pair_cosines(ids, oov), task.gold, rarest))]
     if isinstance(task, Choices):
         return [("accuracy", Answers(used, _choose(lookup, task, ids, used, oov), None, rarest))]
     known = (ids >= 0).all(axis=1)

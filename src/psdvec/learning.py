@@ -19,7 +19,7 @@ from psdvec.errors import InputError
 from psdvec.methods import psd
 from psdvec.model import Model, read_model, write_model
 from psdvec.noncore import Extension
-from psdvec.parallel import threads
+from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import make_recipe
 from psdvec.resources import format_size, parse_size
@@ -74,7 +74,7 @@ def fit(
     options: dict[str, Any] = {
         "dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit, "device": device,
     }  # fmt: skip
-    with threads(workers) if device == "cpu" else nullcontext():
+    with limit_threads(workers) if device == "cpu" else nullcontext():
         if output is None:
             model = psd.fit(store, **options, progress=progress)
             return _with_others(model, store, words, workers=workers, device=device, progress=progress)

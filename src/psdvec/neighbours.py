@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.sparse_rows import csr_of
+
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 
@@ -41,7 +43,9 @@ def lengths_of(vectors: Floats) -> Floats:
     lengths = np.empty(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), ROW_BLOCK):
         block = vectors[start : start + ROW_BLOCK]
-        lengths[start : start + ROW_BLOCK] = np.linalg.norm(block, axis=1)
+        csr = csr_of(block)
+        norms = np.linalg.norm(block, axis=1) if csr is None else np.sqrt(csr.multiply(csr).sum(axis=1))
+        lengths[start : start + ROW_BLOCK] = norms
     lengths[lengths == 0] = 1
     return lengths
 

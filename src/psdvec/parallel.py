@@ -60,17 +60,17 @@ def map_ordered(
 
 
 @contextmanager
-def threads(workers: int | None) -> Iterator[None]:
+def limit_threads(workers: int | None) -> Iterator[None]:
     """Use this many threads in kernels and BLAS, and set back what was before."""
     import numba
     from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()
     most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    number = min(resolve_workers(workers), most)
-    numba.set_num_threads(number)
+    threads = min(resolve_workers(workers), most)
+    numba.set_num_threads(threads)
     try:
-        with threadpool_limits(number, user_api="blas"):
+        with threadpool_limits(threads, user_api="blas"):
             yield
     finally:
         numba.set_num_threads(before)

@@ -21,9 +21,10 @@ import numpy as np
 
 from psdvec.conll import Sentence, TaggingData
 from psdvec.embeddings import Embeddings
-from psdvec.errors import import_extra
+from psdvec.errors import InputError, import_extra
 from psdvec.progress import LogProgress, Progress
 from psdvec.spans import Counts, count_by_label, count_spans
+from psdvec.sparse_rows import csr_of
 
 BASELINE = "no vectors"
 PENALTIES = (0.1, 0.3, 1.0)
@@ -77,6 +78,12 @@ def evaluate_tagging(
     iterations : the most steps of the optimiser
     every : settings are chosen by learning from every so many-th sentence; the last model learns from all
     """
+    for name, embeddings in models.items():
+        if csr_of(embeddings.vectors) is not None:
+            raise InputError(
+                f"the vectors of '{name}' are sparse and {embeddings.dim:,} numbers long, too many features for a "
+                "tagger; leave it out"
+            )
     settings = _Settings(window, iterations, every, progress)
     base = _judge(settings, data, [(penalty, None) for penalty in penalties], None, BASELINE)
     results = [base]

@@ -28,7 +28,10 @@ from psdvec.reporting import (
 from psdvec.svgplots import Mark, draw_bars, draw_lines, make_axis
 from psdvec.testsets import CATALOGUE
 
-_COLOURS = ("#4477aa", "#ee7733", "#228866", "#aa4499", "#cc3344", "#997722", "#55aacc", "#777777")
+_COLOURS = (
+    "#4477aa", "#ee7733", "#228866", "#aa4499", "#cc3344", "#997722", "#55aacc", "#777777",
+    "#7766dd", "#99aa22", "#dd88aa", "#336655",
+)  # fmt: skip
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
 _FEWEST = 10
 _TALL, _LOW = 240, 150
@@ -77,6 +80,7 @@ svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .
 </head>
 <body>
 <h1>{title}</h1>
+{lead}
 <p>{rules}</p>
 <p class="key">{key}</p>
 <div class="scroll">{scores}</div>
@@ -97,10 +101,10 @@ svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .
 """
 
 
-def as_html(report: Report, *, title: str = "Word vectors compared") -> str:
-    """Return the report as one self-contained page."""
+def as_html(report: Report, *, title: str = "Word vectors compared", lead: str = "") -> str:
+    """Return the report as one self-contained page; ``lead`` is HTML that goes before the scores."""
     sections = "".join(
-        f'<div class="scroll">{_table(table)}</div>'
+        f'<div class="scroll">{html_table(table)}</div>'
         for column in report.columns
         if (table := section_table(report, *column))
     )
@@ -108,25 +112,26 @@ def as_html(report: Report, *, title: str = "Word vectors compared") -> str:
     tagging = tagging_table(report)
     return _PAGE.format(
         title=escape(title),
+        lead=lead,
         rules=escape(rules(report)),
         key="".join(
-            f'<span><i style="background:{_colour(report, model)}"></i>{escape(model)}</span>'
+            f'<span><i style="background:{colour_of(report, model)}"></i>{escape(model)}</span>'
             for model in report.models
         ),
-        scores=_table(score_table(report)),
+        scores=html_table(score_table(report)),
         bars=_score_bars(report),
-        intervals=_table(interval_table(report)),
+        intervals=html_table(interval_table(report)),
         bands=_part(
             "Scores by the rank of the rarest word",
             "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of "
             f"fewer than {_FEWEST} items are left out. Point at a mark to see how many there are.",
             bands,
         ),
-        coverage=_table(coverage_table(report)),
+        coverage=html_table(coverage_table(report)),
         covered=_coverage_bars(report),
-        tagging=f'<h2>Tagging</h2><div class="scroll">{_table(tagging)}</div>' if tagging else "",
+        tagging=f'<h2>Tagging</h2><div class="scroll">{html_table(tagging)}</div>' if tagging else "",
         sections=_part("Sections", "", sections),
-        sets=_table(_set_table(report)),
+        sets=html_table(_set_table(report)),
     )
 
 
@@ -156,7 +161,8 @@ def _part(heading: str, text: str, content: str) -> str:
     return f'<h2>{heading}</h2><p>{text}</p><div class="plots">{content}</div>'
 
 
-def _table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """Return a table, the best of a column in bold."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
     rows = "".join(
         "<tr>" + "".join(f"<td{_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
@@ -179,8 +185,9 @@ def _note(model: str, value: float, size: int) -> str:
     return f"{model}: {100 * value:.1f} ({size} items)"
 
 
-def _colour(report: Report, model: str) -> str:
-    return _COLOURS[report.models.index(model) % len(_COLOURS)]
+def colour_of(report: Report, model: str) -> str:
+    """Return the colour of a model in the plots of its report; the last one for a model that is not in it."""
+    return _COLOURS[report.models.index(model) % len(_COLOURS) if model in report.models else -1]
 
 
 def _score_bars(report: Report) -> str:
@@ -193,7 +200,7 @@ def _score_bars(report: Report) -> str:
             if score is not None and math.isfinite(score.value):
                 note = f"{model}: {100 * score.value:.1f} ({score.covered}/{score.total} covered)"
                 ends = 100 * score.low, 100 * score.high
-                marks.append(Mark(100 * score.value, *ends, _colour(report, model), note))
+                marks.append(Mark(100 * score.value, *ends, colour_of(report, model), note))
         if marks:
             groups.append((column_title(*column), marks))
     marks = [mark for _, marks in groups for mark in marks]
@@ -207,7 +214,7 @@ def _coverage_bars(report: Report) -> str:
         scores = [score for model in report.models if (score := report.find(model, task, metric))]
         marks = [
             Mark(
-                100 * score.covered / score.total, math.nan, math.nan, _colour(report, score.model),
+                100 * score.covered / score.total, math.nan, math.nan, colour_of(report, score.model),
                 f"{score.model}: {score.covered}/{score.total}",
             )
             for score in scores
@@ -231,7 +238,7 @@ def _lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]
     for model in report.models:
         score = report.find(model, task, metric)
         bands = frequency_bands(score) if score is not None else []
-        colour = _colour(report, model)
+        colour = colour_of(report, model)
         marks = [
             (names.index(name), Mark(100 * value, math.nan, math.nan, colour, _note(model, value, size)))
             for name, value, size in bands

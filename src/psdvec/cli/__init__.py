@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from psdvec.cli import counting, exploring, extracting, judging, learning, using
+from psdvec.cli import comparing, counting, exploring, extracting, judging, learning, using
 from psdvec.errors import PSDVecError
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ app.command()(using.convert)
 app.command()(using.vectorize)
 app.command()(exploring.explore)
 app.command("evaluate")(judging.evaluate_models)
+app.command()(comparing.compare)
 app.add_typer(judging.testsets, name="testsets")
 
 

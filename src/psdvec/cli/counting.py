@@ -16,35 +16,31 @@ from psdvec.resources import format_size, peak_memory
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Overwrite = Annotated[bool, typer.Option(help="Replace an output that is there.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one a core.", show_default=False)]
+Tokenizer = Annotated[str, typer.Option(help="unicode, paper or whitespace.")]
+Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")]
+Column = Annotated[str | None, typer.Option(help="Column of Parquet files that holds the text.")]
+Errors = Annotated[str, typer.Option(help="Bytes that are not UTF-8: replace or strict.")]
+MinCount = Annotated[int, typer.Option(help="Words must occur this often.")]
+Window = Annotated[int, typer.Option(help="Pairs reach this many words ahead.")]
+Weighting = Annotated[str, typer.Option(help="harmonic, flat, linear or power:P.")]
+Gaps = Annotated[str, typer.Option(help="Place of a word outside the vocabulary: keep or close.")]
 
 
 def count(
     corpus: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
-    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
-        "corpus.read_corpus", "tokenizer"
-    ),
-    field: Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")] = None,
-    column: Annotated[str | None, typer.Option(help="Column of Parquet files that holds the text.")] = None,
-    errors: Annotated[str, typer.Option(help="Bytes that are not UTF-8: replace or strict.")] = default(
-        "corpus.read_corpus", "errors"
-    ),
-    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
-        "counts.count_pairs", "min_count"
-    ),
+    tokenizer: Tokenizer = default("corpus.read_corpus", "tokenizer"),
+    field: Field = None,
+    column: Column = None,
+    errors: Errors = default("corpus.read_corpus", "errors"),
+    min_count: MinCount = default("counts.count_pairs", "min_count"),
     max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
     vocab: Annotated[
         Path | None, typer.Option(help="Count these words: a file, one a line, or counts.")
     ] = None,
-    window: Annotated[int, typer.Option(help="Pairs reach this many words ahead.")] = default(
-        "counts.count_pairs", "window"
-    ),
-    weighting: Annotated[str, typer.Option(help="harmonic, flat, linear or power:P.")] = default(
-        "counts.count_pairs", "weighting"
-    ),
-    gaps: Annotated[
-        str, typer.Option(help="Place of a word outside the vocabulary: keep or close.")
-    ] = default("counts.count_pairs", "gaps"),
+    window: Window = default("counts.count_pairs", "window"),
+    weighting: Weighting = default("counts.count_pairs", "weighting"),
+    gaps: Gaps = default("counts.count_pairs", "gaps"),
     memory: Annotated[
         str | None, typer.Option(help="The most memory to take, as 4G; default: half of what is free.")
     ] = None,

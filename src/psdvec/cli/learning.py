@@ -8,9 +8,27 @@ from typing import Annotated, Any
 import typer
 
 from psdvec.cli.bars import make_progress
-from psdvec.cli.counting import Overwrite, Quiet, Workers
+from psdvec.cli.counting import (
+    Column,
+    Errors,
+    Field,
+    Gaps,
+    MinCount,
+    Overwrite,
+    Quiet,
+    Tokenizer,
+    Weighting,
+    Window,
+    Workers,
+)
 from psdvec.cli.defaults import default
+from psdvec.cli.recipes import with_recipe
+from psdvec.errors import InputError
+from psdvec.methods import METHODS
+from psdvec.methods.running import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
+
+OURS = "psdvec"
 
 Dim = Annotated[int, typer.Option(help="Numbers a word.")]
 RecipeName = Annotated[str, typer.Option(help="default or paper.")]
@@ -18,63 +36,71 @@ Core = Annotated[int | None, typer.Option(help="Words to fit together; the other
 MaxWords = Annotated[int | None, typer.Option(help="Only this many words, the most frequent.")]
 Memory = Annotated[str | None, typer.Option(help="The most memory to take, as 4G; default: what is free.")]
 Seed = Annotated[int, typer.Option(help="Of the eigensolver's random start.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a graphics card where there is one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and needed.")]
-Share = Annotated[float | None, typer.Option(show_default="recipe's")]
-Text = Annotated[str | None, typer.Option(show_default="recipe's")]
-Rounds = Annotated[int | None, typer.Option(show_default="recipe's", help="Rounds of the solver.")]
 Ridge = Annotated[
     str | None, typer.Option(show_default="recipe's", help="auto, a number, or bands 2:80000,4:130000,8.")
 ]
 
 
+@with_recipe
 def fit(
     counts: Annotated[Path, typer.Argument(help="Counts, made by psdvec count.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = OURS,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of another method, name=value; may be repeated."),
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="The text, for methods that read it; may be repeated.")
+    ] = None,
     dim: Dim = default("learning.fit", "dim"),
     recipe: RecipeName = default("learning.fit", "recipe"),
     core: Core = None,
     max_words: MaxWords = None,
-    smoothing: Share = None,
-    background: Share = None,
-    exponent: Share = None,
-    saturation: Share = None,
-    cut: Share = None,
-    majoriser: Share = None,
-    emphasis: Share = None,
-    unigram: Share = None,
-    negligible: Share = None,
-    diagonal: Annotated[bool | None, typer.Option(show_default="recipe's")] = None,
-    spectrum: Text = None,
-    start: Text = None,
-    head: Annotated[int | None, typer.Option(show_default="recipe's", help="Words to start with.")] = None,
-    rounds: Rounds = None,
-    relaxation: Share = None,
-    momentum: Share = None,
-    ridge: Ridge = None,
     seed: Seed = default("learning.fit", "seed"),
     memory: Memory = None,
     workers: Workers = None,
+    device: Device = default("learning.fit", "device"),
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    changes: Any = None,
 ) -> None:
     """Make vectors of counted words.
 
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
-    Interrupted, it goes on after the last finished round when the same command is given again.
+    Interrupted, it goes on after the last finished round when the same command is given again. Other methods than
+    psdvec start anew; the options `--recipe`, `--core`, `--max-words`, `--memory`, `--device`, `--dry-run` and from
+    `--smoothing` on are psdvec's, theirs are given with `--set`.
     """
     from psdvec import learning
 
-    changes = {
-        "smoothing": smoothing, "background": background, "exponent": exponent, "saturation": saturation, "cut": cut,
-        "majoriser": majoriser, "emphasis": emphasis, "unigram": unigram, "diagonal": diagonal,
-        "negligible": negligible, "spectrum": spectrum, "start": start, "head": head,
-        "rounds": rounds, "relaxation": relaxation, "momentum": momentum, "ridge": ridge,
-    }  # fmt: skip
     options: dict[str, Any] = {
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,
+        "device": device,
     }  # fmt: skip
+    if method != OURS or settings or corpus:
+        own = {
+            **changes,
+            **options,
+            "recipe": None if recipe == "default" else recipe,
+            "device": None if device == "cpu" else device,
+            "dry_run": dry_run or None,
+        }
+        given = [name for name, value in own.items() if value is not None and name not in ("dim", "changes")]
+        if given:
+            raise InputError(
+                f"--{given[0].replace('_', '-')} is an option of the method {OURS} alone; leave it out, or --method"
+            )
+        vectors = fit_method(
+            method, counts, output=output, corpus=corpus, settings=parse_settings(method, settings or []),
+            dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
+        )  # fmt: skip
+        _report(vectors, output)
+        return
     if dry_run:
         for line in learning.plan_fit(counts, **options):
             print(line)
@@ -103,6 +129,7 @@ def extend(
         int, typer.Option(help="Words seen with fewer different words are listed, not learned.")
     ] = default("learning.extend", "min_contexts"),
     workers: Workers = None,
+    device: Device = default("learning.extend", "device"),
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -116,7 +143,7 @@ def extend(
     extension = learning.extend(
         model, counts, words=None if words is None else read_word_list(words),
         refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, unigrams=unigrams,
-        min_contexts=min_contexts, workers=workers, output=output, overwrite=overwrite,
+        min_contexts=min_contexts, workers=workers, device=device, output=output, overwrite=overwrite,
         progress=make_progress(quiet=quiet),
     )  # fmt: skip
     for word in extension.thin:
@@ -128,33 +155,30 @@ def extend(
     _report(extension.model, output)
 
 
+@with_recipe
 def train(
     corpus: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in.")] = None,
-    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
-        "corpus.read_corpus", "tokenizer"
-    ),
-    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
-        "counts.count_pairs", "min_count"
-    ),
+    tokenizer: Tokenizer = default("corpus.read_corpus", "tokenizer"),
+    field: Field = None,
+    column: Column = None,
+    errors: Errors = default("corpus.read_corpus", "errors"),
+    min_count: MinCount = default("counts.count_pairs", "min_count"),
     max_words: MaxWords = None,
-    window: Annotated[int, typer.Option(help="Pairs reach this many words ahead.")] = default(
-        "counts.count_pairs", "window"
-    ),
-    weighting: Annotated[str, typer.Option(help="harmonic, flat, linear or power:P.")] = default(
-        "counts.count_pairs", "weighting"
-    ),
+    window: Window = default("counts.count_pairs", "window"),
+    weighting: Weighting = default("counts.count_pairs", "weighting"),
+    gaps: Gaps = default("counts.count_pairs", "gaps"),
     dim: Dim = default("learning.fit", "dim"),
     recipe: RecipeName = default("learning.fit", "recipe"),
     core: Core = None,
-    rounds: Rounds = None,
-    ridge: Ridge = None,
     seed: Seed = default("learning.fit", "seed"),
     memory: Memory = None,
     workers: Workers = None,
+    device: Device = default("learning.fit", "device"),
     overwrite: Overwrite = False,
     quiet: Quiet = False,
+    changes: Any = None,
 ) -> None:
     """Count a corpus, fit vectors and place the rarer words, in one go.
 
@@ -166,10 +190,12 @@ def train(
     from psdvec.training import train as train_model
 
     model = train_model(
-        read_corpus(corpus, tokenizer=tokenizer), output=output, keep=keep,
-        counting={"min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting},
-        dim=dim, recipe=recipe, changes={"rounds": rounds, "ridge": ridge}, core=core, seed=seed,
-        memory=memory, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
+        read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors), output=output, keep=keep,
+        counting={
+            "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
+        },
+        dim=dim, recipe=recipe, changes=changes, core=core, seed=seed, memory=memory, workers=workers, device=device,
+        overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     _report(model, output)
 

@@ -23,6 +23,7 @@ from psdvec.formats.rows import BadRows, ReadingRules, Source, keep_good_rows, r
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
 from psdvec.outputs import check_file_output, replaced_file
 from psdvec.progress import LogProgress, Progress
+from psdvec.sparse_rows import csr_of
 from psdvec.store import META, check_output
 from psdvec.streams import open_stream
 
@@ -101,6 +102,10 @@ def save(
     format = choose_format(path, format, overwrite=overwrite)
     if spaces is not None:
         embeddings = replace(embeddings, words=tuple(word.replace(" ", spaces) for word in embeddings.words))
+    if csr_of(embeddings.vectors) is not None and format != "model":
+        raise InputError(
+            f"sparse vectors can be kept in a model folder only, and '{path}' would be {format}; say --to model"
+        )
     _refuse_unwritable(embeddings)
     if format == "model":
         return write_model(embeddings, path, overwrite=overwrite)

@@ -1,8 +1,9 @@
 """The folder psdvec keeps its own vectors in: an artefact that is mapped into memory, not read.
 
 Goes in: :class:`~psdvec.embeddings.Embeddings` and how they were made. Comes out: an artefact of kind
-``embeddings`` (:mod:`psdvec.store`) with the vectors in ``vectors.safetensors``, words, counts and deviations
-in ``.npy`` files, and whatever further arrays the caller adds, and back. Opening it costs the words alone.
+``embeddings`` (:mod:`psdvec.store`) with the vectors in ``vectors.safetensors`` (or, where they are sparse, as the
+arrays of a CSR matrix), words, counts and deviations in ``.npy`` files, and whatever further arrays the caller adds,
+and back. Opening it costs the words alone.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy.typing as npt
 from psdvec.embeddings import Embeddings
 from psdvec.errors import StoreError
 from psdvec.formats.packing import map_safetensors, write_safetensors
+from psdvec.sparse_rows import csr_of, sparse_vectors
 from psdvec.store import Artefact, create_artefact, open_artefact
 from psdvec.words import WordList
 
 KIND = "embeddings"
 VERSION = 1
 VECTORS = "vectors.safetensors"
+SPARSE = ("data", "indices", "indptr")  # in its place where vectors are sparse: the arrays of a CSR matrix
 
 
 def write_model(
@@ -57,16 +60,22 @@ def write_model(
         named["word_counts"] = embeddings.counts
     if embeddings.deviations is not None:
         named["deviations"] = embeddings.deviations
+    csr = csr_of(embeddings.vectors)
+    sparse = {} if csr is None else {"columns": embeddings.dim}
     with create_artefact(
         path,
         kind=KIND,
         version=VERSION,
-        parameters=parameters or {},
+        parameters={**(parameters or {}), **sparse},
         sources=sources or [],
         overwrite=overwrite,
     ) as writer:
-        write_safetensors(writer.folder / VECTORS, {"vectors": embeddings.vectors})
-        writer.add_file(VECTORS)
+        if csr is None:
+            write_safetensors(writer.folder / VECTORS, {"vectors": embeddings.vectors})
+            writer.add_file(VECTORS)
+        else:
+            for name in SPARSE:
+                writer.add_array(name, getattr(csr, name))
         for name, array in {**named, **(arrays or {})}.items():
             writer.add_array(name, array)
 
@@ -74,9 +83,9 @@ def write_model(
 def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open the model folder at ``path``; its vectors stay on disk until they are used."""
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
-    tensors = map_safetensors(artefact.file(VECTORS))
     words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
-    if "vectors" not in tensors or tensors["vectors"].shape[:1] != (len(words),):
+    vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
+    if vectors is None or vectors.shape[:1] != (len(words),):
         raise StoreError(
             f"'{artefact.path}' is damaged: it does not hold one vector for each word; make it again"
         )
@@ -85,4 +94,21 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
         for field, name in (("counts", "word_counts"), ("deviations", "deviations"))
         if f"{name}.npy" in artefact.files
     }
-    return Embeddings(words, tensors["vectors"], **optional)
+    return Embeddings(words, vectors, **optional)
+
+
+def _dense_of(artefact: Artefact) -> npt.NDArray[Any] | None:
+    return map_safetensors(artefact.file(VECTORS)).get("vectors")
+
+
+def _sparse_of(artefact: Artefact) -> npt.NDArray[Any] | None:
+    from scipy import sparse  # slow to import, and few vectors are sparse
+
+    data, indices, indptr = (artefact.array(name) for name in SPARSE)
+    try:
+        width = int(artefact.parameters["columns"])
+        matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
+        matrix.check_format()
+    except (KeyError, TypeError, ValueError):
+        return None
+    return sparse_vectors(matrix)

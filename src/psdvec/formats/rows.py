@@ -22,6 +22,7 @@ from psdvec.errors import InputError
 from psdvec.neighbours import ROW_BLOCK
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
+from psdvec.sparse_rows import csr_of
 
 Floats = npt.NDArray[np.float32]
 BadRows: TypeAlias = Literal["refuse", "skip"]
@@ -193,5 +194,7 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
 def rows_not_finite(vectors: Floats) -> Iterator[int]:
     """Yield the rows that hold a number that is not finite, block after block."""
     for start in range(0, len(vectors), ROW_BLOCK):
-        finite = np.isfinite(vectors[start : start + ROW_BLOCK]).all(axis=1)
+        block = vectors[start : start + ROW_BLOCK]
+        csr = csr_of(block)
+        finite = np.isfinite(block if csr is None else csr.sum(axis=1, keepdims=True)).all(axis=1)
         yield from (start + np.flatnonzero(~finite)).tolist()

@@ -1,12 +1,82 @@
-"""Methods that turn counts into vectors: one file each, one line each in :data:`METHODS`."""
+"""Methods that make vectors: ours and the paper's rivals, one file each, one line each in :data:`METHODS`.
+
+A method is a function ``fit(source, *, dim, seed, workers, progress, ...)`` that returns a
+:class:`~psdvec.model.Model` or :class:`~psdvec.embeddings.Embeddings`, the words in the vocabulary's order. Its
+further keyword arguments are its hyper-parameters, with the defaults of the paper that proposed it. Functions are
+imported when they are first asked for, so that a missing package is missed only where it is needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from psdvec.methods import psd
+from psdvec.errors import InputError
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "psd": psd.fit,
+
+@dataclass(frozen=True)
+class Method:
+    """What is known of a method before it is loaded.
+
+    ``home`` is ``module.function`` below this package. ``reads`` says what its function takes first: a count
+    store, or a corpus (and then ``vocabulary`` by name). ``counting`` holds the options of
+    :func:`psdvec.count_pairs` that its paper chose, where they are not ours; ``package`` what it needs beside psdvec.
+    """
+
+    title: str
+    home: str
+    reads: Literal["counts", "corpus"] = "counts"
+    counting: Mapping[str, Any] = field(default_factory=dict)
+    package: str | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        module, _, name = self.home.partition(".")
+        found: Callable[..., Any] = getattr(importlib.import_module(f"psdvec.methods.{module}"), name)
+        return found
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package it needs is there."""
+        return self.package is None or importlib.util.find_spec(self.package) is not None
+
+
+_HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
+
+METHODS: dict[str, Method] = {
+    "psdvec": Method("signed low-rank PMI, default recipe", "recipes.fit_default"),
+    "psd": Method(
+        "the paper's recipe, core and noncore words",
+        "recipes.fit_paper",
+        counting={"window": 3, "weighting": "flat"},
+    ),
+    "psd-unreg": Method(
+        "the paper's recipe without regularisation",
+        "recipes.fit_unregularised",
+        counting={"window": 3, "weighting": "flat"},
+    ),
+    "word2vec": Method("CBOW or skip-gram, negative sampling", "word2vec.fit", "corpus", package="gensim"),
+    "glove": Method(
+        "weighted least squares of log counts",
+        "glove.fit",
+        counting={"window": 10, "weighting": "harmonic", "gaps": "close"},
+    ),
+    "ppmi": Method("sparse rows of positive PMI", "ppmi.fit", counting=_HYPERWORDS),
+    "svd": Method("truncated SVD of positive PMI", "svd.fit", counting=_HYPERWORDS),
+    "cca": Method(
+        "canonical correlations of words and contexts", "cca.fit", counting={"window": 5, "weighting": "flat"}
+    ),
+    "sparse": Method("sparse coding of word2vec's vectors", "sparse.fit", "corpus", package="gensim"),
+    "fasttext": Method("skip-gram with subwords", "fasttext.fit", "corpus", package="gensim"),
 }
+
+
+def method_named(name: str) -> Method:
+    """Return the method of this name."""
+    if name not in METHODS:
+        raise InputError(f"there is no method '{name}'; choose one of {', '.join(METHODS)}")
+    return METHODS[name]

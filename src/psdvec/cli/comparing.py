@@ -1,0 +1,94 @@
+"""The command that compares methods: ``compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from psdvec.cli.bars import make_progress
+from psdvec.cli.counting import Quiet, Workers
+from psdvec.cli.defaults import default
+from psdvec.cli.judging import Folder
+from psdvec.cli.tables import format_table
+from psdvec.errors import InputError
+from psdvec.methods import METHODS
+
+
+def compare(
+    corpus: Annotated[list[str], typer.Argument(help="Files, folders or globs.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the report to.")],
+    methods: Annotated[str, typer.Option(help="Which methods, with commas.")] = ",".join(METHODS),
+    dim: Annotated[int, typer.Option(help="Numbers a word.")] = default("compare.compare", "dim"),
+    max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
+    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
+        "compare.compare", "min_count"
+    ),
+    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
+        "compare.compare", "tokenizer"
+    ),
+    window: Annotated[
+        int | None, typer.Option(help="Window of the counts, for all methods; else each paper's own.")
+    ] = None,
+    weighting: Annotated[
+        str | None, typer.Option(help="Weighting of the counts, for all methods; else each paper's own.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="method.name=value; may be repeated.")
+    ] = None,
+    second: Annotated[
+        list[str] | None, typer.Option(help="A second corpus, for the ratio of times; may be repeated.")
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="name=path of vectors to judge too; may be repeated.")
+    ] = None,
+    only_tasks: Annotated[
+        str | None, typer.Option(help="Which test sets, with commas; else the usual.")
+    ] = None,
+    testsets: Folder = None,
+    tagging: Annotated[
+        list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = default("compare.compare", "seed"),
+    workers: Workers = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on in an output that is there; what is finished stays.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train several methods on one corpus; show quality, time and memory side by side.
+
+    Example: `psdvec compare corpus.txt -o report/ --methods psdvec,svd,word2vec --max-words 30000`
+
+    Interrupted, it goes on with the first unfinished method when `--resume` is added.
+    """
+    from psdvec.compare import compare as compare_methods
+    from psdvec.compare_tables import remarks, tables
+    from psdvec.reporting import rules
+
+    comparison = compare_methods(
+        corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
+        tokenizer=tokenizer, window=window, weighting=weighting, settings=settings or (), second=second or (),
+        also=dict(_name_and_path(text) for text in also or ()), tasks=_names(only_tasks) if only_tasks else None,
+        testsets=testsets, tagging=tagging or (), seed=seed, workers=workers, resume=resume,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    for name, text in comparison.header.items():
+        print(f"{name}: {text}")
+    for title, table in tables(comparison):
+        if title != "Settings":
+            print(f"\n{title}\n{format_table(table.header, table.rows)}")
+    print("", rules(comparison.report), *remarks(comparison), sep="\n")
+    print(f"The whole report is in {output / 'report.html'}.")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _name_and_path(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or name in METHODS:
+        raise InputError(f"'{text}' names no vectors; write name=path, with a name that no method has")
+    return name, path

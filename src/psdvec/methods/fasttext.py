@@ -1,0 +1,50 @@
+"""fastText: skip-gram whose words are sums of their subwords (Bojanowski et al. 2017), trained by gensim.
+
+Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.embeddings.Embeddings` of the vocabulary's words, their
+subwords included.
+"""
+
+from __future__ import annotations
+
+from psdvec.corpus import Corpus
+from psdvec.counts import Sentences
+from psdvec.embeddings import Embeddings
+from psdvec.methods.gensim_training import train
+from psdvec.progress import LogProgress, Progress
+from psdvec.vocabulary import Vocabulary
+
+
+def fit(
+    corpus: Corpus | Sentences,
+    *,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    skipgram: bool = True,
+    window: int = 5,
+    negative: int = 5,
+    epochs: int = 5,
+    subsample: float = 1e-4,
+    alpha: float = 0.05,
+    shortest: int = 3,
+    longest: int = 6,
+    buckets: int = 2_000_000,
+) -> Embeddings:
+    """Train on ``corpus``; the same seed gives the same vectors with one worker.
+
+    Parameters
+    ----------
+    skipgram, window, negative, epochs, subsample, alpha
+        See :func:`psdvec.methods.word2vec.fit`.
+    shortest, longest
+        Lengths of the subwords, in letters.
+    buckets
+        How many vectors all subwords share.
+    """
+    return train(
+        "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
+        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
+        min_n=shortest, max_n=longest, bucket=buckets,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""What word2vec and fastText have in common: a corpus given to gensim as a file, and its vectors in our order.
+
+Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.embeddings.Embeddings`. The text is written to a
+temporary file once, already cut into words, because gensim reads files several times as fast as it takes sentences
+from Python.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.corpus import Corpus
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError, import_extra
+from psdvec.parallel import resolve_workers
+from psdvec.progress import LogProgress, Progress
+from psdvec.vocabulary import Vocabulary
+
+_BLANKS = bytes(0x20 if code < 0x20 and code != 0x0A else code for code in range(256))
+
+
+def train(
+    model_class: str,
+    corpus: Corpus | Iterable[Iterable[str]],
+    vocabulary: Vocabulary,
+    *,
+    dim: int,
+    seed: int,
+    workers: int | None,
+    progress: Progress = LogProgress(),
+    **options: Any,
+) -> Embeddings:
+    """Train gensim's ``model_class`` with ``options`` on the words of ``vocabulary``.
+
+    A vocabulary's words are all kept, and only they; the same seed gives the same vectors with one worker.
+    """
+    if dim < 1:
+        raise InputError(f"{dim} dimensions cannot hold a vector; give 1 or more")
+    models = import_extra("gensim.models", extra="compare", purpose=f"training {model_class}")
+    model = getattr(models, model_class)(
+        vector_size=dim, seed=seed, workers=resolve_workers(workers), min_count=1, **options
+    )
+    counts = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+    model.build_vocab_from_freq(counts)
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
+        path = Path(folder) / "text"
+        total = write_text(corpus, path)
+        with progress.stage(model_class, total=model.epochs, unit="epochs") as stage:
+            model.train(
+                corpus_file=str(path), total_words=total, epochs=model.epochs,
+                callbacks=[_epoch_callback(models, stage)],
+            )  # fmt: skip
+    vectors = np.asarray(model.wv.vectors, np.float32)[
+        [model.wv.key_to_index[word] for word in vocabulary.words]
+    ]
+    return Embeddings(vocabulary.words, vectors, vocabulary.counts)
+
+
+def write_text(corpus: Corpus | Iterable[Iterable[str]], path: Path) -> int:
+    """Write a corpus as lines of words with blanks between them; return how many words there are."""
+    total = 0
+    with path.open("wb") as file:
+        if isinstance(corpus, Corpus):
+            for block in corpus.blocks():
+                text = corpus.space(block)[0].tobytes().translate(_BLANKS)
+                total += len(text.split())
+                file.write(text)
+        else:
+            for sentence in corpus:
+                words = [*sentence]
+                total += len(words)
+                file.write(" ".join(words).encode("utf-8") + b"\n")
+    if not total:
+        raise InputError("the corpus holds no words; give a corpus with text in it")
+    return total
+
+
+def _epoch_callback(models: Any, stage: Any) -> Any:
+    class Epochs(models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: Any) -> None:
+            stage.advance(1)
+
+    return Epochs()

@@ -1,0 +1,111 @@
+"""GloVe: weighted least squares of the logarithms of counts (Pennington, Socher and Manning 2014).
+
+Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings`, each word's vector plus its vector as a
+context. Every pair is visited once an epoch, in one random order, and the loss is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.cooccurrence import Cooccurrence
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError
+from psdvec.methods.matrices import context_matrix, row_numbers
+from psdvec.parallel import limit_threads
+from psdvec.progress import LogProgress, Progress
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs in the order they are visited: ``rows``, ``columns`` int32[m]; ``logs``, ``weights`` float32[m]."""
+
+    rows: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    logs: Floats
+    weights: Floats
+
+
+def fit(
+    counts: Cooccurrence,
+    *,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    x_max: float = 100.0,
+    alpha: float = 0.75,
+    eta: float = 0.05,
+    epochs: int | None = None,
+) -> Embeddings:
+    """Fit vectors by AdaGrad; the same seed gives the same vectors with one worker, nearly the same with more.
+
+    Parameters
+    ----------
+    x_max, alpha
+        A pair seen x times has weight ``min((x / x_max)^alpha, 1)``.
+    eta
+        The first step of AdaGrad.
+    epochs
+        Passes over all pairs; the authors' if None: 50 below 300 dimensions, 100 from there on.
+    """
+    if dim < 1:
+        raise InputError(f"{dim} dimensions cannot hold a vector; give 1 or more")
+    if min(x_max, eta) <= 0 or (epochs is not None and epochs < 1):
+        raise InputError(f"x_max {x_max}, eta {eta} and epochs {epochs} must be above 0; give greater ones")
+    generator = np.random.default_rng(seed)
+    pairs = weigh_pairs(context_matrix(counts), x_max=x_max, alpha=alpha, generator=generator)
+    vectors = first_vectors(len(counts), dim, generator)
+    passes = epochs or (50 if dim < 300 else 100)
+    with limit_threads(workers), progress.stage("GloVe", total=passes, unit="epochs") as stage:
+        for loss in descend(pairs, vectors, eta=eta, epochs=passes):
+            stage.advance(1)
+            stage.note(f"loss {loss / len(pairs.rows):.5f}")
+    together = vectors[0, :, :dim] + vectors[1, :, :dim]
+    return Embeddings(counts.vocabulary.words, together, counts.vocabulary.counts)
+
+
+def weigh_pairs(matrix: Any, *, x_max: float, alpha: float, generator: np.random.Generator) -> Pairs:
+    """Return the pairs of a context matrix in a random order, with the logarithms of their counts and weights."""
+    order = generator.permutation(matrix.nnz)
+    values = matrix.data[order]
+    return Pairs(
+        row_numbers(matrix)[order],
+        matrix.indices[order].astype(np.int32),
+        np.log(values).astype(np.float32),
+        np.minimum((values / x_max) ** alpha, 1).astype(np.float32),
+    )
+
+
+def first_vectors(words: int, dim: int, generator: np.random.Generator) -> Floats:
+    """Return random vectors of words and contexts, (2, n, dim + 1), the last column the biases."""
+    vectors = generator.random((2, words, dim + 1), dtype=np.float32)
+    vectors -= np.float32(0.5)
+    vectors /= np.float32(dim + 1)
+    return vectors
+
+
+def descend(pairs: Pairs, vectors: Floats, *, eta: float, epochs: int) -> Any:
+    """Change ``vectors`` in place, epoch by epoch, and yield the loss met in each."""
+    import numba
+
+    from psdvec.backends import cpu_glove
+
+    squares = np.ones_like(vectors)
+    for _ in range(epochs):
+        yield cpu_glove.pass_over_pairs(
+            pairs.rows,
+            pairs.columns,
+            pairs.logs,
+            pairs.weights,
+            vectors,
+            squares,
+            eta,
+            numba.get_num_threads(),
+        )

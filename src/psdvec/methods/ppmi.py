@@ -1,0 +1,35 @@
+"""Sparse rows of positive pointwise mutual information (Levy, Goldberg and Dagan 2015).
+
+Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings` whose vectors are
+:class:`~psdvec.sparse_rows.SparseRows`, as long as the vocabulary, so that no dense (n, n) matrix is ever made.
+"""
+
+from __future__ import annotations
+
+from psdvec.cooccurrence import Cooccurrence
+from psdvec.embeddings import Embeddings
+from psdvec.methods.matrices import context_matrix, positive_pmi
+from psdvec.progress import LogProgress, Progress
+from psdvec.sparse_rows import sparse_vectors
+
+
+def fit(
+    counts: Cooccurrence,
+    *,
+    progress: Progress = LogProgress(),
+    shift: float = 1.0,
+    context_smoothing: float = 0.75,
+) -> Embeddings:
+    """Make one sparse row of positive PMI for each word.
+
+    Parameters
+    ----------
+    shift
+        log ``shift`` is taken off every PMI: the number of negative samples that skip-gram would draw.
+    context_smoothing
+        Contexts' frequencies are raised to this power, so that rare contexts weigh less.
+    """
+    with progress.stage("positive PMI", total=None, unit="pairs") as stage:
+        pmi = positive_pmi(context_matrix(counts), shift=shift, context_smoothing=context_smoothing)
+        stage.advance(pmi.nnz)
+    return Embeddings(counts.vocabulary.words, sparse_vectors(pmi), counts.vocabulary.counts)

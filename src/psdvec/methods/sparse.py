@@ -1,0 +1,163 @@
+"""Sparse coding of given vectors over more directions than they have numbers (Faruqui et al. 2015).
+
+Goes in: vectors, by default word2vec's of the corpus. Comes out: :class:`~psdvec.embeddings.Embeddings` with ``factor``
+times as many numbers a word, most of them zero. A dictionary D and codes A are sought that lower
+``Σ |x - a D|² / 2 + l1 |a|₁`` over all words, the vectors x scaled to length 1. Codes and dictionary are improved in
+turn by products of whole matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.corpus import Corpus
+from psdvec.counts import Sentences
+from psdvec.embeddings import Embeddings
+from psdvec.errors import InputError
+from psdvec.formats import load
+from psdvec.methods import word2vec
+from psdvec.methods.matrices import unit_rows
+from psdvec.parallel import limit_threads
+from psdvec.progress import LogProgress, Progress
+from psdvec.vocabulary import Vocabulary
+
+Floats = npt.NDArray[np.float32]
+BLOCK = 4096  # words coded at a time
+STEPS = 20  # of the codes in a pass, which begins with the last one's
+LAST_STEPS = 100
+
+
+def fit(
+    corpus: Corpus | Sentences | None,
+    *,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    vectors: str | None = None,
+    factor: int = 5,
+    l1: float = 0.1,
+    nonnegative: bool = False,
+    passes: int = 10,
+) -> Embeddings:
+    """Code the vectors of the file or folder ``vectors``, or word2vec's of ``corpus`` in ``dim`` numbers.
+
+    Parameters
+    ----------
+    factor
+        Numbers a word for each number of the given vectors; the paper took 2,500 for 500.
+    l1
+        What a code's size costs: the greater, the more zeros.
+    nonnegative
+        Whether codes may not be negative.
+    passes
+        How often codes and dictionary are improved in turn.
+    """
+    if vectors is not None:
+        given = _words_of(load(Path(vectors)), vocabulary)
+    elif corpus is None:
+        raise InputError("there is neither a corpus nor vectors to code; give one of them")
+    else:
+        given = word2vec.fit(
+            corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress
+        )
+    return encode(
+        given, factor=factor, l1=l1, nonnegative=nonnegative, passes=passes, seed=seed, workers=workers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def encode(
+    embeddings: Embeddings,
+    *,
+    factor: int = 5,
+    l1: float = 0.1,
+    nonnegative: bool = False,
+    passes: int = 10,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> Embeddings:
+    """Return the same words with sparse codes of their vectors; see :func:`fit`."""
+    if factor < 1 or l1 <= 0 or passes < 1:
+        raise InputError(f"factor {factor}, l1 {l1} and passes {passes} must be above 0; give greater ones")
+    X = unit_rows(np.asarray(embeddings.vectors))
+    D = _first_dictionary(X, factor * embeddings.dim, np.random.default_rng(seed))
+    A = np.zeros((len(X), len(D)), np.float32)
+    with limit_threads(workers), progress.stage("sparse coding", total=passes, unit="passes") as stage:
+        for number in range(1, passes + 1):
+            last = number == passes
+            lower_codes(X, D, A, l1=l1, nonnegative=nonnegative, steps=LAST_STEPS if last else STEPS)
+            if not last:
+                D = better_dictionary(X, D, A)
+            stage.advance(1)
+            stage.note(f"objective {objective(X, D, A, l1=l1) / len(X):.5f}")
+    return Embeddings(embeddings.words, A, embeddings.counts)
+
+
+def objective(X: Floats, D: Floats, A: Floats, *, l1: float) -> float:
+    """Return Σ |x - a D|² / 2 + l1 |a|₁; ``X`` (n, d) vectors, ``D`` (k, d) dictionary, ``A`` (n, k) codes."""
+    total = 0.0
+    for rows in _blocks(len(X)):
+        rest = X[rows] - A[rows] @ D
+        total += 0.5 * float(np.vdot(rest, rest)) + l1 * float(np.abs(A[rows]).sum())
+    return total
+
+
+def lower_codes(X: Floats, D: Floats, A: Floats, *, l1: float, nonnegative: bool, steps: int) -> None:
+    """Lower the objective over the codes ``A``, in place, by accelerated proximal gradient (FISTA, with restarts)."""
+    step = 1 / max(float(np.linalg.eigvalsh((D.T @ D).astype(np.float64))[-1]), 1e-12)
+    for rows in _blocks(len(X)):
+        x, old = X[rows], A[rows].copy()
+        ahead, t = old.copy(), 1.0
+        for _ in range(steps):
+            new = _shrunk(ahead - step * ((ahead @ D - x) @ D.T), l1 * step, nonnegative)
+            if float(np.vdot(ahead - new, new - old)) > 0:  # momentum points uphill
+                t = 1.0
+            faster = (1 + math.sqrt(1 + 4 * t * t)) / 2
+            ahead = new + (t - 1) / faster * (new - old)
+            old, t = new, faster
+        A[rows] = old
+
+
+def _shrunk(codes: npt.NDArray[Any], amount: float, nonnegative: bool) -> Floats:
+    """Move every number towards zero by ``amount``, and negative ones to zero where codes may not be."""
+    if nonnegative:
+        return np.asarray(np.maximum(codes - amount, 0), np.float32)
+    return np.asarray(codes - np.clip(codes, -amount, amount), np.float32)
+
+
+def better_dictionary(X: Floats, D: Floats, A: Floats) -> Floats:
+    """Return a dictionary with a lower objective: each atom in turn at its best, of length 1 at most."""
+    gram, target = (A.T @ A).astype(np.float64), (A.T @ X).astype(np.float64)
+    better = D.astype(np.float64)
+    for k in np.flatnonzero(np.diag(gram) > 0):
+        atom = better[k] + (target[k] - gram[k] @ better) / gram[k, k]
+        better[k] = atom / max(float(np.linalg.norm(atom)), 1.0)
+    return better.astype(np.float32)
+
+
+def _first_dictionary(X: Floats, atoms: int, generator: np.random.Generator) -> Floats:
+    """Return as many words' vectors, a little shaken so that none is there twice."""
+    chosen = generator.permutation(np.resize(generator.permutation(len(X)), atoms))
+    shaken = X[chosen] + np.float32(0.01) * generator.standard_normal((atoms, X.shape[1]), dtype=np.float32)
+    return unit_rows(shaken)
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, rows, BLOCK))
+
+
+def _words_of(embeddings: Embeddings, vocabulary: Vocabulary) -> Embeddings:
+    """Return the vectors of the vocabulary's words, as many as there are."""
+    known = [word for word in vocabulary.words if word in embeddings]
+    if not known:
+        raise InputError("the vectors to code have none of the vocabulary's words; give vectors that do")
+    return embeddings.select(known)

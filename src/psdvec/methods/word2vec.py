@@ -1,0 +1,50 @@
+"""word2vec, CBOW and skip-gram with negative sampling (Mikolov et al. 2013), trained by gensim.
+
+Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.embeddings.Embeddings`.
+"""
+
+from __future__ import annotations
+
+from psdvec.corpus import Corpus
+from psdvec.counts import Sentences
+from psdvec.embeddings import Embeddings
+from psdvec.methods.gensim_training import train
+from psdvec.progress import LogProgress, Progress
+from psdvec.vocabulary import Vocabulary
+
+
+def fit(
+    corpus: Corpus | Sentences,
+    *,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    skipgram: bool = False,
+    window: int = 5,
+    negative: int = 15,
+    epochs: int = 5,
+    subsample: float = 1e-3,
+    alpha: float | None = None,
+) -> Embeddings:
+    """Train on ``corpus``; the same seed gives the same vectors with one worker.
+
+    Parameters
+    ----------
+    skipgram
+        Skip-gram in place of CBOW.
+    window
+        Contexts reach this many words to either side, at most: each time a smaller reach is drawn.
+    negative
+        Words drawn as wrong answers for each right one.
+    subsample
+        Words more frequent than this share of all are left out at random.
+    alpha
+        The first step; it falls to nearly nothing. The authors' if None: 0.05 for CBOW, 0.025 for skip-gram.
+    """
+    first = alpha if alpha is not None else 0.025 if skipgram else 0.05
+    return train(
+        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
+        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=first,
+    )  # fmt: skip
