@@ -45,18 +45,18 @@ def fit_timed(counts, *, dim, rounds, core=None):
 
 
 def drawn_counts(words, pairs, *, topics=50, seed=0):
-    """Draw pairs of Zipf-distributed words, half of them within a topic, and count them."""
+    """Draw about this many different pairs of Zipf-distributed words, half of them within a topic, and count them."""
     rng = np.random.default_rng(seed)
     cumulative = np.cumsum(1 / np.arange(1, words + 1) ** 0.9)
     keys = np.empty(0, np.int64)
     while keys.size < pairs:
-        drawn = np.searchsorted(cumulative, rng.random((2, pairs)) * cumulative[-1])
-        near = rng.random(pairs) < 0.5
-        drawn[1] = np.where(
-            near, np.minimum(drawn[1] - drawn[1] % topics + drawn[0] % topics, words - 1), drawn[1]
-        )
-        keys = np.union1d(keys, drawn[0] * words + drawn[1])
-    keys = np.sort(rng.choice(keys, pairs, replace=False))
+        size = 3 * (pairs - keys.size) // 2 + 1000
+        drawn = np.searchsorted(cumulative, rng.random((2, size)) * cumulative[-1])
+        near = np.minimum(drawn[1] - drawn[1] % topics + drawn[0] % topics, words - 1)
+        drawn[1] = np.where(rng.random(size) < 0.5, near, drawn[1])
+        keys = np.sort(np.concatenate([keys, drawn[0] * words + drawn[1]]))
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+    keys = keys[rng.random(keys.size) < pairs / keys.size]
     rows, columns = np.divmod(keys, words)
     counts = UNIT * (1 + rng.poisson(2000 / (20 + rows) + 2000 / (20 + columns)))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=words))])

@@ -280,7 +280,7 @@ def _sparse_pairs(n: int, keys: Tensor, terms: Tensor, squares: float) -> Sparse
 def _csr(indptr: Tensor, columns: Tensor, values: Tensor) -> Tensor:
     n = indptr.numel() - 1
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse")
         return torch.sparse_csr_tensor(indptr, columns, values, size=(n, n), check_invariants=False)
 
 

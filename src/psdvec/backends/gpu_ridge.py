@@ -8,6 +8,7 @@ contexts; the device's matrix products may round otherwise for other batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,19 +105,11 @@ class _Solver:
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
         """Return the vectors of the words ``chosen`` and the posterior's deviations, each at its best ridge."""
         words = torch.from_numpy(chosen).to(self.backend.device)
-        A, b, square = self._equations(words)
-        m, k = self.lengths[words].double(), self.features.shape[1]
-        tried = torch.tensor(ridges, dtype=torch.float64, device=words.device).T
-        best, mu = torch.full_like(m, -torch.inf), tried[0]
-        for candidate in tried if len(tried) > 1 else ():
-            L, x = _cholesky(A, b, candidate)
-            loss = (square - (b * x).sum(dim=1)).clamp(min=1e-12)
-            evidence = k * candidate.clamp(min=1e-12).log() - 2 * _log_diagonal(L) - m * loss.log()
-            mu = torch.where(evidence > best, candidate, mu)
-            best = torch.maximum(evidence, best)
-        L, x = _cholesky(A, b, mu)
-        loss = (square - (b * x).sum(dim=1)).clamp(min=1e-12)
-        spread = (loss / m * _trace_of_inverse(L) / k).sqrt()
+        equations = _Equations(*self._equations(words), self.lengths[words].double())
+        tried = torch.tensor(ridges, dtype=torch.float64, device=words.device)
+        mu = tried[:, 0] if tried.shape[1] == 1 else _uphill(equations, tried)
+        L, x, loss = equations.solve(mu)
+        spread = (loss / equations.m * _trace_of_inverse(L) / x.shape[1]).sqrt()
         return x.float().cpu().numpy(), spread.cpu().numpy()
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,20 +126,60 @@ class _Solver:
         return A, b, self.squares[words] + rho * (self.log_kappa**2 * self.setting.regressors.square)
 
 
-def _cholesky(A: Tensor, b: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
-    """Factorise A + μ I and solve for b; μ = 0 gets the smallest ridge that float32 sums can see."""
-    jitter = torch.where(mu > 0, mu, 1e-6 * A.diagonal(dim1=1, dim2=2).mean(dim=1))
-    L = torch.linalg.cholesky(A + torch.diag_embed(jitter[:, None].expand(-1, A.shape[1])))
-    return L, torch.cholesky_solve(b[:, :, None], L)[:, :, 0]
+@dataclass
+class _Equations:
+    """Both sides A (w, k, k) and b (w, k) of equation (10), Σ R s² g² and the number of contexts (w,): float64."""
+
+    A: Tensor
+    b: Tensor
+    square: Tensor
+    m: Tensor
+
+    def take(self, words: Tensor) -> _Equations:
+        return _Equations(self.A[words], self.b[words], self.square[words], self.m[words])
+
+    def solve(self, mu: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the factor of A + μ I in float32, the solution, corrected in float64, and the loss."""
+        jitter = torch.where(mu > 0, mu, 1e-6 * self.A.diagonal(dim1=1, dim2=2).mean(dim=1))
+        whole = self.A + torch.diag_embed(jitter[:, None].expand_as(self.b))
+        L, failed = torch.linalg.cholesky_ex(whole.float())
+        if failed.any():
+            L[failed > 0] = torch.linalg.cholesky(whole[failed > 0]).float()
+        x = torch.zeros_like(self.b)
+        for _ in range(3):
+            rest = self.b - (whole @ x[:, :, None])[:, :, 0]
+            x += torch.cholesky_solve(rest.float()[:, :, None], L)[:, :, 0]
+        return L, x, (self.square - (self.b * x).sum(dim=1)).clamp(min=1e-12)
+
+    def evidence(self, mu: Tensor) -> Tensor:
+        """Return equation (11), twice, but for its constant."""
+        L, x, loss = self.solve(mu)
+        determinant = L.diagonal(dim1=1, dim2=2).double().log().sum(dim=1)
+        found: Tensor = x.shape[1] * mu.clamp(min=1e-12).log() - 2 * determinant - self.m * loss.log()
+        return found
 
 
-def _log_diagonal(L: Tensor) -> Tensor:
-    logs: Tensor = L.diagonal(dim1=1, dim2=2).log().sum(dim=1)
-    return logs
+def _uphill(equations: _Equations, ridges: Tensor) -> Tensor:
+    """Return each word's best ridge, as :func:`psdvec.noncore._uphill` finds it; ``ridges`` (w, tried) rise."""
+    words, last = torch.arange(len(ridges), device=ridges.device), ridges.shape[1] - 1
+    middle = torch.full_like(words, ridges.shape[1] // 2)
+    place, best = middle.clone(), equations.evidence(ridges[words, middle])
+    for step in (1, -1):
+        climbing = words[place == middle]
+        while True:
+            climbing = climbing[(place[climbing] + step >= 0) & (place[climbing] + step <= last)]
+            if not climbing.numel():
+                break
+            following = place[climbing] + step
+            found = equations.take(climbing).evidence(ridges[climbing, following])
+            better = found > best[climbing]
+            climbing = climbing[better]
+            place[climbing], best[climbing] = following[better], found[better]
+    return ridges[words, place]
 
 
 def _trace_of_inverse(L: Tensor) -> Tensor:
     identity = torch.eye(L.shape[1], dtype=L.dtype, device=L.device).expand_as(L)
     inverse = torch.linalg.solve_triangular(L, identity, upper=False)
-    trace: Tensor = (inverse**2).sum(dim=(1, 2))
+    trace: Tensor = (inverse**2).sum(dim=(1, 2)).double()
     return trace
