@@ -1,6 +1,6 @@
 """How the time of a fit grows with the pairs, and the paper's own size: counts drawn from a bigram model.
 
-python benchmarks/bench_growth.py [--pairs 1 3 10 30 100] [--dim 300] [--paper]
+python benchmarks/bench_growth.py [--pairs 1 3 10 30 100] [--dim 300] [--paper --recipe paper]
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ def main():
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--paper", action="store_true", help="25,000 core words of 180,000, 500 dimensions")
+    parser.add_argument("--recipe", default="default")
     options = parser.parse_args()
     fit_timed(drawn_counts(2_000, 100_000), dim=20, rounds=2)  # compile
     if options.paper:
         counts = drawn_counts(180_000, 90_000_000)
-        fit_timed(counts, dim=500, rounds=None, core=25_000)
+        fit_timed(counts, dim=500, rounds=None, core=25_000, recipe=options.recipe)
         return
     for millions in options.pairs:
         fit_timed(drawn_counts(50_000, int(millions * 1e6)), dim=options.dim, rounds=options.rounds)
 
 
-def fit_timed(counts, *, dim, rounds, core=None):
+def fit_timed(counts, *, dim, rounds, core=None, recipe="default"):
     start = time.perf_counter()
-    model = learning.fit(counts, dim=dim, core=core, changes={"rounds": rounds})
+    model = learning.fit(counts, dim=dim, core=core, recipe=recipe, changes={"rounds": rounds})
     took = time.perf_counter() - start
     print(
         f"{len(counts):,} words, {counts.values.size / 1e6:.1f} M pairs, {len(model):,} vectors of {dim}: "

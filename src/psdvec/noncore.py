@@ -18,22 +18,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psdvec import lapack
 from psdvec.backends import open_backend
 from psdvec.errors import InputError
 from psdvec.model import Model
 from psdvec.parallel import map_ordered, resolve_workers
 from psdvec.pmi import Constants, WordScales, margins, pmi, weight, word_scales
 from psdvec.progress import LogProgress, Progress
-from psdvec.recipe import UNIGRAMS, parse_ridge
+from psdvec.recipe import UNIGRAMS, USUAL_RIDGE, parse_ridge
 from psdvec.weighting import UNIT
 
 Block = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Placed = tuple[Block, float]  # a word's vector, the constant direction last, and its deviation
-Solution = tuple[float, Floats, Floats, float]  # evidence, x, Cholesky factor, loss
+Solution = tuple[float, Floats, Floats, lapack.Floats]  # evidence, x, A + μ I and its Cholesky factor
 
 CALIBRATION = 0.5  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
+CORRECTIONS = 2  # solves of what a float32 factor has left over
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 
@@ -357,19 +359,27 @@ def solve_word(
     square = cells.square + rho * log_kappa**2 * regressors.square
     m, k = cells.rows.size, b.size
 
-    def solution(mu: float) -> tuple[float, Floats, Floats, float]:
-        L, x = _cholesky(A, b, mu)
+    def solution(mu: float) -> Solution:
+        whole, L = _factorised(A, mu)
+        x: Floats = lapack.cholesky_solve(L, b).astype(np.float64)
         loss = max(square - float(b @ x), 1e-12)
-        evidence = k * np.log(max(mu, 1e-12)) - 2 * float(np.log(np.diag(L)).sum()) - m * np.log(loss)
-        return evidence, x, L, loss
+        evidence = (
+            k * np.log(max(mu, 1e-12))
+            - 2 * float(np.log(np.diag(L), dtype=np.float64).sum())
+            - m * np.log(loss)
+        )
+        return evidence, x, whole, L
 
-    _, x, L, loss = _uphill(solution, ridges)
-    return x, CALIBRATION * float(np.sqrt(loss / m * _trace_of_inverse(L) / k))
+    _, x, whole, L = _uphill(solution, ridges)
+    for _ in range(CORRECTIONS):
+        x += lapack.cholesky_solve(L, b - whole @ x)
+    loss = max(square - float(b @ x), 1e-12)
+    return x, CALIBRATION * float(np.sqrt(loss / m * lapack.inverse_trace(L) / k))
 
 
 def _uphill(solution: Callable[[float], Solution], ridges: Sequence[float]) -> Solution:
-    """Return the solution of greatest evidence, found by climbing from the middle: the evidence has one peak in μ."""
-    place = len(ridges) // 2
+    """Return the solution of greatest evidence, climbing from the usual ridge: the evidence has one peak in μ."""
+    place = ridges.index(USUAL_RIDGE) if USUAL_RIDGE in ridges else 0
     best = solution(ridges[place])
     for step in (1, -1):
         start = place
@@ -383,23 +393,16 @@ def _uphill(solution: Callable[[float], Solution], ridges: Sequence[float]) -> S
     return best
 
 
-def _cholesky(A: Floats, b: Floats, mu: float) -> tuple[Floats, Floats]:
-    """Factorise A + μ I and solve for b; μ = 0 gets the smallest ridge that float32 sums can see."""
-    from scipy.linalg import lapack
-
-    jitter = mu if mu > 0 else 1e-6 * float(np.trace(A)) / A.shape[0]
-    L, info = lapack.dpotrf(A + jitter * np.eye(A.shape[0]), lower=1)
-    if info != 0:
+def _factorised(A: Floats, mu: float) -> tuple[Floats, lapack.Floats]:
+    """Return A + μ I and its factor, in float32 where that will do; μ = 0 gets the smallest ridge that can be seen."""
+    whole = A.copy()
+    whole[np.diag_indices_from(whole)] += mu if mu > 0 else 1e-6 * float(np.trace(A)) / A.shape[0]
+    L = lapack.cholesky(whole.astype(np.float32))
+    if L is None:
+        L = lapack.cholesky(whole)
+    if L is None:
         raise InputError("a word's equations are singular; give a greater --ridge")
-    x, _ = lapack.dpotrs(L, b, lower=1)
-    return L, x
-
-
-def _trace_of_inverse(L: Floats) -> float:
-    from scipy.linalg import lapack
-
-    inverse, _ = lapack.dtrtri(L, lower=1)
-    return float(np.sum(np.tril(inverse) ** 2))
+    return whole, L
 
 
 def _merge(model: Model, counts: Any, found: Mapping[str, Placed], thin: tuple[str, ...]) -> Extension:

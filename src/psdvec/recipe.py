@@ -15,7 +15,8 @@ from psdvec.errors import InputError
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")
-RIDGES = tuple(2.0**k for k in range(-2, 8))  # what "auto" chooses from, by evidence
+RIDGES = tuple(2.0**k for k in range(-2, 13))  # what "auto" chooses from, by evidence
+USUAL_RIDGE = 64.0  # where it begins to look
 
 
 def _demand(holds: bool, name: str, found: object, wanted: str) -> None:

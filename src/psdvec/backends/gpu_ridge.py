@@ -18,6 +18,7 @@ from torch import Tensor
 
 from psdvec.backends.gpu import GpuBackend
 from psdvec.noncore import CALIBRATION, Placed, Setting
+from psdvec.recipe import USUAL_RIDGE
 
 Ints = npt.NDArray[np.int64]
 
@@ -162,10 +163,10 @@ class _Equations:
 def _uphill(equations: _Equations, ridges: Tensor) -> Tensor:
     """Return each word's best ridge, as :func:`psdvec.noncore._uphill` finds it; ``ridges`` (w, tried) rise."""
     words, last = torch.arange(len(ridges), device=ridges.device), ridges.shape[1] - 1
-    middle = torch.full_like(words, ridges.shape[1] // 2)
-    place, best = middle.clone(), equations.evidence(ridges[words, middle])
+    usual = (ridges == USUAL_RIDGE).int().argmax(dim=1)
+    place, best = usual.clone(), equations.evidence(ridges[words, usual])
     for step in (1, -1):
-        climbing = words[place == middle]
+        climbing = words[place == usual]
         while True:
             climbing = climbing[(place[climbing] + step >= 0) & (place[climbing] + step <= last)]
             if not climbing.numel():
