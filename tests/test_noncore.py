@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from psdvec import noncore
+from psdvec import noncore, ridge
 from psdvec.cooccurrence import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods import psd
@@ -187,5 +187,5 @@ def test_an_unknown_choice_of_unigrams_is_refused(model, counts):
 
 def test_the_peak_is_found_wherever_it_is():
     for peak in range(len(RIDGES)):
-        chosen = noncore._uphill(lambda mu, top=RIDGES[peak]: (-abs(np.log(mu / top)), mu, None, 0.0), RIDGES)
+        chosen = ridge._uphill(lambda mu, top=RIDGES[peak]: (-abs(np.log(mu / top)), mu, None, 0.0), RIDGES)
         assert chosen[1] == RIDGES[peak]

@@ -1,7 +1,7 @@
 """Ridge solves of many words at once on a GPU: the cells of all words in one go, Cholesky factors in batches.
 
 Goes in: a :class:`psdvec.noncore.Setting` and a count store. Comes out: for each word what
-:func:`psdvec.noncore.solve_word` gives, to float32 accuracy. Words are dealt into batches by the number of their
+:func:`psdvec.ridge.solve_word` gives, to float32 accuracy. Words are dealt into batches by the number of their
 contexts; the device's matrix products may round otherwise for other batches.
 """
 
@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from psdvec.backends.gpu import GpuBackend
-from psdvec.noncore import CALIBRATION, Placed, Setting
+from psdvec.noncore import Placed, Setting
 from psdvec.recipe import USUAL_RIDGE
+from psdvec.ridge import CALIBRATION
 
 Ints = npt.NDArray[np.int64]
 
@@ -76,7 +77,7 @@ class _Solver:
         return unique // core, unique % core, sums[:, 0], sums[:, 1], squares
 
     def _terms(self, word: Tensor, row: Tensor, H: Tensor, *, after: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what directed cells add to the background, as :func:`psdvec.noncore.word_cells` has it."""
+        """Return what directed cells add to the background, as :func:`psdvec.ridge.word_cells` has it."""
         k, put, scales, old = self.setting.constants, self.backend.put, self.setting.scales, self.setting.old
         r = put(scales.row_sums)[word] if after else put(old.row_sums)[row]
         u = put(old.unigrams)[row] if after else put(scales.unigrams)[word]
@@ -161,7 +162,7 @@ class _Equations:
 
 
 def _uphill(equations: _Equations, ridges: Tensor) -> Tensor:
-    """Return each word's best ridge, as :func:`psdvec.noncore._uphill` finds it; ``ridges`` (w, tried) rise."""
+    """Return each word's best ridge, as :func:`psdvec.ridge._uphill` finds it; ``ridges`` (w, tried) rise."""
     words, last = torch.arange(len(ridges), device=ridges.device), ridges.shape[1] - 1
     usual = (ridges == USUAL_RIDGE).int().argmax(dim=1)
     place, best = usual.clone(), equations.evidence(ridges[words, usual])
