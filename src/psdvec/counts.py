@@ -21,6 +21,7 @@ from psdvec import runs, segments
 from psdvec.cooccurrence import Cooccurrence, Tally, in_memory, load_counts, write_counts
 from psdvec.corpus import Corpus
 from psdvec.errors import InputError
+from psdvec.files import file_status
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import available_memory, format_size, parse_size
@@ -228,9 +229,8 @@ def input_plan(corpus: Corpus | Sentences) -> Any:
     """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
     if not isinstance(corpus, Corpus) or not corpus.is_restartable:
         return {"once": np.random.SeedSequence().entropy}
-    status = [(file, Path(file).stat()) for file in corpus.files]
     return {
-        "files": [[file, stat.st_size, stat.st_mtime_ns] for file, stat in status],
+        "files": [[file, *file_status(file)] for file in corpus.files],
         "field": corpus.field, "column": corpus.column, "errors": corpus.errors,
     }  # fmt: skip
 
