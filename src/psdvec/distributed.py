@@ -65,12 +65,7 @@ def _local_workers(cluster: str) -> int:
 
 def check_workers(client: Any, folder: Path) -> None:
     """Raise an error unless there are workers, all of this version of psdvec and all able to see ``folder``."""
-    try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
-    except TimeoutError as error:
-        raise ClusterError(
-            f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
-        ) from error
+    wait_for_workers(client)
     probe = folder / f"probe-{uuid.uuid4().hex}"
     probe.touch()
     try:
@@ -86,6 +81,16 @@ def check_workers(client: Any, folder: Path) -> None:
             raise ClusterError(
                 f"the worker {worker} does not see '{folder}'; put the output on a disk that all workers share"
             )
+
+
+def wait_for_workers(client: Any) -> None:
+    """Wait until there is a worker; raise :class:`ClusterError` if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
+        ) from error
 
 
 def _look_around(probe: str) -> tuple[str, bool]:
@@ -129,15 +134,18 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
         ) from error
     except (CancelledError, CommClosedError) as error:
         if client.status == "running":
-            raise LostDataError(name) from error
+            raise LostWorkError(
+                f"{name} was lost with the workers that had what it needs; what is finished is kept, "
+                "run the same command again to go on"
+            ) from error
         raise ClusterError(
             f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
             "run the same command again to go on"
         ) from error
 
 
-class LostDataError(Exception):
-    """Data that were handed out went down with the last worker that held them; hand them out again."""
+class LostWorkError(ClusterError):
+    """What was handed out went down with the last worker that held it, and must be handed out again."""
 
 
 def _address(client: Any) -> str:
