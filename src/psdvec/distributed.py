@@ -40,7 +40,7 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
     if cluster is not None:
         with (
             dask.LocalCluster(
-                n_workers=_local_workers(cluster), threads_per_worker=1, dashboard_address=None
+                n_workers=_local_workers(cluster), threads_per_worker=1, dashboard_address="127.0.0.1:0"
             ) as local,
             dask.Client(local) as client,
         ):
