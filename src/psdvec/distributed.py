@@ -22,6 +22,7 @@ import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
 from psdvec.resources import available_memory, current_memory
 
+_BATCH = 1000  # jobs that go to the scheduler in one message
 _PATIENCE = 30  # seconds until a scheduler or a first worker is missed
 
 
@@ -111,7 +112,7 @@ def run_jobs(
     """
     if not jobs:
         return
-    futures = client.map(function, *zip(*jobs, strict=True), pure=False)
+    futures = client.map(function, *zip(*jobs, strict=True), pure=False, batch_size=_BATCH)
     try:
         for number, future in enumerate(futures, 1):
             yield _result_of(client, future, f"{label} {number} of {len(jobs)}")
@@ -131,6 +132,11 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
             f"{name} failed: {error.allowed_failures + 1} workers died at it, most likely for want of "
             "memory; give the workers more, or less to do at a time (--block-size), and run the same command again to "
             "go on"
+        ) from error
+    except FileNotFoundError as error:
+        raise ClusterError(
+            f"{name} failed: a worker does not see '{error.filename}'; "
+            "put the input and the output on disks that all workers share"
         ) from error
     except (CancelledError, CommClosedError) as error:
         if client.status == "running":

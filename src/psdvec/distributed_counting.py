@@ -49,7 +49,7 @@ _PIECE = 1 << 16
 
 
 def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
-    """Cut a corpus into blocks of about ``block_size`` bytes; compressed files and Parquet stay whole.
+    """Cut a corpus into blocks of at most ``block_size`` bytes; compressed files and Parquet stay whole.
 
     The cuts lie anywhere in a line; :func:`end_at_lines` moves them to its end.
     """
@@ -69,8 +69,9 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
     room = size
     for file, length in zip(files, sizes, strict=True):
         if length > size and can_be_cut(file):
-            for begin in range(0, length, size):
-                span = Span(begin, min(begin + size, length))
+            even = -(-length // -(-length // size))
+            for begin in range(0, length, even):
+                span = Span(begin, min(begin + even, length))
                 blocks.append(replace(corpus, files=(file,), span=span))
             continue
         if small and length > room:
@@ -226,16 +227,16 @@ def _count_rows(
     n = len(vocabulary)
     for name in ("pairs", "merged"):
         (work / name).mkdir(exist_ok=True)
-    paths = [work / "pairs" / f"{number:06d}" for number in blocks]
-    missing = [number for number, path in zip(blocks, paths, strict=True) if not path.exists()]
+    names = [f"pairs/{number:06d}" for number in blocks]
+    missing = [number for number, name in zip(blocks, names, strict=True) if not (work / name).exists()]
     with progress.stage("counting pairs", total=len(blocks), unit="blocks") as stage:
         stage.advance(len(blocks) - len(missing))
         jobs = [(work, number, replace(what, given=None), memory) for number in missing]
         for _ in run_jobs(client, count_block, jobs, label="counting block"):
             stage.advance(1)
-    matrices = [Matrix((Range(0, n),), (path,)) for path in paths]
+    matrices = [Matrix(work, (Range(0, n),), (name,)) for name in names]
     bound = np.minimum(vocabulary.counts * len(what.weights), n)
-    yield from merge_matrices(client, matrices, bound, work, memory=memory, progress=progress)
+    yield from merge_matrices(client, matrices, bound, memory=memory, progress=progress)
 
 
 def count_block(work: Path, number: int, what: Counting, memory: int | None) -> None:

@@ -6,6 +6,7 @@ At most FAN_IN matrices are added at once; every sum, of some rows, is a :class:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,19 +28,20 @@ Int64s = npt.NDArray[np.int64]
 
 
 class Matrix(NamedTuple):
-    """A matrix on disk in pieces: ``ranges`` of its rows, and the :class:`Run` below ``paths`` that holds each."""
+    """A matrix on disk in pieces: ``ranges`` of its rows, and the :class:`Run` of each, ``names`` in ``folder``."""
 
+    folder: Path
     ranges: tuple[Range, ...]
-    paths: tuple[Path, ...]
+    names: tuple[str, ...]
 
     def overlapping(self, rows: Range) -> Matrix:
         """Return only the pieces that hold some of ``rows``."""
         kept = [
-            (piece, path)
-            for piece, path in zip(self.ranges, self.paths, strict=True)
+            (piece, name)
+            for piece, name in zip(self.ranges, self.names, strict=True)
             if piece.begin < rows.end and rows.begin < piece.end
         ]
-        return Matrix(tuple(piece for piece, _ in kept), tuple(path for _, path in kept))
+        return Matrix(self.folder, tuple(piece for piece, _ in kept), tuple(name for _, name in kept))
 
     def read(self, rows: Range) -> Rows:
         """Return some rows."""
@@ -52,51 +54,41 @@ class Matrix(NamedTuple):
 
     def _parts(self, rows: Range) -> Iterator[tuple[Run, Range]]:
         """Yield the runs that hold ``rows``, and which of their own rows these are."""
-        for piece, path in zip(*self.overlapping(rows), strict=True):
+        _, ranges, names = self.overlapping(rows)
+        for piece, name in zip(ranges, names, strict=True):
             begin, end = max(rows.begin, piece.begin), min(rows.end, piece.end)
-            yield Run(path), Range(begin - piece.begin, end - piece.begin)
+            yield Run(self.folder / name), Range(begin - piece.begin, end - piece.begin)
 
 
 def merge_matrices(
-    client: Any,
-    matrices: list[Matrix],
-    bound: Int64s,
-    work: Path,
-    *,
-    memory: int | None,
-    progress: Progress,
+    client: Any, matrices: list[Matrix], bound: Int64s, *, memory: int | None, progress: Progress
 ) -> Iterator[Rows]:
     """Add matrices up, level by level, until one is left; yield its rows, the first while the last are added.
 
     ``bound``: no row of the sum has more cells than it says. A level of many groups is cut into few ranges, so that
     each level has about as many jobs as the last.
     """
-    level = 0
+    level, folder = 0, matrices[0].folder
     while len(matrices) > 1:
         groups = [matrices[first : first + runs.FAN_IN] for first in range(0, len(matrices), runs.FAN_IN)]
         ranges = tuple(cut_ranges(bound, cells=RANGE_CELLS * len(groups)))
         matrices = [
-            Matrix(
-                ranges, tuple(work / "merged" / f"{level}-{group:06d}-{r:06d}" for r in range(len(ranges)))
-            )
+            Matrix(folder, ranges, tuple(f"merged/{level}-{group}-{r}" for r in range(len(ranges))))
             for group in range(len(groups))
         ]
         jobs = [
-            ([matrix.overlapping(rows) for matrix in group], rows, len(bound), path, memory)
+            ([matrix.overlapping(rows) for matrix in group], rows, len(bound), folder / name, memory)
             for group, target in zip(groups, matrices, strict=True)
-            for rows, path in zip(*target, strict=True)
+            for rows, name in zip(target.ranges, target.names, strict=True)
         ]
-        label = f"adding up {sum(map(len, groups))} matrices"
-        steps = _merge_level(client, jobs, label, progress)
-        if len(matrices) > 1:
-            for _ in steps:
-                pass
-        else:
-            for path in steps:
+        ready = _merge_level(client, jobs, f"adding up {sum(map(len, groups))} matrices", progress)
+        if len(groups) == 1:
+            for path in ready:
                 yield from _rows_of(Run(path))
             return
+        deque(ready, maxlen=0)
         level += 1
-    yield from _rows_of(Run(matrices[0].paths[0]))
+    yield from _rows_of(Run(folder / matrices[0].names[0]))
 
 
 def _merge_level(client: Any, jobs: list[tuple[Any, ...]], label: str, progress: Progress) -> Iterator[Path]:
