@@ -4,8 +4,9 @@
 
 CORPUS is text, plain or compressed, and is unpacked beforehand, so that it can be cut. Each worker has one thread, and
 so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
-The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and what each
-stage took and left on disk, which is what docs/scaling.md reckons with.
+The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and processor
+seconds, which mean something on a loaded machine too; then what each stage took and left on disk, which is what
+docs/scaling.md reckons with.
 """
 
 from __future__ import annotations
@@ -86,24 +87,30 @@ def bench_counting(text, folder, clients, options):
 class Stages(LogProgress):
     """A progress that prints how long each stage took and what is in the workspace after it."""
 
-    def __init__(self, work):
+    def __init__(self, work, client):
         super().__init__()
-        self.work = work
+        self.work, self.client = work, client
 
     @contextmanager
     def stage(self, label, *, total, unit):
         """See :meth:`psdvec.progress.Progress.stage`."""
-        start = time.perf_counter()
+        before = self.processor()
         with super().stage(label, total=total, unit=unit) as stage:
             yield stage
-        took = time.perf_counter() - start
+        here, there = (now - then for now, then in zip(self.processor(), before, strict=True))
         sizes = {
             path.name: sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
             for path in sorted(self.work.iterdir())
             if path.is_dir()
         }
         on_disk = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in sizes.items())
-        print(f"    {label:<24} {took:7.2f} s   {total:,} {unit}   on disk: {on_disk}")
+        print(
+            f"    {label:<24} processor {here:.2f} s here, {there:.2f} s worker; {total:,} {unit}; on disk: {on_disk}"
+        )
+
+    def processor(self):
+        """Return the processor seconds of this process and of the workers so far."""
+        return time.process_time(), sum(self.client.run(time.process_time).values())
 
 
 def bench_stages(text, folder, client, options):
@@ -111,12 +118,15 @@ def bench_stages(text, folder, client, options):
     count_pairs(
         read_corpus(text), max_words=options.words, window=options.window, memory=options.memory,
         output=folder / "stages", client=client, block_size=options.block_size,
-        progress=Stages(folder / "stages.work"),
+        progress=Stages(folder / "stages.work", client),
     )  # fmt: skip
     shutil.rmtree(folder / "stages")
-    start = time.perf_counter()
-    list(run_jobs(client, abs, [(number,) for number in range(1000)], label="nothing"))
-    print(f"    a job that does nothing costs {time.perf_counter() - start:.2f} ms, of 1,000")
+    jobs = [(number,) for number in range(1000)]
+    wall, here, there = timed(lambda: list(run_jobs(client, abs, jobs, label="nothing")), client)
+    print(
+        f"    a job that does nothing: {wall:.2f} ms wall; processor {here:.2f} ms here with the scheduler, "
+        f"{there[0]:.2f} ms worker"
+    )
 
 
 def bench_solving(folder, clients, options):
@@ -141,22 +151,27 @@ def bench_solving(folder, clients, options):
 
 
 def compare(title, work, warm_up, folder, clients, repeats):
-    """Print the quickest wall time of each, the ratios asked for, and whether the results are the same bytes."""
-    seconds = {name: [] for name in clients}
+    """Print the quickest run of each, the ratios asked for, and whether the results are the same bytes."""
+    found = {name: [] for name in clients}
     for client in clients.values():
         warm_up(client)
     for _ in range(repeats):
         for name, client in clients.items():
-            start = time.perf_counter()
-            work(name, client)
-            seconds[name].append(time.perf_counter() - start)
-    best = {name: min(found) for name, found in seconds.items()}
+            found[name].append(timed(lambda name=name, client=client: work(name, client), client))
+    best = {name: min(runs, key=lambda run: run[0]) for name, runs in found.items()}
     print(f"{title}; load {load()}")
-    for name, found in seconds.items():
-        print(f"    {name:<16} {best[name]:7.2f} s   (all: {', '.join(f'{value:.2f}' for value in found)})")
-    alone, one, two = best.values()
+    for name, (wall, driver, workers) in best.items():
+        each = ", ".join(f"{seconds:.2f}" for seconds in workers) or "none"
+        print(f"    {name:<16} {wall:8.2f} s wall; processor {driver:.2f} s here, workers {each}")
+    alone, one, two = (wall for wall, _, _ in best.values())
     print(
-        f"    two workers against one: {one / two:.2f}; Dask with one worker against none: {one / alone - 1:+.0%}"
+        f"    wall: two workers against one {one / two:.2f}; one worker against no Dask {one / alone - 1:+.0%}"
+    )
+    busy = [driver + sum(workers) for _, driver, workers in best.values()]
+    free = [driver + max(workers, default=0.0) for _, driver, workers in best.values()]
+    print(
+        f"    processor: one worker against no Dask {busy[1] / busy[0] - 1:+.0%}; two workers against one, were "
+        f"every process alone on a core and nothing overlapped: {free[1] / free[2]:.2f}"
     )
     suffix = "" if title == "counting" else " model"
     kept = [
@@ -167,6 +182,16 @@ def compare(title, work, warm_up, folder, clients, repeats):
     print(f"    peak memory of a worker: {max(peaks) / 1e6:.0f} MB")
     for name in list(clients)[1:]:
         shutil.rmtree(folder / f"{name}{suffix}")
+
+
+def timed(work, client):
+    """Return wall seconds, processor seconds of this process, and those of each worker."""
+    before = {} if client is None else client.run(time.process_time)
+    wall, driver = time.perf_counter(), time.process_time()
+    work()
+    wall, driver = time.perf_counter() - wall, time.process_time() - driver
+    after = {} if client is None else client.run(time.process_time)
+    return wall, driver, [after[worker] - before[worker] for worker in after]
 
 
 if __name__ == "__main__":
