@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from psdvec import readers
 from psdvec.errors import InputError
+from psdvec.files import Span, expand_address, file_status, is_address
 from psdvec.readers import STANDARD_INPUT, Reader
 
 BLOCK_BYTES = 1 << 23  # fixed: where a line that is longer gets cut must not depend on memory or workers
@@ -35,13 +36,13 @@ def read_corpus(
     column: str | None = None,
     errors: str = "replace",
 ) -> Corpus:
-    """Name a corpus: files, folders (all files below), globs, or ``"-"`` for standard input.
+    """Name a corpus: files, folders (all files below), globs, addresses, or ``"-"`` for standard input.
 
     Parameters
     ----------
     paths
         Text, plain or compressed (.gz .bz2 .xz .zst); JSON lines if the name says so or ``field`` is given;
-        Parquet, told by its first bytes.
+        Parquet, told by its first bytes. An address, such as ``s3://bucket/*.txt``, is whatever fsspec reaches.
     tokenizer
         One of :data:`TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
     field, column
@@ -69,6 +70,8 @@ def read_corpus(
 
 def _expand(path: str) -> list[str]:
     """Return the files that ``path`` stands for, in order of name."""
+    if is_address(path):
+        return expand_address(path)
     if path == STANDARD_INPUT or Path(path).is_file():
         return [path]
     if Path(path).is_dir():
@@ -113,13 +116,17 @@ class Block:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Files, how to read them, and how to cut them into words; made by :func:`read_corpus`."""
+    """Files, how to read them, and how to cut them into words; made by :func:`read_corpus`.
+
+    ``span``: if given, there is one file, and these bytes of it, from a line end to a line end, are the corpus.
+    """
 
     files: tuple[str, ...]
     tokenizer: str
     field: str | None
     column: str | None
     errors: str
+    span: Span | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
         """Yield the sentences, lists of tokens, empty ones left out."""
@@ -153,9 +160,10 @@ class Corpus:
         except UnicodeDecodeError as error:
             if self.errors == "strict":
                 offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= error.start)
+                behind = self.span.behind if self.span else ""
                 raise InputError(
                     f"'{self.files[place.file]}' is not UTF-8 at byte {place.offset + error.start - offset} "
-                    f"of its text ({error.reason}); convert it, or say --errors replace"
+                    f"of its text{behind} ({error.reason}); convert it, or say --errors replace"
                 ) from error
         text = block.data.decode("utf-8", "replace")
         bad = text.count("\N{REPLACEMENT CHARACTER}") - block.data.count("\N{REPLACEMENT CHARACTER}".encode())
@@ -171,19 +179,21 @@ class Corpus:
         """Bytes of all files on disk, or None with standard input among them."""
         if not self.is_restartable:
             return None
-        return sum(Path(file).stat().st_size for file in self.files)
+        if self.span is not None:
+            return self.span.end - self.span.begin
+        return sum(file_status(file).bytes for file in self.files)
 
     def sources(self) -> list[dict[str, Any]]:
         """Return name and size of each file, for the record."""
         return [
             {"name": "standard input"} if file == STANDARD_INPUT else
-            {"name": Path(file).name, "bytes": Path(file).stat().st_size}
+            {"name": Path(file).name, "bytes": file_status(file).bytes}
             for file in self.files
         ]  # fmt: skip
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text from ``start`` on; ``joined`` says that a sentence goes on there."""
-        reader = readers.Reader(self.field, self.column)
+        reader = readers.Reader(self.field, self.column, self.span)
         buffer = _Buffer(reader, start, joined)
         for number in range(start.file, len(self.files)):
             skip = start.offset if number == start.file else 0

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from psdvec import runs, segments
-from psdvec.cooccurrence import Cooccurrence, Tally, in_memory, load_counts, write_counts
+from psdvec.cooccurrence import Cooccurrence, Rows, Tally, in_memory, load_counts, write_counts
 from psdvec.corpus import Corpus
 from psdvec.errors import InputError
+from psdvec.files import file_status
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import available_memory, format_size, parse_size
@@ -35,6 +38,25 @@ _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Sentences = Iterable[Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What is counted: ``given`` words or the frequent ones, and pairs with the ``weights`` of their distances."""
+
+    given: tuple[str, ...] | None
+    min_count: int
+    max_words: int | None
+    weights: Int64s
+    close_gaps: bool
+
+
+class Counted(NamedTuple):
+    """What was found: the rows of the matrix are still to come."""
+
+    tally: Tally
+    vocabulary: Vocabulary
+    rows: Iterator[Rows]
 
 
 def count_words(
@@ -72,6 +94,8 @@ def count_pairs(
     workers: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
+    client: Any = None,
+    block_size: int | str | None = None,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
     """Count the words of a corpus, then the ordered pairs of words within a window.
@@ -95,6 +119,11 @@ def count_pairs(
         Text that does not fit is counted in runs, which are merged from disk.
     output
         Where to write the counts; interrupted work goes on from there. If None, they stay in memory.
+    client
+        A :class:`distributed.Client`: the workers of its cluster count, each within ``memory``, and the counts are the
+        same to the byte. They must see the corpus and the output under the same names.
+    block_size
+        How much of a file a worker of the cluster takes at a time, as ``"256M"``; by default a fitting size.
 
     Examples
     --------
@@ -103,10 +132,20 @@ def count_pairs(
     {'be': 2.0, 'or': 0.5}
     """
     check_limits(min_count, max_words)
-    weights, workers = pair_weights(window, weighting), resolve_workers(workers)
+    weights = pair_weights(window, weighting)
     if gaps not in ("keep", "close"):
         raise InputError(f"gaps='{gaps}' is unknown; choose keep or close")
+    if client is not None and workers is not None:
+        raise InputError("threads were given with a cluster, which has its own; leave --workers out")
+    if client is None and block_size is not None:
+        raise InputError(
+            "a block size was given without a cluster; leave it out, or give --scheduler or --cluster"
+        )
     if output is None:
+        if client is not None:
+            raise InputError(
+                "a cluster needs a place for its work; name an output on a disk that all workers share"
+            )
         with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
             return in_memory(
                 count_pairs(
@@ -121,37 +160,53 @@ def count_pairs(
     parameters = counting_parameters(corpus, window=window, weighting=weighting, gaps=gaps)
     sources = counting_sources(corpus, given=given, min_count=min_count, max_words=max_words)
     plan = {**parameters, "sources": sources, "vocabulary": given, "input": input_plan(corpus)}
-    budget = _resolve_memory(memory)
+    what = Counting(given, min_count, max_words, weights, gaps == "close")
+    if client is None:
+        count = partial(_count_here, corpus, memory=_resolve_memory(memory), workers=resolve_workers(workers))
+    else:
+        from psdvec.distributed_counting import count_blocks, plan_blocks
+
+        blocks = plan_blocks(corpus, block_size)
+        plan["blocks"] = [[block.files, block.span] for block in blocks]
+        each = None if memory is None else parse_size(memory)
+        count = partial(count_blocks, client, blocks, memory=each)
     with open_workspace(output, plan=plan, progress=progress) as work:
-        folder = SegmentFolder(work / "segments")
-        tally = _number(corpus, folder, workers=workers, progress=progress)
-        chosen = (
-            segments.choose_words(
-                folder, min_count=min_count, max_words=max_words, memory=budget // 4, workers=workers
-            )
-            if given is None
-            else segments.count_given(folder, given)
-        )
-        if not len(chosen):
+        found = count(what, work, progress=progress)
+        if not len(found.vocabulary):
             raise InputError(
-                f"no word occurs {min_count} times or more among {tally.tokens:,} words; lower --min-count"
+                f"no word occurs {min_count} times or more among {found.tally.tokens:,} words; lower --min-count"
             )
-        with ThreadPoolExecutor(workers) as pool:
-            layout = runs.plan_runs(folder.totals()[1], n=len(chosen), memory=budget, workers=workers)
-            blocks = runs.count_text(
-                folder, segments.Translation(chosen.words, close_gaps=gaps == "close"), work / "runs",
-                plan=layout, weights=weights, pool=pool, progress=progress,
-            )  # fmt: skip
-            write_counts(
-                output,
-                blocks,
-                chosen,
-                parameters=parameters,
-                tally=tally,
-                sources=sources,
-                overwrite=overwrite,
-            )
+        write_counts(
+            output, found.rows, found.vocabulary,
+            parameters=parameters, tally=found.tally, sources=sources, overwrite=overwrite,
+        )  # fmt: skip
     return load_counts(output)
+
+
+def _count_here(
+    corpus: Corpus | Sentences, what: Counting, work: Path, *, memory: int, workers: int, progress: Progress
+) -> Counted:
+    """Count on this machine, with what is between text and counts in ``work``."""
+    folder = SegmentFolder(work / "segments")
+    tally = _number(corpus, folder, workers=workers, progress=progress)
+    chosen = (
+        segments.choose_words(
+            folder, min_count=what.min_count, max_words=what.max_words, memory=memory // 4, workers=workers
+        )
+        if what.given is None
+        else segments.count_given(folder, what.given)
+    )
+
+    def rows() -> Iterator[Rows]:
+        layout = runs.plan_runs(folder.totals()[1], n=len(chosen), memory=memory, workers=workers)
+        translation = segments.Translation(chosen.words, close_gaps=what.close_gaps)
+        with ThreadPoolExecutor(workers) as pool:
+            yield from runs.count_text(
+                folder, translation, work / "runs",
+                plan=layout, weights=what.weights, pool=pool, progress=progress,
+            )  # fmt: skip
+
+    return Counted(tally, chosen, rows())
 
 
 def plan_counting(
@@ -228,9 +283,8 @@ def input_plan(corpus: Corpus | Sentences) -> Any:
     """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
     if not isinstance(corpus, Corpus) or not corpus.is_restartable:
         return {"once": np.random.SeedSequence().entropy}
-    status = [(file, Path(file).stat()) for file in corpus.files]
     return {
-        "files": [[file, stat.st_size, stat.st_mtime_ns] for file, stat in status],
+        "files": [[file, *file_status(file)] for file in corpus.files],
         "field": corpus.field, "column": corpus.column, "errors": corpus.errors,
     }  # fmt: skip
 
@@ -238,10 +292,14 @@ def input_plan(corpus: Corpus | Sentences) -> Any:
 def _number(corpus: Corpus | Sentences, folder: SegmentFolder, *, workers: int, progress: Progress) -> Tally:
     if isinstance(corpus, Corpus):
         tally = segments.number_corpus(corpus, folder, workers=workers, progress=progress)
-        empty = "the corpus holds no words"
+        check_words_found(tally)
     else:
         tally = segments.number_sentences(corpus, folder, progress=progress)
-        empty = "the iterable gave no sentences (a generator can be read only once)"
-    if not tally.tokens:
-        raise InputError(f"{empty}; give a corpus with text in it")
+        check_words_found(tally, "the iterable gave no sentences (a generator can be read only once)")
     return tally
+
+
+def check_words_found(tally: Tally, otherwise: str = "the corpus holds no words") -> None:
+    """Raise :class:`InputError` if no word was read."""
+    if not tally.tokens:
+        raise InputError(f"{otherwise}; give a corpus with text in it")

@@ -6,6 +6,7 @@
      ├── InputError          what was given cannot be read, or makes no sense
      ├── StoreError          an artefact on disk is missing, damaged, or of another kind or version
      ├── ResourceError       memory or disk do not suffice
+     ├── ClusterError        a Dask scheduler or its workers cannot be used, or were lost
      ├── MissingWordError    a word is not in the vocabulary; also a ``KeyError``
      └── MissingExtraError   an optional package is needed; the message holds the ``pip`` line
 
@@ -33,6 +34,10 @@ class StoreError(PSDVecError):
 
 class ResourceError(PSDVecError):
     """Memory or disk do not suffice."""
+
+
+class ClusterError(PSDVecError):
+    """A Dask scheduler or its workers cannot be used, or were lost."""
 
 
 class MissingWordError(PSDVecError, KeyError):

@@ -7,7 +7,7 @@ artefact where an output is named. The mathematics is in :mod:`psdvec.methods.ps
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -134,19 +134,42 @@ def extend(
     device: str = "cpu",
     output: str | Path | None = None,
     overwrite: bool = False,
+    client: Any = None,
     progress: Progress = LogProgress(),
 ) -> Extension:
-    """Learn words that ``model`` lacks from ``counts``; see :func:`psdvec.noncore.extend` for the options."""
+    """Learn words that ``model`` lacks from ``counts``; see :func:`psdvec.noncore.extend` for the options.
+
+    With a :class:`distributed.Client` the workers of its cluster solve, to the same bits. They must see the counts and
+    the output under the same names; solved words are kept beside the output if the work is interrupted.
+    """
     if output is not None:
         check_output(output, overwrite=overwrite)
     old, parent = _open_model(model)
     store, source = _open_counts(counts)
-    extension = noncore.extend(
-        old, store, words=words, refresh=refresh, core=core, ridge=ridge, unigrams=unigrams,
-        min_contexts=min_contexts, workers=workers, device=device, progress=progress,
-    )  # fmt: skip
-    if output is not None and (extension.learned or extension.refreshed):
-        write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
+    options: dict[str, Any] = {
+        "words": words, "refresh": refresh, "core": core, "ridge": ridge, "unigrams": unigrams,
+        "min_contexts": min_contexts,
+    }  # fmt: skip
+    with ExitStack() as stack:
+        solve = None
+        if client is not None:
+            from psdvec.distributed_solving import open_solver
+
+            if isinstance(model, Model) or isinstance(counts, Cooccurrence) or output is None:
+                raise InputError(
+                    "a cluster works on folders; give the model, the counts and the output as such"
+                )
+            if workers is not None or device != "cpu":
+                raise InputError("a cluster has its own threads; leave --workers and --device out")
+            plan = {"model": parent, "counts": source, **options}
+            solve = stack.enter_context(
+                open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)
+            )
+        extension = noncore.extend(
+            old, store, **options, workers=workers, device=device, solve=solve, progress=progress
+        )
+        if output is not None and (extension.learned or extension.refreshed):
+            write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
     return extension
 
 

@@ -59,6 +59,7 @@ def extend(
     min_contexts: int = 5,
     workers: int | None = None,
     device: str = "cpu",
+    solve: Callable[..., list[Placed | None]] | None = None,
     progress: Progress = LogProgress(),
 ) -> Extension:
     """Learn words that ``model`` does not have from ``counts`` (a :class:`~psdvec.counts.Cooccurrence`).
@@ -80,6 +81,8 @@ def extend(
     device
         ``"cpu"``, where a word gets the same bits alone or among others; ``"cuda"`` or ``"auto"``, where it gets them
         to rounding.
+    solve
+        What solves the words of a :class:`Setting`, if not ``workers`` or ``device``.
     """
     check_compatible(model, counts)
     wanted = _wanted(model, counts, words)
@@ -97,7 +100,7 @@ def extend(
         min_contexts=min_contexts,
     )
     with progress.stage("new words", total=ids.size, unit="words") as stage:
-        solve = word_solver(device, workers=workers)
+        solve = solve or word_solver(device, workers=workers)
         placed = solve(setting, counts, advance=stage.advance)
     found = dict(zip((*wanted, *stale), placed, strict=True))
     thin = tuple(word for word, result in found.items() if result is None)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from psdvec.errors import InputError, import_extra
+from psdvec.files import Span, file_status, open_file
 from psdvec.streams import STANDARD_INPUT, open_stream
 
 __all__ = ["STANDARD_INPUT", "Reader"]
@@ -27,10 +27,10 @@ _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 
 
 class Reader:
-    """Reads files one after the other; ``raw_bytes`` is what it has taken from disk so far."""
+    """Reads files, or the bytes ``span`` of one, one after the other; ``raw_bytes`` is what it has taken so far."""
 
-    def __init__(self, field: str | None, column: str | None) -> None:
-        self.field, self.column = field, column
+    def __init__(self, field: str | None, column: str | None, span: Span | None = None) -> None:
+        self.field, self.column, self.span = field, column, span
         self.raw_bytes = 0
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
@@ -41,15 +41,15 @@ class Reader:
             skip = max(skip - len(piece), 0)
 
     def _read_whole(self, path: str) -> Iterator[bytes]:
-        if self._is_parquet(path):
+        if _is_parquet(path):
             return self._read_parquet(path)
         if self.field is not None or _is_json_name(path):
             return self._read_json_lines(path)
         return self._read_text(path)
 
     def _read_text(self, path: str) -> Iterator[bytes]:
-        with open_stream(path) as stream:
-            before, is_first = self.raw_bytes, True
+        with open_stream(path, span=self.span) as stream:
+            before, is_first = self.raw_bytes, self.span is None or self.span.begin == 0
             while piece := stream.read(PIECE_BYTES):
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
@@ -72,48 +72,54 @@ class Reader:
         if not line.strip():
             return b""
         field = self.field or "text"
+        where = f"'{path}' line {number}{self.span.behind if self.span else ''}"
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise InputError(
-                f"'{path}' line {number} is not JSON ({error}); mend it or leave it out"
-            ) from error
+            raise InputError(f"{where} is not JSON ({error}); mend it or leave it out") from error
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
             has = ", ".join(map(str, record)) if isinstance(record, dict) else type(record).__name__
-            raise InputError(
-                f"'{path}' line {number} has no text in field '{field}' (it has: {has}); name it with --field"
-            )
+            raise InputError(f"{where} has no text in field '{field}' (it has: {has}); name it with --field")
         return _line(record[field])
-
-    def _is_parquet(self, path: str) -> bool:
-        if path == STANDARD_INPUT:
-            return False
-        try:
-            with Path(path).open("rb") as file:
-                return file.read(4) == _PARQUET_MAGIC
-        except OSError as error:
-            raise InputError(f"cannot read '{path}' ({error.strerror}); check the name") from error
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
-        column, before, size = self.column or "text", self.raw_bytes, Path(path).stat().st_size
+        column, before, size = self.column or "text", self.raw_bytes, file_status(path).bytes
         try:
-            file = parquet.ParquetFile(path)
-            if column not in file.schema_arrow.names:
-                has = ", ".join(file.schema_arrow.names)
-                raise InputError(f"'{path}' has no column '{column}' (it has: {has}); name it with --column")
-            rows = 0
-            for batch in file.iter_batches(columns=[column], batch_size=4096):
-                texts = batch.column(0).to_pylist()
-                if any(not isinstance(text, str | None) for text in texts):
+            with open_file(path) as source:
+                file = parquet.ParquetFile(source)
+                if column not in file.schema_arrow.names:
+                    has = ", ".join(file.schema_arrow.names)
                     raise InputError(
-                        f"column '{column}' of '{path}' does not hold text; name another with --column"
+                        f"'{path}' has no column '{column}' (it has: {has}); name it with --column"
                     )
-                rows += len(texts)
-                self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
-                yield b"".join(_line(text) for text in texts if text)
+                rows = 0
+                for batch in file.iter_batches(columns=[column], batch_size=4096):
+                    texts = batch.column(0).to_pylist()
+                    if any(not isinstance(text, str | None) for text in texts):
+                        raise InputError(
+                            f"column '{column}' of '{path}' does not hold text; name another with --column"
+                        )
+                    rows += len(texts)
+                    self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
+                    yield b"".join(_line(text) for text in texts if text)
         except OSError as error:
             raise InputError(f"'{path}' is a damaged Parquet file ({error}); get it again") from error
+
+
+def can_be_cut(path: str) -> bool:
+    """Say whether a stretch of ``path`` between two line ends can be read without the rest: plain text, JSON lines."""
+    if _is_parquet(path):
+        return False
+    with open_stream(path) as stream:
+        return stream.compression is None
+
+
+def _is_parquet(path: str) -> bool:
+    if path == STANDARD_INPUT:
+        return False
+    with open_file(path) as file:
+        return file.read(4) == _PARQUET_MAGIC
 
 
 def _line(text: str) -> bytes:

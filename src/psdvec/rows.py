@@ -188,9 +188,10 @@ class Run:
         """Return a small array written beside the rows."""
         return np.fromfile(self.folder / name, np.int64)
 
-    def sizes(self) -> Int64s:
-        """Return the number of cells in each row."""
-        offsets = np.fromfile(self.folder / "offsets", np.int64)
+    def sizes(self, rows: Range | None = None) -> Int64s:
+        """Return the number of cells in each row, or in some rows."""
+        begin, count = (0, -1) if rows is None else (rows.begin, rows.end - rows.begin + 1)
+        offsets = np.fromfile(self.folder / "offsets", np.int64, count, offset=8 * begin)
         return offsets[1:] - offsets[:-1]
 
     def read(self, rows: Range) -> Rows:

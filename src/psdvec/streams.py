@@ -22,6 +22,7 @@ from typing import BinaryIO, Protocol, Self
 
 from psdvec.bzip2_blocks import Piece, Splitter
 from psdvec.errors import InputError, import_extra
+from psdvec.files import Span, file_status, is_address, open_file
 
 STANDARD_INPUT = "-"
 
@@ -59,10 +60,11 @@ class ByteStream(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
-def open_stream(path: str | Path, *, workers: int = 1) -> ByteStream:
+def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None) -> ByteStream:
     """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
 
     With more than one of ``workers``, bzip2 is decompressed by that many threads; what is read is the same.
+    With a ``span``, only those bytes of the file are read; where they do not begin with the file, as they are.
 
     Raises
     ------
@@ -76,9 +78,9 @@ def open_stream(path: str | Path, *, workers: int = 1) -> ByteStream:
     >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
     ...     first = stream.read(1_000_000)
     """
-    raw = _RawFile(path)
+    raw = _RawFile(path, span)
     try:
-        head = raw.peek(10)
+        head = raw.peek(10) if span is None or span.begin == 0 else b""
         for compression, magic, make_decoder in _FORMATS:
             if magic.match(head) and compression == "bzip2" and workers > 1:
                 return _ParallelBzip2Stream(raw, workers)
@@ -93,22 +95,22 @@ def open_stream(path: str | Path, *, workers: int = 1) -> ByteStream:
 class _RawFile:
     """The file as it lies on disk, with a position and one-sentence errors."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, span: Span | None = None) -> None:
         self.is_standard_input = str(path) == STANDARD_INPUT
         self.name = "standard input" if self.is_standard_input else f"'{path}'"
-        self.file = self._open(path)
-        status = os.fstat(self.file.fileno())
-        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        self.file: BinaryIO = sys.stdin.buffer if self.is_standard_input else open_file(path)
+        self.size = self._size(path) if span is None else span.end - span.begin
         self.position = 0
         self._pending = b""
+        self._left = None if span is None else self.size
+        if span is not None:
+            self.file.seek(span.begin)
 
-    def _open(self, path: str | Path) -> BinaryIO:
-        if self.is_standard_input:
-            return sys.stdin.buffer
-        try:
-            return Path(path).open("rb", buffering=0)
-        except OSError as error:
-            raise InputError(f"cannot read {self.name} ({error.strerror}); check the name") from error
+    def _size(self, path: str | Path) -> int | None:
+        if is_address(path):
+            return file_status(str(path)).bytes
+        status = os.fstat(self.file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def peek(self, size: int) -> bytes:
         """Return the first ``size`` bytes, or fewer at the end, and leave them to be read."""
@@ -125,12 +127,15 @@ class _RawFile:
 
     def _read_file(self, size: int) -> bytes:
         try:
-            return self.file.read(size)
+            data = self.file.read(size if self._left is None else min(size, self._left))
         except OSError as error:
             raise InputError(
-                f"reading {self.name} failed at byte {self.position} ({error.strerror}); "
+                f"reading {self.name} failed at byte {self.position} ({error.strerror or error}); "
                 "check the disk and try again"
             ) from error
+        if self._left is not None:
+            self._left -= len(data)
+        return data
 
     def close(self) -> None:
         if not self.is_standard_input:

@@ -15,6 +15,10 @@ from psdvec.resources import format_size, peak_memory
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Overwrite = Annotated[bool, typer.Option(help="Replace an output that is there.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Work on the Dask cluster of this scheduler, as tcp://host:8786.")
+]
+Cluster = Annotated[str | None, typer.Option(help="Work on a Dask cluster of this machine: local:N workers.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one a core.", show_default=False)]
 Tokenizer = Annotated[str, typer.Option(help="unicode, paper or whitespace.")]
 Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")]
@@ -42,9 +46,17 @@ def count(
     weighting: Weighting = default("counts.count_pairs", "weighting"),
     gaps: Gaps = default("counts.count_pairs", "gaps"),
     memory: Annotated[
-        str | None, typer.Option(help="The most memory to take, as 4G; default: half of what is free.")
+        str | None,
+        typer.Option(
+            help="The most memory to take, on a cluster each worker; default: half of what is free."
+        ),
     ] = None,
     workers: Workers = None,
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
+    block_size: Annotated[
+        str | None, typer.Option(help="How much text a worker of a cluster takes at a time, as 256M.")
+    ] = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be read, written and needed.")
@@ -59,6 +71,7 @@ def count(
     """
     from psdvec.corpus import read_corpus
     from psdvec.counts import count_pairs, plan_counting
+    from psdvec.distributed import open_client
     from psdvec.vocabulary import read_word_list
 
     text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
@@ -71,7 +84,10 @@ def count(
         for line in plan_counting(text, **options):
             print(line)
         return
-    counts = count_pairs(text, **options, progress=make_progress(quiet=quiet))
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
+        counts = count_pairs(
+            text, **options, client=client, block_size=block_size, progress=make_progress(quiet=quiet)
+        )
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     for name, found in (("words longer than 1024 bytes left out", counts.tally.overlong_words),
                         ("stretches that were not UTF-8 replaced", counts.tally.replaced_bytes)):  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 
 from psdvec.cli.bars import make_progress
 from psdvec.cli.counting import (
+    Cluster,
     Column,
     Errors,
     Field,
@@ -16,6 +17,7 @@ from psdvec.cli.counting import (
     MinCount,
     Overwrite,
     Quiet,
+    Scheduler,
     Tokenizer,
     Weighting,
     Window,
@@ -130,6 +132,8 @@ def extend(
     ] = default("learning.extend", "min_contexts"),
     workers: Workers = None,
     device: Device = default("learning.extend", "device"),
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -138,14 +142,16 @@ def extend(
     Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
     """
     from psdvec import learning
+    from psdvec.distributed import open_client
     from psdvec.vocabulary import read_word_list
 
-    extension = learning.extend(
-        model, counts, words=None if words is None else read_word_list(words),
-        refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, unigrams=unigrams,
-        min_contexts=min_contexts, workers=workers, device=device, output=output, overwrite=overwrite,
-        progress=make_progress(quiet=quiet),
-    )  # fmt: skip
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
+        extension = learning.extend(
+            model, counts, words=None if words is None else read_word_list(words),
+            refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, unigrams=unigrams,
+            min_contexts=min_contexts, workers=workers, device=device, output=output, overwrite=overwrite,
+            client=client, progress=make_progress(quiet=quiet),
+        )  # fmt: skip
     for word in extension.thin:
         print(f"seen too little: {word}")
     if not extension.learned and not extension.refreshed:

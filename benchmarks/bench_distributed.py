@@ -1,0 +1,198 @@
+"""Counting and solving on a Dask cluster of this machine, against one process without Dask.
+
+    python benchmarks/bench_distributed.py CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
+
+CORPUS is text, plain or compressed, and is unpacked beforehand, so that it can be cut. Each worker has one thread, and
+so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
+The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and processor
+seconds, which mean something on a loaded machine too; then what each stage took and left on disk, which is what
+docs/scaling.md reckons with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from psdvec import learning
+from psdvec.cooccurrence import load_counts
+from psdvec.corpus import read_corpus
+from psdvec.counts import count_pairs
+from psdvec.distributed import open_client, run_jobs
+from psdvec.progress import LogProgress
+from psdvec.resources import peak_memory
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--words", type=int, default=50_000)
+    parser.add_argument("--window", type=int, default=10)
+    parser.add_argument("--new-words", type=int, default=4_000)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--block-size", default=None)
+    parser.add_argument("--memory", default="3G")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-distributed-") as temporary:
+        folder = Path(temporary)
+        text = unpack(options.corpus, folder / "text")
+        print(f"{text.stat().st_size:,} bytes of text; {os.cpu_count()} cores; load {load()}")
+        with open_client(cluster="local:1") as one, open_client(cluster="local:2") as two:
+            clients = {"without Dask": None, "Dask, 1 worker": one, "Dask, 2 workers": two}
+            bench_counting(text, folder, clients, options)
+            bench_stages(text, folder, one, options)
+            bench_solving(folder, clients, options)
+
+
+def unpack(corpus, path):
+    with path.open("wb") as file:
+        for block in read_corpus(corpus).blocks():
+            file.write(block.data)
+    return path
+
+
+def load():
+    return ", ".join(f"{value:.1f}" for value in os.getloadavg())
+
+
+def bench_counting(text, folder, clients, options):
+    tiny = folder / "tiny"
+    tiny.write_text("a b c\n" * 9)
+
+    def count(source, output, client, **more):
+        alone = {"workers": 1} if client is None else {"client": client, **more}
+        count_pairs(
+            read_corpus(source), max_words=options.words, window=options.window, memory=options.memory,
+            output=output, overwrite=True, **alone,
+        )  # fmt: skip
+
+    def warm_up(client):
+        count(tiny, folder / "warm", client, **({} if client is None else {"block_size": 20}))
+
+    def work(name, client):
+        count(text, folder / name, client, block_size=options.block_size)
+
+    compare("counting", work, warm_up, folder, clients, options.repeats)
+    counts = load_counts(folder / "without Dask")
+    print(f"    {counts.tally.tokens:,} tokens, {len(counts):,} words, {len(counts.values):,} cells")
+
+
+class Stages(LogProgress):
+    """A progress that prints how long each stage took and what is in the workspace after it."""
+
+    def __init__(self, work, client):
+        super().__init__()
+        self.work, self.client = work, client
+
+    @contextmanager
+    def stage(self, label, *, total, unit):
+        """See :meth:`psdvec.progress.Progress.stage`."""
+        before = self.processor()
+        with super().stage(label, total=total, unit=unit) as stage:
+            yield stage
+        here, there = (now - then for now, then in zip(self.processor(), before, strict=True))
+        sizes = {
+            path.name: sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+            for path in sorted(self.work.iterdir())
+            if path.is_dir()
+        }
+        on_disk = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in sizes.items())
+        print(
+            f"    {label:<24} processor {here:.2f} s here, {there:.2f} s worker; {total:,} {unit}; on disk: {on_disk}"
+        )
+
+    def processor(self):
+        """Return the processor seconds of this process and of the workers so far."""
+        return time.process_time(), sum(self.client.run(time.process_time).values())
+
+
+def bench_stages(text, folder, client, options):
+    print(f"stages on one worker; load {load()}")
+    count_pairs(
+        read_corpus(text), max_words=options.words, window=options.window, memory=options.memory,
+        output=folder / "stages", client=client, block_size=options.block_size,
+        progress=Stages(folder / "stages.work", client),
+    )  # fmt: skip
+    shutil.rmtree(folder / "stages")
+    jobs = [(number,) for number in range(1000)]
+    wall, here, there = timed(lambda: list(run_jobs(client, abs, jobs, label="nothing")), client)
+    print(
+        f"    a job that does nothing: {wall:.2f} ms wall; processor {here:.2f} ms here with the scheduler, "
+        f"{there[0]:.2f} ms worker"
+    )
+
+
+def bench_solving(folder, clients, options):
+    counts = folder / "without Dask"
+    words = load_counts(counts).vocabulary.words
+    core = min(len(words) // 2, 10_000)
+    learning.fit(
+        counts, dim=100, max_words=core, changes={"rounds": 1}, output=folder / "model", overwrite=True
+    )
+
+    def extend(output, client, new):
+        alone = {"workers": 1} if client is None else {"client": client}
+        learning.extend(folder / "model", counts, words=new, output=output, overwrite=True, **alone)
+
+    def warm_up(client):
+        extend(folder / "warm-model", client, words[core : core + 10])
+
+    def work(name, client):
+        extend(folder / f"{name} model", client, words[core : core + options.new_words])
+
+    compare(f"solving {options.new_words:,} words", work, warm_up, folder, clients, options.repeats)
+
+
+def compare(title, work, warm_up, folder, clients, repeats):
+    """Print the quickest run of each, the ratios asked for, and whether the results are the same bytes."""
+    found = {name: [] for name in clients}
+    for client in clients.values():
+        warm_up(client)
+    for _ in range(repeats):
+        for name, client in clients.items():
+            found[name].append(timed(lambda name=name, client=client: work(name, client), client))
+    best = {name: min(runs, key=lambda run: run[0]) for name, runs in found.items()}
+    print(f"{title}; load {load()}")
+    for name, (wall, driver, workers) in best.items():
+        each = ", ".join(f"{seconds:.2f}" for seconds in workers) or "none"
+        print(f"    {name:<16} {wall:8.2f} s wall; processor {driver:.2f} s here, workers {each}")
+    alone, one, two = (wall for wall, _, _ in best.values())
+    print(
+        f"    wall: two workers against one {one / two:.2f}; one worker against no Dask {one / alone - 1:+.0%}"
+    )
+    busy = [driver + sum(workers) for _, driver, workers in best.values()]
+    free = [driver + max(workers, default=0.0) for _, driver, workers in best.values()]
+    print(
+        f"    processor: one worker against no Dask {busy[1] / busy[0] - 1:+.0%}; two workers against one, were "
+        f"every process alone on a core and nothing overlapped: {free[1] / free[2]:.2f}"
+    )
+    suffix = "" if title == "counting" else " model"
+    kept = [
+        {path.name: path.read_bytes() for path in (folder / f"{name}{suffix}").iterdir()} for name in clients
+    ]
+    print(f"    same bytes: {kept[0] == kept[1] == kept[2]}")
+    peaks = [max(client.run(peak_memory).values()) for client in clients.values() if client is not None]
+    print(f"    peak memory of a worker: {max(peaks) / 1e6:.0f} MB")
+    for name in list(clients)[1:]:
+        shutil.rmtree(folder / f"{name}{suffix}")
+
+
+def timed(work, client):
+    """Return wall seconds, processor seconds of this process, and those of each worker."""
+    before = {} if client is None else client.run(time.process_time)
+    wall, driver = time.perf_counter(), time.process_time()
+    work()
+    wall, driver = time.perf_counter() - wall, time.process_time() - driver
+    after = {} if client is None else client.run(time.process_time)
+    return wall, driver, [after[worker] - before[worker] for worker in after]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,419 @@
+"""On a cluster of separate processes: the bytes of one machine, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from psdvec import distributed_counting, distributed_merging, distributed_solving, learning, runs
+from psdvec.corpus import read_corpus
+from psdvec.counts import count_pairs
+from psdvec.distributed import check_workers, made_once, open_client
+from psdvec.distributed_counting import end_at_lines, plan_blocks
+from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceError
+from tests.conftest import REPOSITORY
+from tests.helpers import contents
+from tests.toy import drawn_counts
+
+dask = pytest.importorskip("dask", reason="dask is not installed; run pip install 'psdvec[distributed]'")
+distributed = pytest.importorskip(
+    "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
+)
+OPTIONS = {"min_count": 2, "window": 4}
+
+
+@contextmanager
+def started(workers, **options):
+    """A cluster of worker processes; a job that takes two of them down is given up."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            **options,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with started(2, memory_limit="4GB") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Files of every kind: lines longer than blocks, empty lines, bad bytes, no newline at the end."""
+    folder = tmp_path_factory.mktemp("corpus")
+    rng = np.random.default_rng(0)
+    words = [[f"w{i}" for i in rng.zipf(1.3, 30).clip(max=500)] for _ in range(400)]
+    lines = [" ".join(line) for line in words]
+    lines[7] = " ".join(lines[7:90])
+    lines[100:103] = ["", "  ", ""]
+    (folder / "a.txt").write_bytes("\n".join(lines).encode() + b" bad \xff\xfe byte")
+    (folder / "b.txt.gz").write_bytes(gzip.compress("\n".join(lines[:50]).encode()))
+    (folder / "c.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines[200:300]))
+    for name in ("d", "e", "f"):
+        (folder / f"{name}.txt").write_text(f"tiny {name}\n\ufeffw1 w2 w3")
+    return folder
+
+
+def single(corpus, tmp_path, **options):
+    count_pairs(corpus, **OPTIONS | options, output=tmp_path / "single")
+    return contents(tmp_path / "single")
+
+
+@pytest.mark.parametrize("block_size", [700, 5000, "1M", None])
+def test_counts_are_the_same_bytes_for_any_block_size(client, corpus, tmp_path, block_size):
+    text = read_corpus(corpus)
+    count_pairs(text, **OPTIONS, client=client, block_size=block_size, output=tmp_path / "counts")
+    assert contents(tmp_path / "counts") == single(text, tmp_path)
+    assert not (tmp_path / "counts.work").exists()
+
+
+def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus, tmp_path):
+    text = read_corpus(f"file://{corpus}/a.txt", tokenizer="whitespace")
+    for name, options in {
+        "given": {"vocabulary": ["w1", "w2", "w9", "absent"], "gaps": "close"},
+        "few": {"max_words": 20, "weighting": "flat"},
+    }.items():
+        options = OPTIONS | options
+        count_pairs(text, **options, client=client, block_size=3000, output=tmp_path / name)
+        near = read_corpus(corpus / "a.txt", tokenizer="whitespace")
+        count_pairs(near, **options, output=tmp_path / f"single-{name}")
+        assert contents(tmp_path / name) == contents(tmp_path / f"single-{name}")
+
+
+def test_matrices_are_added_up_in_a_tree_of_ranges(client, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FAN_IN", 3)
+    monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 300)
+    jobs = counted_jobs(monkeypatch, distributed_merging)
+    text = read_corpus(corpus)
+    count_pairs(text, **OPTIONS, client=client, block_size=2500, output=tmp_path / "counts")
+    with monkeypatch.context() as usual:
+        usual.undo()
+        assert contents(tmp_path / "counts") == single(text, tmp_path)
+    assert len(jobs) >= 3, "several levels"
+    assert min(jobs) > 1, "of several ranges"
+
+
+def counted_jobs(monkeypatch, module):
+    """Note how many jobs each call of ``run_jobs`` in ``module`` hands out."""
+    found, original = [], module.run_jobs
+
+    def run(client, function, jobs, *, label):
+        found.append(len(jobs))
+        return original(client, function, jobs, label=label)
+
+    monkeypatch.setattr(module, "run_jobs", run)
+    return found
+
+
+lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)
+
+
+@given(lines_of_text, st.integers(1, 40))
+@settings(max_examples=100)
+def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, size):
+    path = tmp_path_factory.mktemp("cut") / "text"
+    path.write_text("\n".join(lines))
+    data = path.read_bytes()
+    blocks = [end_at_lines(block) for block in plan_blocks(read_corpus(path), size)]
+    pieces = [data if block.span is None else data[slice(*block.span)] for block in blocks]
+    assert b"".join(pieces) == data
+    ends = np.cumsum([len(piece) for piece in pieces])
+    assert all(end in (0, len(data)) or data[end - 1 : end] == b"\n" for end in ends)
+
+
+def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
+    blocks = plan_blocks(read_corpus(corpus), 1500)
+    names = [tuple(Path(file).name for file in block.files) for block in blocks]
+    assert ("d.txt", "e.txt", "f.txt") in names
+    assert names.count(("a.txt",)) > 10
+    assert names.count(("b.txt.gz",)) == 1
+    cut = {files for block, files in zip(blocks, names, strict=True) if block.span is not None}
+    assert cut == {("a.txt",), ("c.jsonl",)}
+
+
+def die_at(module, function, marker):
+    """In a worker: leave a mark and die by SIGKILL the next time that ``function`` has begun its work."""
+    import importlib
+
+    home = importlib.import_module(module)
+    original = getattr(home, function)
+
+    def dying(*arguments, **named):
+        result = original(*arguments, **named)
+        if function == "count_text":
+            result = next(result)
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(home, function, dying)
+
+
+def some_worker(client):
+    client.wait_for_workers(2, timeout=30)
+    return min(client.run(os.getpid))
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [("psdvec.segments", "number_block"), ("psdvec.runs", "count_text"), ("psdvec.rows", "add_rows")],
+)
+def test_a_worker_killed_while_counting_costs_nothing_but_time(
+    client, corpus, tmp_path, monkeypatch, module, function
+):
+    monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 500)
+    where = "psdvec.distributed_merging" if function == "add_rows" else module
+    client.run(die_at, where, function, str(tmp_path / "dead"), workers=[some_worker(client)])
+    text = read_corpus(corpus)
+    count_pairs(text, **OPTIONS, client=client, block_size=2000, output=tmp_path / "counts")
+    assert (tmp_path / "dead").exists()
+    assert contents(tmp_path / "counts") == single(text, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    drawn_counts(words=90, sentences=600).save(folder / "counts")
+    learning.fit(folder / "counts", dim=5, max_words=40, changes={"rounds": 2}, output=folder / "model")
+    learning.extend(folder / "model", folder / "counts", min_contexts=30, output=folder / "single")
+    return folder
+
+
+def extend_on(client, model, output):
+    return learning.extend(model / "model", model / "counts", min_contexts=30, client=client, output=output)
+
+
+@pytest.mark.parametrize("block", [7, 1000])
+def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, monkeypatch, block):
+    monkeypatch.setattr(distributed_solving, "BLOCK_WORDS", block)
+    extension = extend_on(client, model, tmp_path / "larger")
+    assert contents(tmp_path / "larger") == contents(model / "single")
+    assert extension.learned
+    assert extension.thin, "the words seen too little are told, too"
+    assert not (tmp_path / "larger.work").exists()
+
+
+@pytest.mark.parametrize("dying", ["one", "all"])
+def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_path, monkeypatch, dying):
+    monkeypatch.setattr(distributed_solving, "BLOCK_WORDS", 5)
+    chosen = [some_worker(client)] if dying == "one" else None
+    client.run(die_at, "psdvec.noncore", "solve_words", str(tmp_path / "dead"), workers=chosen)
+    extend_on(client, model, tmp_path / "larger")
+    assert (tmp_path / "dead").exists()
+    assert contents(tmp_path / "larger") == contents(model / "single")
+
+
+def test_too_little_memory_is_said_by_the_worker_that_lacks_it(client, corpus, tmp_path):
+    with pytest.raises(ResourceError, match=r"does not fit into .*; give --memory"):
+        count_pairs(read_corpus(corpus), **OPTIONS, client=client, memory="1K", output=tmp_path / "counts")
+    assert not (tmp_path / "counts").exists()
+
+
+def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp_path):
+    class Gluttony(distributed.WorkerPlugin):
+        """Makes every worker, restarted ones too, take ever more memory when it counts pairs."""
+
+        def setup(self, worker):
+            from psdvec import runs
+
+            def devour(*arguments, **named):
+                taken = []
+                while len(taken) < 100:
+                    taken.append(bytearray(os.urandom(1 << 20)) * 40)
+                    time.sleep(0.02)
+
+            runs.count_text = devour
+
+    text = read_corpus(corpus)
+    with started(1, memory_limit="600MB") as client:
+        client.register_plugin(Gluttony())
+        with pytest.raises(
+            ResourceError, match=r"counting block 1 of \d+ failed: 2 workers died at it, most"
+        ):
+            count_pairs(text, **OPTIONS, client=client, block_size=5000, output=tmp_path / "counts")
+    assert (tmp_path / "counts.work" / "vocabulary").exists()
+    assert not (tmp_path / "counts").exists()
+
+
+@contextmanager
+def scheduler_and_worker(folder):
+    """A scheduler and a worker as processes of their own; yields the scheduler and its address."""
+    file = folder / "scheduler.json"
+    commands = [
+        ["scheduler", "--port", "0", "--no-dashboard"],
+        ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+    ]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dask", *command, "--scheduler-file", file],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=REPOSITORY,
+        )
+        for command in commands
+    ]  # fmt: skip
+    try:
+        patience = time.monotonic() + 30
+        while not file.exists() and time.monotonic() < patience:
+            time.sleep(0.1)
+        time.sleep(0.2)
+        yield processes[0], json.loads(file.read_text())["address"]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def slow_down():
+    from psdvec import segments
+
+    original = segments.number_corpus
+
+    def slow(*arguments, **named):
+        time.sleep(0.1)
+        return original(*arguments, **named)
+
+    segments.number_corpus = slow
+
+
+def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, tmp_path, monkeypatch, run):
+    arguments = [corpus, "-o", tmp_path / "counts", "--min-count", 2, "--window", 4, "--block-size", 2000]
+    blocks = tmp_path / "counts.work" / "blocks"
+
+    def finished():
+        return [path for path in blocks.glob("*") if "." not in path.name]
+
+    with scheduler_and_worker(tmp_path) as (scheduler, address):
+        with distributed.Client(address) as other:
+            other.wait_for_workers(1, timeout=30)
+            other.run(slow_down)
+
+        def kill_after_some():
+            while len(finished()) < 3:
+                time.sleep(0.01)
+            scheduler.kill()
+
+        killer = threading.Thread(target=kill_after_some)
+        killer.start()
+        code, _, said = run("count", *arguments, "--scheduler", address)
+        killer.join()
+    assert code == 1
+    assert f"psdvec: the scheduler at '{address}' was lost; what is finished is kept" in said
+    assert not (tmp_path / "counts").exists()
+    done, text = len(finished()), read_corpus(corpus)
+    assert 3 <= done < len(plan_blocks(text, 2000))
+    jobs = counted_jobs(monkeypatch, distributed_counting)
+    count_pairs(text, **OPTIONS, client=client, block_size=2000, output=tmp_path / "counts")
+    assert jobs[0] == len(plan_blocks(text, 2000)) - done
+    assert contents(tmp_path / "counts") == single(text, tmp_path)
+
+
+def test_the_commands_work_on_a_cluster_of_their_own_or_on_another(client, corpus, model, tmp_path, run):
+    options = ["--min-count", 2, "--window", 4]
+    code, out, said = run("count", corpus, "-o", tmp_path / "counts", *options, "--cluster", "local:1")
+    assert code == 0, said
+    assert "words read" in out
+    assert contents(tmp_path / "counts") == single(read_corpus(corpus), tmp_path)
+    code, out, said = run(
+        "extend", model / "model", model / "counts", "-o", tmp_path / "larger", "--min-contexts", 30,
+        "--scheduler", client.scheduler.address,
+    )  # fmt: skip
+    assert code == 0, said
+    assert contents(tmp_path / "larger") == contents(model / "single")
+
+
+def test_bad_text_is_refused_by_file_and_place(client, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"text": "a b"}\n' * 50 + "no JSON\n")
+    with pytest.raises(InputError, match=r"bad.jsonl' line \d+ behind byte \d+ is not JSON") as refused:
+        count_pairs(
+            read_corpus(tmp_path / "bad.jsonl"), min_count=1, client=client, block_size=300,
+            output=tmp_path / "counts",
+        )  # fmt: skip
+    line, byte = map(int, re.findall(r"line (\d+) behind byte (\d+)", str(refused.value))[0])
+    assert byte + 16 * (line - 1) == 16 * 50
+    (tmp_path / "empty.txt").write_text("\n\n")
+    with pytest.raises(InputError, match="the corpus holds no words"):
+        count_pairs(read_corpus(tmp_path / "empty.txt"), client=client, output=tmp_path / "counts")
+
+
+def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
+    text, output = read_corpus(corpus), tmp_path / "counts"
+    with pytest.raises(InputError, match="write the text to files first"):
+        count_pairs([["a", "b"]], client=client, output=output)
+    with pytest.raises(InputError, match="name an output on a disk that all workers share"):
+        count_pairs(text, client=client)
+    with pytest.raises(InputError, match="leave --workers out"):
+        count_pairs(text, client=client, workers=2, output=output)
+    with pytest.raises(InputError, match="a block size was given without a cluster"):
+        count_pairs(text, block_size="1M", output=output)
+    with pytest.raises(InputError, match="holds nothing"):
+        count_pairs(text, client=client, block_size=0, output=output)
+    with pytest.raises(InputError, match="a cluster works on folders"):
+        learning.extend(model / "model", model / "counts", client=client)
+    with pytest.raises(InputError, match="leave --workers and --device out"):
+        learning.extend(model / "model", model / "counts", client=client, workers=2, output=output)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.distributed._PATIENCE", 1)
+    with pytest.raises(InputError, match="give one of them"), open_client(scheduler="x", cluster="y"):
+        pass
+    with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
+        pass
+    with (
+        pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
+        open_client(scheduler="tcp://127.0.0.1:9"),
+    ):
+        pass
+    with started(0) as empty, pytest.raises(ClusterError, match="has no workers"):
+        check_workers(empty, tmp_path)
+    monkeypatch.setattr("psdvec.distributed._look_around", lambda probe: ("0.0", True))
+    with pytest.raises(ClusterError, match=r"has psdvec 0\.0, not"):
+        check_workers(client, tmp_path)
+    monkeypatch.setattr(
+        "psdvec.distributed._look_around", lambda probe: (__import__("psdvec").__version__, False)
+    )
+    with pytest.raises(ClusterError, match="does not see"):
+        check_workers(client, tmp_path)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(MissingExtraError, match=r"pip install 'psdvec\[distributed\]'"),
+        open_client(cluster="local:1"),
+    ):
+        pass
+
+
+def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):
+    path = tmp_path / "job"
+    with made_once(path) as slow:
+        slow.mkdir()
+        (slow / "by").write_text("slow")
+        with made_once(path) as quick:
+            quick.mkdir()
+            (quick / "by").write_text("quick")
+    assert (path / "by").read_text() == "quick"
+    with suppress(ZeroDivisionError), made_once(tmp_path / "other") as new:
+        new.write_text("half")
+        raise ZeroDivisionError
+    assert [file.name for file in tmp_path.iterdir()] == ["job"]
