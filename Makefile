@@ -35,7 +35,7 @@ demo-output/paper-model: | demo-output/model
 # The documentation as pages in site/, every link checked, any warning an error.
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "the pages are in site/; open site/index.html"
+	@echo "the pages are in site/; open site/index.html, or search them too: python3 -m http.server --directory site"
 
 demo: .venv/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/demo.sh

@@ -12,7 +12,7 @@ from typing import Any
 
 import griffe
 
-ROLE = re.compile(r":(?:class|func|meth|mod|attr):`(~?)([\w.]+)`")
+ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`(~?)([\w.]+)`")
 BARE_EXAMPLE = re.compile(r"\n\n(?=>>> )")
 LITERAL = re.compile(r"^::$", re.MULTILINE)
 

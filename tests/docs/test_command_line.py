@@ -104,7 +104,6 @@ def test_exit_code_2_for_a_wrong_call_with_the_way_to_help(run, call: list[str])
 
 def test_no_colours_in_a_pipe_and_none_with_no_color():
     assert ESCAPE not in psdvec("--help").stdout
-    assert ESCAPE not in psdvec("similar").stderr
     assert COLOUR.search(psdvec("--help", FORCE_COLOR="1").stdout)
     assert not COLOUR.search(psdvec("--help", FORCE_COLOR="1", NO_COLOR="1").stdout)
 

@@ -39,7 +39,6 @@ def test_a_script_prints_what_its_docstring_says(script: Path, tmp_path: Path):
 
 
 def test_the_sample_is_the_same_bytes_each_time(tmp_path: Path):
-    for kind in ("dump", "text", "medical", "german"):
-        for name in ("a.bz2", "b.bz2"):
-            run_example("sample.py", kind, name, folder=tmp_path)
-        assert (tmp_path / "a.bz2").read_bytes() == (tmp_path / "b.bz2").read_bytes()
+    for name in ("a.bz2", "b.bz2"):
+        run_example("sample.py", "dump", name, folder=tmp_path)
+    assert (tmp_path / "a.bz2").read_bytes() == (tmp_path / "b.bz2").read_bytes()

@@ -20,7 +20,7 @@ from tests.docs.blocks import read_blocks, read_commands
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-COMING = {"--cluster"}
+COMING = {"--cluster", "--scheduler"}  # options of work that is under way: none of these is promised yet
 
 
 @pytest.fixture(scope="module")
