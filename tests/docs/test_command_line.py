@@ -33,14 +33,14 @@ def every_command(group=None, path: tuple[str, ...] = ()) -> list[tuple[str, ...
     return found
 
 
-def psdvec(*arguments: str, folder: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {
-        name: value for name, value in environment().items()
-        if name not in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS", "TERM")
-    }  # fmt: skip
+def psdvec(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as a process of its own, in an environment that says nothing of colours."""
+    code = "import sys; sys.argv[0] = 'psdvec'; from psdvec.cli import main; main()"
+    unwanted = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS")
+    kept = {name: value for name, value in environment().items() if name not in unwanted}
     return subprocess.run(
-        [sys.executable, "-m", "psdvec", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder, env={**kept, "TERM": "xterm-256color", **variables},
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True, text=True, check=False, env={**kept, "TERM": "xterm-256color", **variables},
     )  # fmt: skip
 
 
@@ -128,32 +128,17 @@ def test_info_in_a_pipe_has_one_line_a_fact(run, tmp_path: Path):
 
 def test_completion_offers_commands_and_options():
     def complete(line: str) -> list[str]:
-        words = line.split(" ")
-        done = psdvec_completion(line, len(words) - 1)
-        return done.stdout.split()
+        asked = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        return psdvec(_PSDVEC_COMPLETE="complete_bash", **asked).stdout.split()
 
     assert complete("psdvec ex") == ["extract", "extend", "explore", "export-grams"]
     assert complete("psdvec count --wi") == ["--window"]
-    assert complete("psdvec testsets f") == ["fetch"]
     assert "model2vec" in complete("psdvec convert a b --to ")
 
 
-def psdvec_completion(line: str, word: int) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.argv = ['psdvec']; from psdvec.cli import main; main()"
-    variables = {"_PSDVEC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=False, env={**environment(), **variables},
-    )  # fmt: skip
-
-
 def test_completion_installs_into_a_shells_start_up_file(tmp_path: Path):
-    code = "import sys; sys.argv = ['psdvec', '--install-completion', 'bash']; from psdvec.cli import main; main()"
-    variables = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=False, env={**environment(), **variables},
-    )  # fmt: skip
+    home = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = psdvec("--install-completion", "bash", **home)
     assert done.returncode == 0, done.stderr
     assert "psdvec" in (tmp_path / ".bashrc").read_text()
     script = next((tmp_path / ".bash_completions").glob("psdvec*")).read_text()
