@@ -1,10 +1,10 @@
-# make test: everything a change must pass.   make demo: real vectors from a real Wikipedia dump.
-# Both make their own virtual environment in .venv; a fresh machine needs Python 3.11 or newer, and make.
+# make test: everything a change must pass.   make demo: real vectors from a real Wikipedia dump.   make docs: the site.
+# Each makes its own part of the virtual environment in .venv; a fresh machine needs Python 3.11 or newer, and make.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test demo lint interop screenshots clean
+.PHONY: test demo docs lint interop screenshots clean
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest
@@ -16,7 +16,7 @@ lint: .venv/dev
 
 # The programs our files are meant for, installed and tried: gensim, model2vec, sentence-transformers, spaCy.
 interop: .venv/interop
-	PSDVEC_INTEROP=1 $(BIN)/python -m pytest tests/interop
+	PSDVEC_INTEROP=1 $(BIN)/python -m pytest tests/interop tests/docs
 
 # Pictures of the explorer for the documentation. Name your own models, or those of the demo are taken.
 MODEL ?= demo-output/model
@@ -31,6 +31,11 @@ demo-output/model:
 
 demo-output/paper-model: | demo-output/model
 	$(BIN)/psdvec fit demo-output/counts -o $@ --dim 100 --recipe paper
+
+# The documentation as pages in site/, every link checked, any warning an error.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the pages are in site/; open site/index.html, or search them too: python3 -m http.server --directory site"
 
 demo: .venv/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/demo.sh
@@ -47,9 +52,13 @@ demo: .venv/demo
 	$(BIN)/pip install --quiet --editable '.[interop]'
 	touch $@
 
+.venv/docs: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	touch $@
+
 .venv/demo: pyproject.toml | .venv/bin/python
 	$(BIN)/pip install --quiet --editable '.[demo]'
 	touch $@
 
 clean:
-	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """The command line: one small function a subcommand, which parses, calls the library and prints.
 
 Results go to standard output, progress and remarks to standard error. Exit codes: 0 done, 1 an error
-that the message explains, 2 a wrong call, 130 interrupted.
+that the message explains, 2 a wrong call, 130 interrupted; ``docs/command-line.md`` tells the user.
 """
 
 from __future__ import annotations
@@ -10,38 +10,63 @@ import gc
 import signal
 import sys
 from types import FrameType
+from typing import Annotated
 
 import typer
 
+from psdvec import __version__
 from psdvec.cli import comparing, counting, exploring, extracting, judging, learning, using
 from psdvec.errors import PSDVecError
 
+MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
+
 app = typer.Typer(
     name="psdvec",
-    help="Word vectors from your own text, and new words later.",
+    epilog="Examples: `psdvec train corpus.txt -o model/`, then `psdvec similar model/ king`. "
+    "Each command has one of its own: `psdvec COMMAND --help`. "
+    "Exit codes: 0 done, 1 an error that the message explains, 2 a wrong call, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 
-app.command()(extracting.extract)
-app.command()(counting.count)
-app.command()(counting.merge)
-app.command()(counting.info)
-app.command()(counting.import_grams)
-app.command()(counting.export_grams)
-app.command()(learning.fit)
-app.command()(learning.extend)
-app.command()(learning.train)
-app.command()(using.similar)
-app.command()(using.analogy)
-app.command()(using.odd)
-app.command()(using.convert)
-app.command()(using.vectorize)
-app.command()(exploring.explore)
-app.command("evaluate")(judging.evaluate_models)
-app.command()(comparing.compare)
-app.add_typer(judging.testsets, name="testsets")
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        print(f"psdvec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe_program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Word vectors from your own text, and new words later.
+
+    Text becomes counts, counts become vectors, and new words are added without moving the old ones.
+    """
+
+
+app.command(rich_help_panel=MAKE)(learning.train)
+app.command(rich_help_panel=MAKE)(extracting.extract)
+app.command(rich_help_panel=MAKE)(counting.count)
+app.command(rich_help_panel=MAKE)(learning.fit)
+app.command(rich_help_panel=MAKE)(learning.extend)
+app.command(rich_help_panel=USE)(using.similar)
+app.command(rich_help_panel=USE)(using.analogy)
+app.command(rich_help_panel=USE)(using.odd)
+app.command(rich_help_panel=USE)(using.vectorize)
+app.command(rich_help_panel=USE)(using.convert)
+app.command(rich_help_panel=USE)(exploring.explore)
+app.command("evaluate", rich_help_panel=JUDGE)(judging.evaluate_models)
+app.command(rich_help_panel=JUDGE)(comparing.compare)
+app.add_typer(judging.testsets, name="testsets", rich_help_panel=JUDGE)
+app.command(rich_help_panel=OTHER)(counting.merge)
+app.command(rich_help_panel=OTHER)(counting.info)
+app.command(rich_help_panel=OTHER)(counting.import_grams)
+app.command(rich_help_panel=OTHER)(counting.export_grams)
 
 
 class _InterruptedError(BaseException):
@@ -60,6 +85,14 @@ def main() -> None:
         sys.exit(130)
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        place = "" if error.filename is None else f" '{error.filename}'"
+        print(
+            f"psdvec: the system refused{place}: {error.strerror or error}; check the path, its permissions "
+            "and the space on its disk",
+            file=sys.stderr,
+        )
         sys.exit(1)
 
 

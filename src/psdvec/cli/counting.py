@@ -13,8 +13,8 @@ from psdvec.cli.bars import make_progress
 from psdvec.cli.defaults import default
 from psdvec.resources import format_size, peak_memory
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Overwrite = Annotated[bool, typer.Option(help="Replace an output that is there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
 Scheduler = Annotated[
     str | None, typer.Option(help="Work on the Dask cluster of this scheduler, as tcp://host:8786.")
 ]
@@ -125,15 +125,12 @@ def info(
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every file and compare it with its checksum.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Say what an artefact is, how it was made and from what.
 
     Example: `psdvec info counts/ --verify`
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from psdvec.artefacts import describe
 
     artefact = store.open_artefact(path)
@@ -143,10 +140,10 @@ def info(
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
+    width = max(map(len, facts))
     for name, value in facts.items():
-        table.add_row(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    Console(highlight=False).print(table)
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        print(f"{name:<{width}}  {shown}")
 
 
 def import_grams(

@@ -37,7 +37,7 @@ def explore(
 ) -> None:
     """Look into vectors on a local page: a map, neighbours, analogies, contexts, new words, two models compared.
 
-    Example: `psdvec explore my-model --counts my-counts`
+    Example: `psdvec explore model/ --counts counts/`
 
     The page is served on this machine only, needs no network, and is over when you press Control-C.
     """

@@ -38,7 +38,7 @@ def extract(
 
     By default the text is English words in lower case without punctuation.
 
-    Example: psdvec extract enwiki-latest-pages-articles.xml.bz2 -o corpus.txt
+    Example: `psdvec extract enwiki-latest-pages-articles.xml.bz2 -o corpus.txt`
     """
     from psdvec import wikipedia
 

@@ -31,7 +31,9 @@ from psdvec.tagging import check_tagger, evaluate_tagging
 from psdvec.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
 from psdvec.webreport import as_html
 
-testsets = typer.Typer(help="The test sets that vectors are judged by.", no_args_is_help=True)
+testsets = typer.Typer(
+    help="The test sets that vectors are judged by.\n\nExample: `psdvec testsets list`", no_args_is_help=True
+)
 
 Folder = Annotated[
     Path | None,
@@ -55,7 +57,7 @@ def evaluate_models(
     common: Annotated[bool, typer.Option("--common", help="Use only items that all models cover.")] = False,
     case: Annotated[bool, typer.Option("--case", help="Tell 'Paris' from 'paris'.")] = False,
     restrict_vocab: Annotated[
-        int | None, typer.Option("--restrict-vocab", min=1, help="Use the first words only.", metavar="N")
+        int | None, typer.Option("--restrict-vocab", min=1, help="Use the first N words only.", metavar="N")
     ] = None,
     sections: Annotated[
         bool, typer.Option("--sections", help="Show sections of analogies and labels too.")
@@ -110,7 +112,10 @@ def list_testsets(
     folder: Folder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show the catalogue, and where each test set is on this machine."""
+    """Show the catalogue, and where each test set is on this machine.
+
+    Example: `psdvec testsets list`
+    """
     found = {entry.name: locate(entry, folder=folder) for entry in CATALOGUE}
     if as_json:
         records = [
@@ -147,7 +152,10 @@ def bring_testsets(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download test sets into the cache, each checked against its known checksum."""
+    """Download test sets into the cache, each checked against its known checksum.
+
+    Example: `psdvec testsets fetch simlex-999 men`
+    """
     progress = make_progress(quiet=quiet)
     wanted = (
         [entry_named(name) for name in names]

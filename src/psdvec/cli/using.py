@@ -26,7 +26,7 @@ Model = Annotated[Path, typer.Argument(help="Vectors: a model folder or a file i
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="How many words to show.")]
 Restrict = Annotated[
-    int | None, typer.Option("--restrict-vocab", min=1, help="Search the first words only.", metavar="N")
+    int | None, typer.Option("--restrict-vocab", min=1, help="Search the first N words only.", metavar="N")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 
@@ -43,7 +43,7 @@ def similar(
 ) -> None:
     """Show the words nearest to each WORD.
 
-    Example: `psdvec similar my-model king queen`
+    Example: `psdvec similar model/ king queen`
     """
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
@@ -78,7 +78,7 @@ def analogy(
 ) -> None:
     """Show the words that are to C as B is to A.
 
-    Example: `psdvec analogy my-model man king woman`
+    Example: `psdvec analogy model/ man king woman`
     """
     e = load(model, progress=make_progress(quiet=quiet))
     ask = e.most_similar if add else e.most_similar_cosmul
@@ -102,7 +102,7 @@ def odd(
 ) -> None:
     """Show which word does not belong with the others.
 
-    Example: `psdvec odd my-model breakfast cereal dinner lunch`
+    Example: `psdvec odd model/ breakfast cereal dinner lunch`
     """
     e = load(model, progress=make_progress(quiet=quiet))
 
@@ -120,7 +120,9 @@ def convert(
         Path, typer.Argument(help="Where to write: .txt, .vec, .bin, .npz, or a folder.", metavar="OUT")
     ],
     to: Annotated[Format | None, typer.Option(help="Format to write; else the ending of OUT tells.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Keep the first words only.", metavar="N")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Keep the first N words only.", metavar="N")
+    ] = None,
     bad_rows: Annotated[BadRows, typer.Option(help="What to do with rows that make no sense.")] = "refuse",
     spaces: Annotated[str | None, typer.Option(help="Write this in place of spaces in words.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
@@ -128,7 +130,7 @@ def convert(
 ) -> None:
     """Convert vectors from one format to another; the format of IN is recognised by its content.
 
-    Example: `psdvec convert glove.6B.300d.txt glove-model`
+    Example: `psdvec convert glove.6B.300d.txt glove-model/`
     """
     progress = make_progress(quiet=quiet)
     choose_format(target, to, overwrite=overwrite)
@@ -140,9 +142,7 @@ def convert(
 
 def vectorize(
     model: Model,
-    text: Annotated[
-        Path, typer.Argument(help="Text, one sentence or document a line; - for standard input.")
-    ],
+    text: Annotated[Path, typer.Argument(help="Text, one sentence or document a line; - is standard input.")],
     target: Annotated[
         Path, typer.Argument(help="Where to write the matrix (.npy), a row a line.", metavar="OUT")
     ],
@@ -152,7 +152,7 @@ def vectorize(
 ) -> None:
     """Turn each line of a text file into a vector.
 
-    Example: `psdvec vectorize my-model reviews.txt reviews.npy --weighting sif`
+    Example: `psdvec vectorize model/ reviews.txt reviews.npy --weighting sif`
     """
     progress = make_progress(quiet=quiet)
     check_file_output(target, overwrite=overwrite)

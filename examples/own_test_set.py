@@ -1,0 +1,30 @@
+"""Judge models with questions of your own: how long vectors must be to know the capitals.
+
+Prints:
+
+     5 numbers a word: 19 of 90 right
+    20 numbers a word: 75 of 90 right
+    50 numbers a word: 90 of 90 right
+"""
+
+from tempfile import TemporaryDirectory
+
+import psdvec
+from psdvec.tasks import Analogies
+from sample import COUNTRIES, make_text
+
+pairs = [line.split()[:2] for line in COUNTRIES]
+questions = tuple((*first, *second) for first in pairs for second in pairs if first != second)
+task = Analogies("capitals", questions, ("capitals",) * len(questions))
+
+counts = psdvec.count_pairs(line.rstrip(".").split() for line in make_text("text").splitlines())
+models = {}
+with TemporaryDirectory() as folder:
+    for dim in (5, 20, 50):
+        psdvec.fit(counts, dim=dim, output=f"{folder}/{dim}")
+        models[f"{dim:2} numbers a word"] = psdvec.load(f"{folder}/{dim}")
+
+report = psdvec.evaluate(models, [task])
+for name in models:
+    score = report.get(name, "capitals")
+    print(f"{name}: {score.value * score.covered:.0f} of {score.total} right")

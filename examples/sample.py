@@ -1,0 +1,179 @@
+"""Make up a small text to try things on: the same bytes each time, from a handful of sentence patterns.
+
+python examples/sample.py dump sample-dump.xml.bz2    a MediaWiki dump, compressed by the ending
+python examples/sample.py text corpus.txt             the same articles as plain text
+python examples/sample.py medical medical.txt         other articles, some with medical words
+python examples/sample.py german korpus.txt           another language
+
+The text is about countries, animals, music, kitchens and hospitals. It is far too small and too regular for real
+vectors; it is there so that every command of the documentation runs in seconds and without a network.
+"""
+
+from __future__ import annotations
+
+import bz2
+import random
+import sys
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+Patterns = dict[str, list[str]]
+Fillers = dict[str, list[str]]
+
+COUNTRIES = [
+    "france paris french", "germany berlin german", "italy rome italian", "spain madrid spanish",
+    "sweden stockholm swedish", "poland warsaw polish", "greece athens greek", "hungary budapest hungarian",
+    "portugal lisbon portuguese", "norway oslo norwegian",
+]  # fmt: skip
+
+ENGLISH: Patterns = {
+    "countries": [
+        "{capital} is the capital of {country} and its largest city",
+        "the {people} government sits in {capital} and rules {country}",
+        "many people in {country} speak {people} and live near {capital}",
+        "the {people} parliament met in {capital} last year",
+        "trains leave {capital} for the border of {country} each morning",
+    ],
+    "animals": [
+        "the {animal} ran across the {field} and ate some {feed}",
+        "a farmer keeps one {animal} and feeds it {feed} in the {field}",
+        "the young {animal} slept beside its mother in the {field}",
+        "every {animal} needs water and fresh {feed}",
+    ],
+    "music": [
+        "she played the {instrument} in a {concert} for the audience",
+        "the {instrument} and the orchestra sounded well in the {concert}",
+        "he learned the {instrument} as a child and gave a {concert}",
+        "a song for the {instrument} opened the {concert}",
+    ],
+    "kitchen": [
+        "cook the {food} with salt and {fat} in a hot pan",
+        "we ate {food} with bread and {fat} for dinner",
+        "the recipe calls for {food} and a spoon of {fat}",
+        "wash the {food} then fry it in {fat}",
+    ],
+    "hospital": [
+        "the {healer} gave the patient some medicine against the {trouble}",
+        "a patient with {trouble} came to the hospital and saw a {healer}",
+        "medicine helps against {trouble} said the {healer} in the hospital",
+        "the {trouble} went away after the patient took the medicine",
+    ],
+}
+
+ENGLISH_FILLERS: Fillers = {
+    "animal": ["horse", "cow", "sheep", "goat", "pig", "donkey"],
+    "feed": ["grass", "hay", "oats", "clover"],
+    "field": ["meadow", "barn", "field", "stable"],
+    "instrument": ["piano", "violin", "flute", "guitar", "trumpet", "cello"],
+    "concert": ["concert", "festival", "opera", "recital"],
+    "food": ["onions", "potatoes", "carrots", "mushrooms", "beans", "cabbage"],
+    "fat": ["butter", "oil", "cream"],
+    "healer": ["doctor", "nurse", "surgeon"],
+    "trouble": ["fever", "cough", "pain", "infection", "headache"],
+}
+
+MEDICAL: Patterns = {
+    "medical": [
+        "the {healer} gave the patient {drug} against the {trouble}",
+        "{drug} helps against {trouble} said the {healer} in the hospital",
+        "the patient took {drug} as medicine and the {trouble} went away",
+        "a patient with {disease} came to the hospital with {trouble} and saw a {healer}",
+        "the {disease} went away after the patient took the medicine",
+        "{disease} begins with {trouble} and {trouble}",
+    ],
+    **ENGLISH,
+}
+
+MEDICAL_FILLERS: Fillers = {
+    **ENGLISH_FILLERS,
+    "drug": ["aspirin", "ibuprofen", "penicillin"],
+    "disease": ["influenza", "bronchitis", "measles"],
+}
+
+GERMAN: Patterns = {
+    "länder": [
+        "{capital} ist die Hauptstadt von {country} und die größte Stadt des Landes",
+        "Die Regierung von {country} sitzt in {capital}",
+        "Viele Menschen in {country} leben in der Nähe von {capital}",
+    ],
+    "küche": [
+        "Wir aßen {food} mit Brot und {fat} zum Abendessen",
+        "Man brät die {food} mit Salz und {fat} in einer heißen Pfanne",
+        "Für das Gericht braucht man {food} und einen Löffel {fat}",
+    ],
+}
+
+GERMAN_FILLERS: Fillers = {
+    "food": ["Zwiebeln", "Möhren", "Pilze", "Bohnen"],
+    "fat": ["Butter", "Öl", "Sahne"],
+}
+
+GERMAN_COUNTRIES = [
+    "Frankreich Paris", "Österreich Wien", "Dänemark Kopenhagen", "Ungarn Budapest", "Rumänien Bukarest",
+]  # fmt: skip
+
+
+def make_articles(
+    patterns: Patterns, fillers: Fillers, countries: list[str], *, number: int, seed: int = 0
+) -> list[tuple[str, list[str]]]:
+    """Return titles and sentences; an article stays with its topic, one about a country with that country."""
+    rng = random.Random(seed)
+    articles = []
+    for i in range(number):
+        topic = rng.choice(list(patterns))
+        chosen = dict(
+            zip(("country", "capital", "people"), rng.choice(countries or [""]).split(), strict=False)
+        )
+        sentences = [
+            rng.choice(patterns[topic]).format(
+                **{name: rng.choice(words) for name, words in fillers.items()}, **chosen
+            )
+            for _ in range(rng.randrange(8, 16))
+        ]
+        articles.append((f"{topic.capitalize()} {i + 1}", sentences))
+    return articles
+
+
+def make_text(kind: str) -> str:
+    """Return the text of a kind, one sentence a line."""
+    articles = {
+        "text": lambda: make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=600),
+        "medical": lambda: make_articles(MEDICAL, MEDICAL_FILLERS, COUNTRIES, number=200, seed=1),
+        "german": lambda: make_articles(GERMAN, GERMAN_FILLERS, GERMAN_COUNTRIES, number=150),
+    }[kind]()
+    return "".join(f"{sentence}.\n" for _, sentences in articles for sentence in sentences)
+
+
+def make_dump() -> str:
+    """Return the articles of ``text`` as a MediaWiki dump, with the markup that extraction has to see through."""
+    pages = []
+    for number, (title, sentences) in enumerate(
+        make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=600), 1
+    ):
+        first, *others = [f"{sentence}." for sentence in sentences]
+        wikitext = (
+            "{{Infobox|name=made up}}\n"
+            f"'''{first}'''<ref>A reference that is no part of the text.</ref>\n\n"
+            f"== History ==\n{' '.join(others)}\n\n* [[Main page|further articles]]\n\n[[Category:Made up]]"
+        )
+        pages.append(
+            f"<page><title>{escape(title)}</title><ns>0</ns><id>{number}</id>"
+            f"<revision><id>{number}</id><text>{escape(wikitext)}</text></revision></page>"
+        )
+    body = "\n".join(pages)
+    return (
+        f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">\n{body}\n</mediawiki>\n'
+    )
+
+
+def main() -> None:
+    """Write what the command line asks for."""
+    if len(sys.argv) != 3 or sys.argv[1] not in ("dump", "text", "medical", "german"):
+        sys.exit(__doc__)
+    kind, path = sys.argv[1], Path(sys.argv[2])
+    content = (make_dump() if kind == "dump" else make_text(kind)).encode()
+    path.write_bytes(bz2.compress(content) if path.suffix == ".bz2" else content)
+
+
+if __name__ == "__main__":
+    main()

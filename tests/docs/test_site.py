@@ -1,0 +1,102 @@
+"""The documentation as a whole: it builds without a warning, needs no network, and names what is there."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import psdvec
+from psdvec.cli import app
+from tests.conftest import REPOSITORY
+from tests.docs.blocks import read_blocks, read_commands
+
+PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMING = {"--cluster", "--scheduler"}  # options of work that is under way: none of these is promised yet
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed; pip install 'psdvec[docs]'")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; pip install 'psdvec[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        capture_output=True, text=True, check=False, cwd=REPOSITORY, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
+    return folder
+
+
+def test_the_site_builds_without_a_warning_and_has_every_page(site: Path):
+    for page in PAGES:
+        relative = page.relative_to(REPOSITORY / "docs").with_suffix(".html")
+        assert (site / relative).is_file()
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe)[^>]*src=\"?(?:https?:)?//", text), page
+        assert not re.findall(
+            r"<link[^>]*rel=\"?(?:stylesheet|preconnect)\"?[^>]*href=\"?(?:https?:)?//", text
+        ), page
+
+
+def test_the_api_page_shows_every_public_name(site: Path):
+    text = (site / "api.html").read_text(encoding="utf-8")
+    for name in psdvec.__all__:
+        home = "psdvec.errors" if name == "PSDVecError" else "psdvec"
+        assert f'id="{home}.{name}"' in text
+
+
+def test_docstrings_become_markdown():
+    docstrings = pytest.importorskip(
+        "scripts.docstrings", reason="griffe is not installed; pip install 'psdvec[docs]'"
+    )
+    assert doctest.testmod(docstrings).failed == 0
+
+
+def test_links_to_files_of_the_repository_lead_somewhere():
+    for page in [*PAGES, REPOSITORY / "README.md"]:
+        for link in LINK.findall(page.read_text(encoding="utf-8")):
+            path = link.partition("#")[0]
+            if path and "://" not in path:
+                assert (page.parent / path).exists(), f"{page.name}: {link}"
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """Every psdvec command that a page shows, run by a test or not."""
+    found = []
+    for block in read_blocks(page):
+        if block.language == "console":
+            lines = [command for command, _ in read_commands(block.code)]
+        else:
+            lines = [] if block.language else block.code.splitlines()
+        found += [shlex.split(line, comments=True) for line in lines if line.startswith("psdvec ")]
+    return found
+
+
+@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "README.md"], ids=lambda page: page.name)
+def test_every_command_that_is_shown_exists_with_its_options(page: Path):
+    group = typer.main.get_command(app)
+    for words in commands_of(page):
+        command, rest = group, words[1:]
+        while rest and rest[0] in getattr(command, "commands", {}):
+            command, rest = command.commands[rest[0]], rest[1:]
+        known = {
+            name for parameter in command.params for name in [*parameter.opts, *parameter.secondary_opts]
+        }
+        known |= {"--help", "--install-completion", "--show-completion"}
+        assert command is not group or not rest or rest[0].startswith("-"), words
+        used = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+        assert used <= known | COMING, f"{page.name}: {' '.join(words)}"
