@@ -1,6 +1,6 @@
 """How the time of a fit grows with the pairs, and the paper's own size: counts drawn from a bigram model.
 
-python benchmarks/bench_growth.py [--pairs 1 3 10 30 100] [--dim 300] [--paper --recipe paper]
+python benchmarks/bench_growth.py [--pairs 1 3 10 30 100] [--dim 300] [--paper --recipe paper --sample 2000]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from psdvec import learning
+from psdvec import learning, noncore
 from psdvec.cooccurrence import Cooccurrence, Tally
 from psdvec.resources import format_size, peak_memory
 from psdvec.vocabulary import Vocabulary
@@ -24,25 +24,47 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--paper", action="store_true", help="25,000 core words of 180,000, 500 dimensions")
     parser.add_argument("--recipe", default="default")
+    parser.add_argument(
+        "--sample", type=int, default=2000, help="of the words by ridge, to time instead of all"
+    )
     options = parser.parse_args()
     fit_timed(drawn_counts(2_000, 100_000), dim=20, rounds=2)  # compile
     if options.paper:
         counts = drawn_counts(180_000, 90_000_000)
-        fit_timed(counts, dim=500, rounds=None, core=25_000, recipe=options.recipe)
+        paper_size(counts, options)
         return
     for millions in options.pairs:
         fit_timed(drawn_counts(50_000, int(millions * 1e6)), dim=options.dim, rounds=options.rounds)
 
 
-def fit_timed(counts, *, dim, rounds, core=None, recipe="default"):
+def paper_size(counts, options):
+    """Fit the core, then place some of the other words, evenly over their ranks, and say what all would take."""
+    core = fit_timed(counts, dim=500, rounds=None, core=25_000, max_words=25_000, recipe=options.recipe)
+    others = counts.vocabulary.words[len(core) :]
+    chosen = others[:: max(len(others) // options.sample, 1)]
+    for ridge in (core.recipe.ridge, "auto"):
+        start = time.perf_counter()
+        noncore.extend(core, counts, words=chosen, ridge=ridge)
+        took = (time.perf_counter() - start) / len(chosen)
+        print(
+            f"ridge {ridge}: {1000 * took:.1f} ms a word over {len(chosen):,} words, so {took * len(others):.0f} s for "
+            f"all {len(others):,}; peak {format_size(peak_memory())}",
+            flush=True,
+        )
+
+
+def fit_timed(counts, *, dim, rounds, core=None, max_words=None, recipe="default"):
     start = time.perf_counter()
-    model = learning.fit(counts, dim=dim, core=core, recipe=recipe, changes={"rounds": rounds})
+    model = learning.fit(
+        counts, dim=dim, core=core, max_words=max_words, recipe=recipe, changes={"rounds": rounds}
+    )
     took = time.perf_counter() - start
     print(
         f"{len(counts):,} words, {counts.values.size / 1e6:.1f} M pairs, {len(model):,} vectors of {dim}: "
         f"{took:.1f} s, {1e6 * took / counts.values.size:.2f} µs a pair, peak {format_size(peak_memory())}",
         flush=True,
     )
+    return model
 
 
 def drawn_counts(words, pairs, *, topics=50, seed=0):
