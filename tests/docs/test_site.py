@@ -20,7 +20,6 @@ from tests.docs.blocks import read_blocks, read_commands
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-COMING = {"--cluster", "--scheduler"}  # options of work that is under way: none of these is promised yet
 
 
 @pytest.fixture(scope="module")
@@ -99,4 +98,4 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path):
         known |= {"--help", "--install-completion", "--show-completion"}
         assert command is not group or not rest or rest[0].startswith("-"), words
         used = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
-        assert used <= known | COMING, f"{page.name}: {' '.join(words)}"
+        assert used <= known, f"{page.name}: {' '.join(words)}"
