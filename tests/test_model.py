@@ -83,3 +83,11 @@ def test_vectors_without_scales_are_refused(tmp_path):
         writer.add_file("vectors.safetensors")
     with pytest.raises(StoreError, match="without the scales of a fit"):
         read_model(tmp_path / "e")
+
+
+def test_a_model_can_be_asked_without_being_written():
+    model = psd.fit(drawn_counts(), dim=5)
+    e = model.embeddings
+    assert tuple(e.words) == model.words
+    word, cosine = e.most_similar(model.words[0], topn=1)[0]
+    assert e.similarity(model.words[0], word) == pytest.approx(cosine, rel=1e-5)

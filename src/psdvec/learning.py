@@ -183,7 +183,7 @@ def _with_others(
     extension = noncore.extend(model, counts, words=others, workers=workers, device=device, progress=progress)
     if extension.thin:
         progress.say(
-            f"{len(extension.thin):,} words seen too little have no vector, such as '{extension.thin[0]}'"
+            f"no vector for words seen too little, {len(extension.thin):,} in all, such as '{extension.thin[0]}'"
         )
     return extension.model
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.embeddings import Embeddings
 from psdvec.errors import StoreError
 from psdvec.formats.model import KIND, VECTORS, VERSION
 from psdvec.formats.packing import map_safetensors, write_safetensors
@@ -62,6 +63,11 @@ class Model:
     def ids(self) -> dict[str, int]:
         """The row of every word."""
         return {word: i for i, word in enumerate(self.words)}
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The vectors as a value that answers questions: neighbours, similarities, analogies."""
+        return Embeddings(self.words, self.vectors, counts=self.counts, deviations=self.deviations)
 
     @property
     def scales(self) -> WordScales:
