@@ -7,7 +7,7 @@ BIN := .venv/bin
 .PHONY: test demo docs lint interop screenshots clean
 
 test: .venv/dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/dev
 	$(BIN)/ruff check .

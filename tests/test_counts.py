@@ -147,7 +147,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
         (["to be"], r"sentence 0 is a string, not a list of tokens \('to be'\); split it"),
         ([["a"], ["b", ""]], "sentence 1 holds '', which is not a word"),
         ([["a", 7]], "sentence 0 holds 7, which is not a word"),
-        ([["a", "\ud800"]], "holds half a surrogate pair"),
+        ([["a", "\ud800"]], "cannot be written as UTF-8"),
     ],
 )
 def test_sentences_that_make_no_sense_are_refused(sentences, message):

@@ -218,12 +218,7 @@ def _number_batches(sentences: Iterable[Iterable[str]]) -> Iterator[Segment]:
 
 
 def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
-    try:
-        words = WordList.pack(local)
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"a token holds half a surrogate pair ({error.object!r}); give valid strings"
-        ) from error
+    words = WordList.pack(local)
     array = np.array(ids, dtype=np.int32)
     too_long = np.diff(words.offsets) > cpu_words.MAX_WORD_BYTES
     overlong = int(np.isin(array, np.flatnonzero(too_long)).sum()) if too_long.any() else 0
