@@ -274,10 +274,12 @@ def scheduler_and_worker(folder):
     ]  # fmt: skip
     try:
         patience = time.monotonic() + 120
-        while not file.exists() and time.monotonic() < patience:
+        address = None
+        while address is None and time.monotonic() < patience:
             time.sleep(0.1)
-        time.sleep(0.2)
-        yield processes[0], json.loads(file.read_text())["address"]
+            with suppress(OSError, ValueError):
+                address = json.loads(file.read_text())["address"]
+        yield processes[0], address
     finally:
         for process in processes:
             process.kill()
