@@ -172,7 +172,7 @@ def die_at(module, function, marker):
 
 
 def some_worker(client):
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
     return min(client.run(os.getpid))
 
 
@@ -273,11 +273,13 @@ def scheduler_and_worker(folder):
         for command in commands
     ]  # fmt: skip
     try:
-        patience = time.monotonic() + 30
-        while not file.exists() and time.monotonic() < patience:
+        patience = time.monotonic() + 120
+        address = None
+        while address is None and time.monotonic() < patience:
             time.sleep(0.1)
-        time.sleep(0.2)
-        yield processes[0], json.loads(file.read_text())["address"]
+            with suppress(OSError, ValueError):
+                address = json.loads(file.read_text())["address"]
+        yield processes[0], address
     finally:
         for process in processes:
             process.kill()
@@ -305,7 +307,7 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
 
     with scheduler_and_worker(tmp_path) as (scheduler, address):
         with distributed.Client(address) as other:
-            other.wait_for_workers(1, timeout=30)
+            other.wait_for_workers(1, timeout=120)
             other.run(slow_down)
 
         def kill_after_some():

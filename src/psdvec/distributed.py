@@ -13,7 +13,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
 from psdvec.resources import available_memory, current_memory
 
 _BATCH = 1000  # jobs that go to the scheduler in one message
+_ANSWER = 5  # seconds that a scheduler has to answer
 _PATIENCE = 30  # seconds until a scheduler or a first worker is missed
 
 
@@ -118,7 +119,8 @@ def run_jobs(
             yield _result_of(client, future, f"{label} {number} of {len(jobs)}")
     finally:
         if client.status == "running":
-            client.cancel(futures)
+            with suppress(OSError):  # the scheduler is lost just now; the error that says so is on its way
+                client.cancel(futures)
 
 
 def _result_of(client: Any, future: Any, name: str) -> Any:
@@ -139,7 +141,7 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
             "put the input and the output on disks that all workers share"
         ) from error
     except (CancelledError, CommClosedError) as error:
-        if client.status == "running":
+        if _answers(client):
             raise LostWorkError(
                 f"{name} was lost with the workers that had what it needs; what is finished is kept, "
                 "run the same command again to go on"
@@ -148,6 +150,15 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
             f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
             "run the same command again to go on"
         ) from error
+
+
+def _answers(client: Any) -> bool:
+    """Say whether the scheduler is there; what is lost with it is noticed before the client notices."""
+    try:
+        client.sync(client.scheduler.identity, callback_timeout=_ANSWER)
+    except (OSError, TimeoutError, AttributeError):
+        return False
+    return bool(client.status == "running")
 
 
 class LostWorkError(ClusterError):
