@@ -124,7 +124,7 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
             "some text".encode("utf-16"),
             "is UTF-16, not UTF-8; convert it, for example with: iconv",
         ),
-        ("cut.gz", gzip.compress(TEXT.encode() * 99)[:-20], "is truncated"),
+        ("cut.gz", gzip.compress(TEXT.encode() * 99, mtime=0)[:-20], "is truncated"),
         ("bad.jsonl", b'{"text": "fine"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
         (
             "other.jsonl",
