@@ -90,7 +90,10 @@ class Backend(Protocol):
 
 
 def open_backend(device: str = "cpu") -> Backend:
-    """Return the backend of a device: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows."""
+    """Return the backend of a device: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows.
+
+    ``"torch:cpu"`` is torch on the CPU, which is how the GPU backend is tested where there is none.
+    """
     if device == "auto":
         device = "cuda" if _has_gpu() else "cpu"
     if device == "cpu":

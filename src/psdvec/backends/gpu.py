@@ -70,7 +70,8 @@ class GpuBackend:
         """Return the places i n + j of all seen pairs, rising, their weight, target and first value, and Σ R G²."""
         n, half = len(scales), recipe.start == "half"
         rows, columns, H = self.directed(counts, n)
-        w, t, g, square = _pair_terms(rows, columns, H, self._numbers(scales, constants), constants)
+        numbers = self._numbers(scales, constants)
+        w, t, g, square = _pair_terms(rows, columns, H, numbers, constants)
         both = torch.cat([rows * n + columns, columns * n + rows])
         keys, place = torch.unique(both, return_inverse=True)
         terms = torch.zeros(keys.numel(), 3 if half else 2, device=self.device)
@@ -83,7 +84,7 @@ class GpuBackend:
         keys, terms = keys[kept], terms[kept]
         first = terms[:, 1]
         if half:
-            first = _half_start(keys, terms, self._numbers(scales, constants), constants, recipe.relaxation)
+            first = _half_start(keys, terms, numbers, constants, recipe.relaxation)
         return keys, torch.stack([terms[:, 0], terms[:, 1], first], dim=1), float(sums[kept].sum())
 
     def directed(self, counts: SparseCounts, n: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -27,7 +27,7 @@ from psdvec.eigen import (
 )
 from psdvec.errors import InputError, ResourceError
 from psdvec.model import Model
-from psdvec.pmi import margins, measure_constants, word_scales
+from psdvec.pmi import Constants, WordScales, margins, measure_constants, word_scales
 from psdvec.problem import Problem, Residual, best_multiple, build_problem, residual_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.recipe import RECIPES, Recipe
@@ -106,16 +106,8 @@ def fit(
         problem, rank=rank_of(dim, n, recipe), recipe=recipe, seed=seed,
         load_round=load_round, save_round=save_round, progress=progress,
     )  # fmt: skip
-    return _to_model(
-        counts,
-        n,
-        dim,
-        Eigenpairs(backend.get(last.low_rank.vectors), last.low_rank.values),
-        constants,
-        scales.row_sums,
-        scales.column_sums,
-        recipe,
-    )
+    low_rank = Eigenpairs(backend.get(last.low_rank.vectors), last.low_rank.values)
+    return _to_model(counts, dim, low_rank, constants, scales, recipe)
 
 
 def solve(
@@ -256,18 +248,10 @@ def check_memory(needed: int, limit: int, *, dim: int, words: int) -> None:
 
 
 def _to_model(
-    counts: Any,
-    n: int,
-    dim: int,
-    low_rank: Eigenpairs,
-    constants: Any,
-    row_sums: Any,
-    column_sums: Any,
-    recipe: Recipe,
+    counts: Any, dim: int, low_rank: Eigenpairs, constants: Constants, scales: WordScales, recipe: Recipe
 ) -> Model:
-    """Split X = V J Vᵀ into vectors, signs and the constant direction, and undo the majoriser's scale."""
-    scales = word_scales(row_sums, column_sums, constants)
-    values = low_rank.values
+    """Split X = V J Vᵀ into vectors, signs and the constant direction, and undo the emphasis."""
+    n, values = len(scales), low_rank.values
     kept = np.flatnonzero(values)
     rows = low_rank.vectors[:, kept] * np.sqrt(np.abs(values[kept])).astype(np.float32)
     rows /= scales.emphases[:, None].astype(np.float32)
@@ -288,8 +272,8 @@ def _to_model(
         deviations=np.full(n, np.nan, np.float32),
         signs=all_signs,
         constant=np.ascontiguousarray(constant),
-        row_sums=np.asarray(row_sums),
-        column_sums=np.asarray(column_sums),
+        row_sums=scales.row_sums,
+        column_sums=scales.column_sums,
         constants=constants,
         recipe=recipe,
         core=n,
