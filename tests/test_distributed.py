@@ -247,7 +247,7 @@ def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp
             runs.count_text = devour
 
     text = read_corpus(corpus)
-    with started(1, memory_limit="600MB") as client:
+    with started(1, memory_limit="1GB") as client:
         client.register_plugin(Gluttony())
         with pytest.raises(
             ResourceError, match=r"counting block 1 of \d+ failed: 2 workers died at it, most"
