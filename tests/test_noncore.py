@@ -70,17 +70,19 @@ def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
     assert extension.model.words == model.words
 
 
-@pytest.mark.parametrize("ridge", [0.5, 7.0])
+@pytest.mark.parametrize(("ridge", "damping"), [(0.5, 0.0), (7.0, None), (0.0, 0.3)])
 @pytest.mark.parametrize("recipe", ["default", "paper"])
-def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridge):
+def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridge, damping):
     model = psd.fit(counts, dim=6, max_words=CORE, recipe=make_recipe(recipe))
     word = counts.vocabulary.words[CORE + 5]
-    found = noncore.extend(model, counts, words=[word], ridge=str(ridge)).model.vectors[-1]
-    x = dense_ridge(model, counts, counts.vocabulary.ids[word], ridge)
+    found = noncore.extend(model, counts, words=[word], ridge=str(ridge), damping=damping).model.vectors[-1]
+    if damping is None:
+        damping = {"default": 0.04, "paper": 0.0}[recipe]
+    x = dense_ridge(model, counts, counts.vocabulary.ids[word], ridge, damping)
     np.testing.assert_allclose(found, x[:6], rtol=1e-3, atol=1e-4)
 
 
-def dense_ridge(model, counts, w, ridge):
+def dense_ridge(model, counts, w, ridge, damping):
     """Solve one word by the normal equations over every core cell, seen or not, in float64."""
     from psdvec.backends import reference
 
@@ -96,6 +98,7 @@ def dense_ridge(model, counts, w, ridge):
         features = np.concatenate([features, -model.constant[:, None]], axis=1)
     F = features.astype(float) * s.emphases[:core, None]
     A = (F * W[core, :core, None]).T @ F + ridge * np.eye(F.shape[1])
+    A += damping * np.diag((F**2).sum(axis=0))
     b = F.T @ (T[core, :core] / s.emphases[w])
     return np.linalg.solve(A, b)
 
@@ -178,6 +181,20 @@ def test_a_model_of_zero_vectors_is_refused(model, counts):
 
     with pytest.raises(InputError, match="all vectors of the model are zero"):
         noncore.extend(replace(model, vectors=np.zeros_like(model.vectors)), counts)
+
+
+def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
+    counts = drawn_counts(words=300, sentences=1500, topics=3)
+    model = psd.fit(counts, dim=60, max_words=200, recipe=make_recipe("paper"))
+    extension = noncore.extend(model, counts, ridge="0", min_contexts=2)
+    contexts = np.diff(counts.indptr)[[counts.vocabulary.ids[word] for word in extension.learned]]
+    assert contexts.min() < 60
+    assert np.isfinite(extension.model.vectors).all()
+
+
+def test_a_negative_damping_is_refused(model, counts):
+    with pytest.raises(InputError, match="damping is -1; give 0 or a positive weight"):
+        noncore.extend(model, counts, damping=-1)
 
 
 def test_an_unknown_choice_of_unigrams_is_refused(model, counts):

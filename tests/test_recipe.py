@@ -38,6 +38,7 @@ def test_what_is_no_ridge_is_refused(text):
         ("smoothing", 0.0), ("smoothing", 1.0), ("background", 1.0), ("exponent", -1.0), ("saturation", -1.0),
         ("cut", 1.0), ("majoriser", 2.0), ("unigram", -0.1), ("spectrum", "both"), ("start", "zeros"),
         ("rounds", 0), ("relaxation", 2.0), ("negligible", -1.0),
+        ("damping", -0.1),
     ],
 )  # fmt: skip
 def test_numbers_outside_their_range_are_refused_by_name(name, value):

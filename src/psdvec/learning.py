@@ -128,6 +128,7 @@ def extend(
     refresh: Sequence[str] = (),
     core: int | None = None,
     ridge: str | None = None,
+    damping: float | None = None,
     unigrams: str = "corpus",
     min_contexts: int = 5,
     workers: int | None = None,
@@ -147,8 +148,8 @@ def extend(
     old, parent = _open_model(model)
     store, source = _open_counts(counts)
     options: dict[str, Any] = {
-        "words": words, "refresh": refresh, "core": core, "ridge": ridge, "unigrams": unigrams,
-        "min_contexts": min_contexts,
+        "words": words, "refresh": refresh, "core": core, "ridge": ridge, "damping": damping,
+        "unigrams": unigrams, "min_contexts": min_contexts,
     }  # fmt: skip
     with ExitStack() as stack:
         solve = None

@@ -55,6 +55,7 @@ def extend(
     refresh: Sequence[str] = (),
     core: int | None = None,
     ridge: str | None = None,
+    damping: float | None = None,
     unigrams: str = "corpus",
     min_contexts: int = 5,
     workers: int | None = None,
@@ -74,6 +75,8 @@ def extend(
         Solve against this many of the core words; all of them, if None.
     ridge
         μ of equation (10): ``"auto"``, a number, or bands by rank; the recipe's, if None.
+    damping
+        η of equation (9); the recipe's, if None.
     unigrams
         Whose frequencies of the old words to use: the ``"corpus"``' at hand, or the ``"model"``'s.
     min_contexts
@@ -96,6 +99,7 @@ def extend(
         ids,
         core=core,
         ridge=ridge or model.recipe.ridge,
+        damping=model.recipe.damping if damping is None else damping,
         unigrams=unigrams,
         min_contexts=min_contexts,
     )
@@ -177,9 +181,19 @@ class Setting:
 
 
 def prepare(
-    model: Model, counts: Any, ids: Ints, *, core: int | None, ridge: str, unigrams: str, min_contexts: int
+    model: Model,
+    counts: Any,
+    ids: Ints,
+    *,
+    core: int | None,
+    ridge: str,
+    damping: float,
+    unigrams: str,
+    min_contexts: int,
 ) -> Setting:
     """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
+    if not damping >= 0:
+        raise InputError(f"damping is {damping}; give 0 or a positive weight")
     core = min(core or model.core, model.core)
     row_sums, column_sums = margins(counts)
     constants = _constants_for(model.constants, column_sums)
@@ -193,7 +207,7 @@ def prepare(
         old=old,
         core_of=core_of,
         constants=constants,
-        regressors=make_regressors(model, old),
+        regressors=make_regressors(model, old, damping=damping),
         choose=parse_ridge(ridge),
         min_contexts=min_contexts,
     )

@@ -15,8 +15,9 @@ from psdvec.errors import InputError
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")
-RIDGES = tuple(2.0**k for k in range(-2, 13))  # what "auto" chooses from, by evidence
-USUAL_RIDGE = 64.0  # where it begins to look
+RIDGES = tuple(
+    2.0**k for k in range(-2, 13)
+)  # what "auto" chooses from, by evidence, the first peak from below
 
 
 def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
@@ -86,6 +87,9 @@ class Recipe:
         ahead along the last step, θ.
     ridge
         μ of equation (10) for words placed later: ``"auto"``, a number, or bands ``"2:80000,4:130000"``.
+    damping
+        η of equation (9): the weight with which fitted values of words placed later are held at 0, which stands for
+        the few rounds that words fitted together get.
     """
 
     smoothing: float = 0.2
@@ -105,6 +109,7 @@ class Recipe:
     relaxation: float = 1.5
     momentum: float = 0.5
     ridge: str = "auto"
+    damping: float = 0.04
 
     def __post_init__(self) -> None:
         _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
@@ -120,6 +125,7 @@ class Recipe:
         _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
         _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
         parse_ridge(self.ridge)
+        _demand(self.damping >= 0, "damping", self.damping, "0 or a positive weight")
         _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
         _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
@@ -144,6 +150,7 @@ RECIPES: Mapping[str, Recipe] = {
         relaxation=1.0,
         momentum=0.0,
         ridge="2:80000,4:130000,8",
+        damping=0.0,
     ),
 }
 

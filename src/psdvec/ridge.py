@@ -16,14 +16,14 @@ from psdvec import lapack
 from psdvec.errors import InputError
 from psdvec.model import Model
 from psdvec.pmi import Constants, WordScales, pmi, weight
-from psdvec.recipe import USUAL_RIDGE
 
 Block = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Solution = tuple[float, Floats, Floats, lapack.Floats]  # evidence, x, A + μ I and its Cholesky factor
+Solution = tuple[float, Floats, Floats, lapack.Floats]  # evidence, x, A + P and its Cholesky factor
 
-CALIBRATION = 0.5  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
+CALIBRATION = 2.7  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
+LEAST = 1e-6  # ridge in place of 0, as a share of the trace
 CORRECTIONS = 2  # solves of what a float32 factor has left over
 
 
@@ -33,7 +33,7 @@ class Regressors:
 
     ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
     at hand. Over the unseen cells of a word: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and
-    ``square`` is Σ ρ_j s_j².
+    ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k,) is η Σ f², the diagonal of η Σ f fᵀ.
     """
 
     features: Block
@@ -41,6 +41,8 @@ class Regressors:
     gram: Floats
     total: Floats
     square: float
+    cells: int
+    damping: Floats
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Cells:
     square: float
 
 
-def make_regressors(model: Model, scales: WordScales) -> Regressors:
+def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regressors:
     """Return the features of the first ``len(scales)`` core words, and their sums over the background."""
     core = len(scales)
     s = scales.emphases
@@ -63,7 +65,15 @@ def make_regressors(model: Model, scales: WordScales) -> Regressors:
     features = (rows * s[:, None]).astype(np.float32)
     full = features.astype(np.float64)
     gram = full.T @ (scales.rho[:, None] * full)
-    return Regressors(features, scales, gram, (scales.rho * s) @ full, float(scales.rho @ s**2))
+    return Regressors(
+        features,
+        scales,
+        gram,
+        total=(scales.rho * s) @ full,
+        square=float(scales.rho @ s**2),
+        cells=int(np.count_nonzero(scales.rho)),
+        damping=damping * np.square(full).sum(axis=0),
+    )
 
 
 def word_cells(
@@ -101,23 +111,24 @@ def word_cells(
 def solve_word(
     cells: Cells, word: WordScales, regressors: Regressors, constants: Constants, *, ridges: Sequence[float]
 ) -> tuple[Floats, float]:
-    """Return x (k,) of equation (10), (Σ w f fᵀ + μ I) x = Σ w g f, and its standard deviation, equation (12).
+    """Return x (k,) of equation (10), (Σ w f fᵀ + P) x = Σ w g f, and its standard deviation, equation (12).
 
-    Of several ``ridges`` the one with the greatest evidence, equation (11), is taken.
+    P is ηD + μI. Of several rising ``ridges`` μ the first with greater evidence, equation (11), than the next is taken.
     """
     F = regressors.features[cells.rows]
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
     A = rho * regressors.gram + (F * cells.weights[:, None].astype(np.float32)).T @ F
     b = rho * log_kappa * regressors.total + cells.targets @ F
     square = cells.square + rho * log_kappa**2 * regressors.square
-    m, k = cells.rows.size, b.size
+    m, k = max(cells.rows.size, regressors.cells), b.size
 
     def solution(mu: float) -> Solution:
-        whole, L = _factorised(A, mu)
+        prior = regressors.damping + mu
+        whole, L = _factorised(A, prior)
         x: Floats = lapack.cholesky_solve(L, b).astype(np.float64)
         loss = max(square - float(b @ x), 1e-12)
         evidence = (
-            k * np.log(max(mu, 1e-12))
+            float(np.log(np.maximum(prior, 1e-12)).sum())
             - 2 * float(np.log(np.diag(L), dtype=np.float64).sum())
             - m * np.log(loss)
         )
@@ -131,25 +142,24 @@ def solve_word(
 
 
 def _uphill(solution: Callable[[float], Solution], ridges: Sequence[float]) -> Solution:
-    """Return the solution of greatest evidence, climbing from the usual ridge: the evidence has one peak in μ."""
-    place = ridges.index(USUAL_RIDGE) if USUAL_RIDGE in ridges else 0
-    best = solution(ridges[place])
-    for step in (1, -1):
-        start = place
-        while 0 <= place + step < len(ridges):
-            following = solution(ridges[place + step])
-            if following[0] <= best[0]:
-                break
-            best, place = following, place + step
-        if place != start:
+    """Return the solution of greatest evidence, climbing from the smallest ridge: the evidence has one peak in μ."""
+    best = solution(ridges[0])
+    for mu in ridges[1:]:
+        following = solution(mu)
+        if following[0] <= best[0]:
             break
+        best = following
     return best
 
 
-def _factorised(A: Floats, mu: float) -> tuple[Floats, lapack.Floats]:
-    """Return A + μ I and its factor, in float32 where that will do; μ = 0 gets the smallest ridge that can be seen."""
+def _factorised(A: Floats, prior: Floats) -> tuple[Floats, lapack.Floats]:
+    """Return A + P and its factor, in float32 where that will do; P = 0 gets the smallest ridge that can be seen.
+
+    A is a float32 product, so that where contexts are fewer than features its least eigenvalues may be some 1e-7 of the
+    greatest below 0.
+    """
     whole = A.copy()
-    whole[np.diag_indices_from(whole)] += mu if mu > 0 else 1e-6 * float(np.trace(A)) / A.shape[0]
+    whole[np.diag_indices_from(whole)] += prior if prior.any() else LEAST * float(np.trace(A))
     L = lapack.cholesky(whole.astype(np.float32))
     if L is None:
         L = lapack.cholesky(whole)

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from psdvec.backends.gpu import GpuBackend
 from psdvec.noncore import Placed, Setting
-from psdvec.recipe import USUAL_RIDGE
-from psdvec.ridge import CALIBRATION
+from psdvec.ridge import CALIBRATION, LEAST
 
 Ints = npt.NDArray[np.int64]
 
@@ -50,6 +49,7 @@ class _Solver:
         self.features = backend.put(regressors.features)
         self.gram = torch.from_numpy(regressors.gram).to(backend.device)
         self.total = torch.from_numpy(regressors.total).to(backend.device)
+        self.damping = torch.from_numpy(regressors.damping).to(backend.device)
         self.log_kappa = float(np.log(setting.constants.smoothing))
         self.rho = backend.put(setting.scales.rho).double()
         word, self.rows, self.weights, self.targets, self.squares = self._cells(counts)
@@ -107,7 +107,8 @@ class _Solver:
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
         """Return the vectors of the words ``chosen`` and the posterior's deviations, each at its best ridge."""
         words = torch.from_numpy(chosen).to(self.backend.device)
-        equations = _Equations(*self._equations(words), self.lengths[words].double())
+        cells = self.lengths[words].clamp(min=self.setting.regressors.cells).double()
+        equations = _Equations(*self._equations(words), cells, self.damping)
         tried = torch.tensor(ridges, dtype=torch.float64, device=words.device)
         mu = tried[:, 0] if tried.shape[1] == 1 else _uphill(equations, tried)
         L, x, loss = equations.solve(mu)
@@ -130,20 +131,22 @@ class _Solver:
 
 @dataclass
 class _Equations:
-    """Both sides A (w, k, k) and b (w, k) of equation (10), Σ R s² g² and the number of contexts (w,): float64."""
+    """A (w, k, k) and b (w, k) of equation (10), Σ R s² g² and the number of cells (w,), η D (k,): all float64."""
 
     A: Tensor
     b: Tensor
     square: Tensor
     m: Tensor
+    damping: Tensor
 
     def take(self, words: Tensor) -> _Equations:
-        return _Equations(self.A[words], self.b[words], self.square[words], self.m[words])
+        return _Equations(self.A[words], self.b[words], self.square[words], self.m[words], self.damping)
 
     def solve(self, mu: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the factor of A + μ I in float32, the solution, corrected in float64, and the loss."""
-        jitter = torch.where(mu > 0, mu, 1e-6 * self.A.diagonal(dim1=1, dim2=2).mean(dim=1))
-        whole = self.A + torch.diag_embed(jitter[:, None].expand_as(self.b))
+        """Return the factor of A + P in float32, the solution, corrected in float64, and the loss."""
+        prior = self.damping + mu[:, None]
+        least = LEAST * self.A.diagonal(dim1=1, dim2=2).sum(dim=1, keepdim=True)
+        whole = self.A + torch.diag_embed(torch.where(prior.any(dim=1, keepdim=True), prior, least))
         L, failed = torch.linalg.cholesky_ex(whole.float())
         if failed.any():
             L[failed > 0] = torch.linalg.cholesky(whole[failed > 0]).float()
@@ -155,29 +158,26 @@ class _Equations:
 
     def evidence(self, mu: Tensor) -> Tensor:
         """Return equation (11), twice, but for its constant."""
-        L, x, loss = self.solve(mu)
+        L, _, loss = self.solve(mu)
         determinant = L.diagonal(dim1=1, dim2=2).double().log().sum(dim=1)
-        found: Tensor = x.shape[1] * mu.clamp(min=1e-12).log() - 2 * determinant - self.m * loss.log()
+        prior = (self.damping + mu[:, None]).clamp(min=1e-12).log().sum(dim=1)
+        found: Tensor = prior - 2 * determinant - self.m * loss.log()
         return found
 
 
 def _uphill(equations: _Equations, ridges: Tensor) -> Tensor:
     """Return each word's best ridge, as :func:`psdvec.ridge._uphill` finds it; ``ridges`` (w, tried) rise."""
-    words, last = torch.arange(len(ridges), device=ridges.device), ridges.shape[1] - 1
-    usual = (ridges == USUAL_RIDGE).int().argmax(dim=1)
-    place, best = usual.clone(), equations.evidence(ridges[words, usual])
-    for step in (1, -1):
-        climbing = words[place == usual]
-        while True:
-            climbing = climbing[(place[climbing] + step >= 0) & (place[climbing] + step <= last)]
-            if not climbing.numel():
-                break
-            following = place[climbing] + step
-            found = equations.take(climbing).evidence(ridges[climbing, following])
-            better = found > best[climbing]
-            climbing = climbing[better]
-            place[climbing], best[climbing] = following[better], found[better]
-    return ridges[words, place]
+    climbing = torch.arange(len(ridges), device=ridges.device)
+    chosen, best = ridges[:, 0].clone(), equations.evidence(ridges[:, 0])
+    for step in range(1, ridges.shape[1]):
+        following = ridges[climbing, step]
+        found = equations.take(climbing).evidence(following)
+        better = found > best[climbing]
+        climbing = climbing[better]
+        chosen[climbing], best[climbing] = following[better], found[better]
+        if not climbing.numel():
+            break
+    return chosen
 
 
 def _trace_of_inverse(L: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from psdvec.cli.counting import (
     Workers,
 )
 from psdvec.cli.defaults import default
-from psdvec.cli.recipes import with_recipe
+from psdvec.cli.recipes import HELP, with_recipe
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
 from psdvec.methods.running import fit_method, parse_settings
@@ -40,9 +40,8 @@ Memory = Annotated[str | None, typer.Option(help="The most memory to take, as 4G
 Seed = Annotated[int, typer.Option(help="Of the eigensolver's random start.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a graphics card where there is one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and needed.")]
-Ridge = Annotated[
-    str | None, typer.Option(show_default="recipe's", help="auto, a number, or bands 2:80000,4:130000,8.")
-]
+Ridge = Annotated[str | None, typer.Option(show_default="recipe's", help=HELP["ridge"])]
+Damping = Annotated[float | None, typer.Option(show_default="recipe's", help=HELP["damping"])]
 
 
 @with_recipe
@@ -124,6 +123,7 @@ def extend(
     refresh: Annotated[Path | None, typer.Option(help="Solve the old words of this file anew.")] = None,
     core: Core = None,
     ridge: Ridge = None,
+    damping: Damping = None,
     unigrams: Annotated[
         str, typer.Option(help="Old words' frequencies: the corpus' or the model's.")
     ] = default("learning.extend", "unigrams"),
@@ -148,9 +148,9 @@ def extend(
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         extension = learning.extend(
             model, counts, words=None if words is None else read_word_list(words),
-            refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, unigrams=unigrams,
-            min_contexts=min_contexts, workers=workers, device=device, output=output, overwrite=overwrite,
-            client=client, progress=make_progress(quiet=quiet),
+            refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
+            unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
+            overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     for word in extension.thin:
         print(f"seen too little: {word}")

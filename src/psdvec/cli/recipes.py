@@ -29,6 +29,7 @@ HELP = {
     "relaxation": "ω: length of a round's step; 1 is the plain majoriser.",
     "momentum": "θ: how far a round looks ahead along the last step.",
     "ridge": "auto, a number, or bands 2:80000,4:130000,8.",
+    "damping": "Weight that holds the fitted values of words placed later at 0.",
 }
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
