@@ -137,12 +137,12 @@ def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, co
     output = tmp_path / "report"
     found = compare(
         [str(corpus)], output=output, methods=["word2vec", "sparse"], dim=5, tasks=[task], workers=1,
-        settings=["sparse.factor=2", "word2vec.skipgram=true"],
+        settings=["sparse.factor=2", "word2vec.window=2"],
     )  # fmt: skip
     assert in_process == ["counts/20-harmonic-keep", "models/word2vec", "models/sparse"]
     assert [list(one.steps) for one in found.outcomes] == [["word2vec"], ["word2vec", "sparse"]]
     assert formats.load(output / "models" / "sparse").dim == 10
-    assert found.settings["word2vec"]["skipgram"] is True
+    assert found.settings["word2vec"]["window"] == 2
 
 
 def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_process):

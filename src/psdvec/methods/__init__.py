@@ -59,7 +59,10 @@ METHODS: dict[str, Method] = {
         "recipes.fit_unregularised",
         counting={"window": 3, "weighting": "flat"},
     ),
-    "word2vec": Method("CBOW or skip-gram, negative sampling", "word2vec.fit", "corpus", package="gensim"),
+    "word2vec": Method("CBOW, negative sampling", "word2vec.fit", "corpus", package="gensim"),
+    "skipgram": Method(
+        "word2vec's other half, skip-gram", "word2vec.fit_skipgram", "corpus", package="gensim"
+    ),
     "glove": Method(
         "weighted least squares of log counts",
         "glove.fit",

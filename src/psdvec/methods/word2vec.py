@@ -21,19 +21,16 @@ def fit(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = LogProgress(),
-    skipgram: bool = False,
     window: int = 5,
     negative: int = 15,
     epochs: int = 5,
     subsample: float = 1e-3,
-    alpha: float | None = None,
+    alpha: float = 0.05,
 ) -> Embeddings:
-    """Train on ``corpus``; the same seed gives the same vectors with one worker.
+    """Train CBOW on ``corpus``; the same seed gives the same vectors with one worker.
 
     Parameters
     ----------
-    skipgram
-        Skip-gram in place of CBOW.
     window
         Contexts reach this many words to either side, at most: each time a smaller reach is drawn.
     negative
@@ -41,10 +38,30 @@ def fit(
     subsample
         Words more frequent than this share of all are left out at random.
     alpha
-        The first step; it falls to nearly nothing. The authors' if None: 0.05 for CBOW, 0.025 for skip-gram.
+        The first step; it falls to nearly nothing.
     """
-    first = alpha if alpha is not None else 0.025 if skipgram else 0.05
     return train(
-        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
-        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=first,
+        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=0,
+        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
+    )  # fmt: skip
+
+
+def fit_skipgram(
+    corpus: Corpus | Sentences,
+    *,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    window: int = 5,
+    negative: int = 15,
+    epochs: int = 5,
+    subsample: float = 1e-3,
+    alpha: float = 0.025,
+) -> Embeddings:
+    """Train skip-gram on ``corpus``; see :func:`fit`."""
+    return train(
+        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=1,
+        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
     )  # fmt: skip
