@@ -183,6 +183,23 @@ def test_a_model_of_zero_vectors_is_refused(model, counts):
         noncore.extend(replace(model, vectors=np.zeros_like(model.vectors)), counts)
 
 
+@pytest.mark.parametrize("unigrams", ["corpus", "model"])
+@pytest.mark.parametrize("changes", [{}, {"saturation": 0.01}, {"background": 0.9, "saturation": 0.1}])
+def test_a_seen_pair_weighs_no_less_than_an_unseen_one(counts, unigrams, changes):
+    model = psd.fit(counts, dim=6, max_words=CORE, recipe=make_recipe("default", **changes))
+    ids = np.arange(CORE, len(counts))
+    setting = noncore.prepare(
+        model, counts, ids, core=None, ridge="1", damping=0.0, unigrams=unigrams, min_contexts=1
+    )
+    for place, (columns, after, rows, before) in enumerate(noncore.pairs_of(counts, ids)):
+        kept = columns < CORE, rows < CORE
+        cells = ridge.word_cells(
+            setting.scales.take(slice(place, place + 1)), setting.old, setting.constants,
+            columns[kept[0]], after[kept[0]], rows[kept[1]], before[kept[1]],
+        )  # fmt: skip
+        assert (cells.weights >= 0).all()
+
+
 def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
     counts = drawn_counts(words=300, sentences=1500, topics=3)
     model = psd.fit(counts, dim=60, max_words=200, recipe=make_recipe("paper"))
