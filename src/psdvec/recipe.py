@@ -6,6 +6,7 @@ that no number has to be guessed later. The symbols are those of ``docs/theory.m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -40,8 +41,9 @@ def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
         bands = [(float(mu), int(last) if last else None) for mu, _, last in parts]
     except ValueError:
         bands = []
-    lasts = [last for _, last in bands if last is not None]
-    if not bands or min(mu for mu, _ in bands) < 0 or lasts != sorted(lasts) or len(lasts) < len(bands) - 1:
+    ranks = [math.inf if last is None else last for _, last in bands]
+    sound = all(0 <= mu < math.inf for mu, _ in bands)
+    if not bands or not sound or ranks != sorted(ranks) or ranks.count(math.inf) > 1:
         raise InputError(
             f"'{text}' is no ridge; give auto, a number, or rising bands such as 2:80000,4:130000,8"
         )
@@ -125,7 +127,7 @@ class Recipe:
         _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
         _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
         parse_ridge(self.ridge)
-        _demand(self.damping >= 0, "damping", self.damping, "0 or a positive weight")
+        _demand(0 <= self.damping < math.inf, "damping", self.damping, "0 or a positive weight")
         _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
         _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
