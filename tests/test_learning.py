@@ -7,6 +7,7 @@ from psdvec.cli import app
 from psdvec.corpus import read_corpus
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods import psd
+from psdvec.methods.running import fit_method
 from psdvec.model import read_model
 from psdvec.store import open_artefact
 from tests.toy import drawn_counts
@@ -130,6 +131,68 @@ def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
 def test_no_words_are_refused(store, option):
     with pytest.raises(InputError, match="give 1 or more"):
         learning.fit(store, dim=5, **option)
+
+
+def damage(store, name, place, value):
+    array = np.load(store / f"{name}.npy", mmap_mode="r+")
+    array[place] = value
+    array.flush()
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("indices", 7, 60), ("indices", 7, -1), ("indptr", 5, 10**12), ("indptr", 60, 3), ("values", 9, -1)],
+)
+def test_counts_whose_arrays_are_damaged_are_refused(store, tmp_path, name, place, value):
+    model = learning.fit(store, dim=5, max_words=40)
+    damage(store, name, place, value)
+    with pytest.raises(StoreError, match="counts' is damaged: its pairs do not fit its words; count again"):
+        learning.fit(store, dim=5, output=tmp_path / "x")
+    with pytest.raises(StoreError, match="is damaged"):
+        learning.extend(model, store, output=tmp_path / "x")
+    with pytest.raises(StoreError, match="is damaged"):
+        fit_method("svd", store, output=tmp_path / "x", dim=5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
+
+
+def test_a_damaged_description_or_list_of_words_is_named(store):
+    meta = (store / "meta.json").read_text()
+    (store / "meta.json").write_text(meta.replace('"tally"', '"tale"'))
+    with pytest.raises(StoreError, match="counts' does not say what was counted"):
+        learning.fit(store)
+    (store / "meta.json").write_text(meta)
+    damage(store, "word_offsets", 3, 10**6)
+    with pytest.raises(StoreError, match="counts' the offsets of the words do not fit"):
+        learning.fit(store)
+    (store / "word_offsets.npy").write_bytes(b"x" * (store / "word_offsets.npy").stat().st_size)
+    with pytest.raises(StoreError, match=r"word_offsets.npy' is damaged: it holds no array; make"):
+        learning.fit(store)
+
+
+def test_folders_of_a_later_version_are_refused(store, tmp_path):
+    learning.fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 1})
+    for folder, command in ((store, "fit"), (tmp_path / "model", "extend")):
+        meta = (folder / "meta.json").read_text()
+        (folder / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
+        arguments = (folder, store) if command == "extend" else (store,)
+        with pytest.raises(StoreError, match=r"is of version 9.*update psdvec"):
+            getattr(learning, command)(*arguments)
+        (folder / "meta.json").write_text(meta)
+
+
+def test_a_fit_that_is_refused_leaves_nothing_behind(store, tmp_path):
+    for memory in (0, "1K"):
+        with pytest.raises(ResourceError, match="--core"):
+            learning.fit(store, dim=5, memory=memory, output=tmp_path / "model")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
+
+
+def test_words_after_the_core_may_be_seen_too_little(store):
+    placed = learning.fit(store, dim=5, core=30, changes={"rounds": 1})
+    assert len(placed) == 60
+    assert len(learning.fit(store, dim=5, core=30, min_contexts=999, changes={"rounds": 1})) == 30
+    with pytest.raises(InputError, match="min_contexts is 0; give 1 or more"):
+        learning.fit(store, dim=5, core=30, min_contexts=0)
 
 
 def test_the_commands_write_models(store, tmp_path):

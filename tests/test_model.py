@@ -63,6 +63,24 @@ def test_arrays_that_do_not_belong_together_are_refused(model, tmp_path):
         read_model(tmp_path / "model")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("signs", 0, "its scales do not fit its vectors"),
+        ("constant", np.nan, "constant holds what is not a number"),
+        ("column_sums", np.inf, "column_sums holds what is not a number"),
+    ],
+)
+def test_scales_that_make_no_sense_are_refused(model, tmp_path, name, value, message):
+    from dataclasses import replace
+
+    scales = np.array(getattr(model, name))
+    scales[1] = value
+    write_model(replace(model, **{name: scales}), tmp_path / "model")
+    with pytest.raises(StoreError, match=message):
+        read_model(tmp_path / "model")
+
+
 def test_a_cut_file_is_refused(model, tmp_path):
     write_model(model, tmp_path / "model")
     path = tmp_path / "model" / "vectors.safetensors"

@@ -209,6 +209,12 @@ def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
     assert np.isfinite(extension.model.vectors).all()
 
 
+@pytest.mark.parametrize("option", [{"core": 0}, {"core": -5}, {"min_contexts": 0}])
+def test_numbers_of_words_below_one_are_refused(model, counts, option):
+    with pytest.raises(InputError, match="give 1 or more"):
+        noncore.extend(model, counts, **option)
+
+
 def test_a_negative_damping_is_refused(model, counts):
     with pytest.raises(InputError, match="damping is -1; give 0 or a positive weight"):
         noncore.extend(model, counts, damping=-1)

@@ -196,6 +196,19 @@ def test_a_fit_goes_on_from_the_last_finished_round(stop, tmp_path):
     assert model.vectors.tobytes() == psd.fit(counts, dim=10, recipe=recipe).vectors.tobytes()
 
 
+@pytest.mark.parametrize("kept", [0, 100, -100])
+def test_a_round_that_was_not_written_whole_is_none(tmp_path, kept):
+    path = tmp_path / "round.npz"
+    assert psd.read_round(path) is None
+    state = psd.Round(1, psd.Eigenpairs(np.ones((50, 3), np.float32), np.ones(3)), None, 1.0)
+    psd.write_round(path, state)
+    found = psd.read_round(path)
+    assert found is not None
+    assert found.number == 1
+    path.write_bytes(path.read_bytes()[:kept])
+    assert psd.read_round(path) is None
+
+
 def test_what_does_not_fit_into_memory_is_refused_with_what_would():
     with pytest.raises(ResourceError, match=r"needs about .* --core \d+"):
         psd.fit(drawn_counts(), dim=10, memory=1000)

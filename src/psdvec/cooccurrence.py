@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.errors import StoreError
 from psdvec.store import Artefact, create_artefact, open_artefact
 from psdvec.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 from psdvec.weighting import UNIT
@@ -91,12 +92,35 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
     """Open counts on disk; the arrays are mapped, not read."""
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     parameters = dict(artefact.parameters)
-    tally = Tally(**parameters.pop("tally"))
+    try:
+        tally = Tally(**parameters.pop("tally"))
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"'{artefact.path}' does not say what was counted ({error}); count again") from error
     return Cooccurrence(
         read_vocabulary(artefact),
         artefact.array("indptr"), artefact.array("indices"), artefact.array("values"),
         parameters, tally, artefact.sources,
     )  # fmt: skip
+
+
+def check_counts(counts: Cooccurrence, path: Path) -> None:
+    """Raise :class:`StoreError` where the arrays of counts at ``path`` do not belong together.
+
+    Kernels trust them: a column outside the vocabulary would be read from anywhere. All pairs are looked at once.
+    """
+    n, pairs = len(counts), counts.indices.size
+    starts = counts.indptr
+    whole = (
+        starts.shape == (n + 1,)
+        and counts.vocabulary.counts.shape == (n,)
+        and counts.values.shape == (pairs,)
+        and (starts[0], starts[-1]) == (0, pairs)
+        and bool((np.diff(starts) >= 0).all())
+    )
+    if whole and pairs:
+        whole = counts.indices.min() >= 0 and counts.indices.max() < n and counts.values.min() >= 0
+    if not whole:
+        raise StoreError(f"'{path}' is damaged: its pairs do not fit its words; count again")
 
 
 def in_memory(counts: Cooccurrence) -> Cooccurrence:

@@ -61,6 +61,12 @@ class MissingExtraError(PSDVecError):
     """An optional package is needed and not installed."""
 
 
+def demand_positive(number: int | None, name: str) -> None:
+    """Raise :class:`InputError` if ``number`` is given and below 1."""
+    if number is not None and number < 1:
+        raise InputError(f"{name} is {number}; give 1 or more")
+
+
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional ``module`` or say which extra of this package brings it.
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from psdvec import noncore
 from psdvec.backends import open_backend
-from psdvec.cooccurrence import Cooccurrence, load_counts
-from psdvec.errors import InputError
+from psdvec.cooccurrence import KIND, VERSION, Cooccurrence, check_counts, load_counts
+from psdvec.errors import InputError, demand_positive
+from psdvec.formats import model as model_format
 from psdvec.methods import psd
 from psdvec.model import Model, read_model, write_model
 from psdvec.noncore import Extension
@@ -35,6 +36,7 @@ def fit(
     changes: Mapping[str, Any] | None = None,
     core: int | None = None,
     max_words: int | None = None,
+    min_contexts: int = 5,
     seed: int = 0,
     memory: int | str | None = None,
     workers: int | None = None,
@@ -57,6 +59,8 @@ def fit(
         Fit this many words together and place the others by ridge; all words together, if None.
     max_words
         Make vectors of this many words, the most frequent; of all, if None.
+    min_contexts
+        Words that are placed by ridge and were seen with fewer different core words get no vector.
     memory
         The most memory to take, in bytes or as ``"4G"``; what is free, if None.
     workers
@@ -70,14 +74,18 @@ def fit(
     store, source = _open_counts(counts)
     words = _at_most(max_words, len(store), "max_words")
     centre = _at_most(core, words, "core")
+    demand_positive(min_contexts, "min_contexts")
     limit = None if memory is None else parse_size(memory)
     options: dict[str, Any] = {
         "dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit, "device": device,
     }  # fmt: skip
+    placing: dict[str, Any] = {
+        "min_contexts": min_contexts, "workers": workers, "device": device, "progress": progress,
+    }  # fmt: skip
     with limit_threads(workers) if device == "cpu" else nullcontext():
         if output is None:
             model = psd.fit(store, **options, progress=progress)
-            return _with_others(model, store, words, workers=workers, device=device, progress=progress)
+            return _with_others(model, store, words, **placing)
         output = Path(output)
         check_output(output, overwrite=overwrite)
         key = {"counts": source, **options, "recipe": asdict(plan), "memory": None}
@@ -87,7 +95,7 @@ def fit(
                 store, **options, progress=progress,
                 load_round=lambda: psd.read_round(state), save_round=lambda step: psd.write_round(state, step),
             )  # fmt: skip
-            model = _with_others(model, store, words, workers=workers, device=device, progress=progress)
+            model = _with_others(model, store, words, **placing)
             write_model(model, output, sources=[source], overwrite=overwrite)
     return model
 
@@ -175,13 +183,13 @@ def extend(
 
 
 def _with_others(
-    model: Model, counts: Cooccurrence, words: int, *, workers: int | None, device: str, progress: Progress
+    model: Model, counts: Cooccurrence, words: int, *, progress: Progress, **placing: Any
 ) -> Model:
-    """Place the words after the core by ridge."""
+    """Place the words after the core by ridge; ``placing`` are options of :func:`psdvec.noncore.extend`."""
     others = counts.vocabulary.words[len(model) : words]
     if not others:
         return model
-    extension = noncore.extend(model, counts, words=others, workers=workers, device=device, progress=progress)
+    extension = noncore.extend(model, counts, words=others, progress=progress, **placing)
     if extension.thin:
         progress.say(
             f"no vector for words seen too little, {len(extension.thin):,} in all, such as '{extension.thin[0]}'"
@@ -192,18 +200,19 @@ def _with_others(
 def _open_counts(counts: Cooccurrence | str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
     if isinstance(counts, Cooccurrence):
         return counts, {"counts": "in memory"}
-    artefact = open_artefact(counts, kind="cooccurrence")
-    return load_counts(artefact), {"counts": artefact.path.name, "digest": artefact.digest}
+    artefact = open_artefact(counts, kind=KIND, version=VERSION)
+    store = load_counts(artefact)
+    check_counts(store, artefact.path)
+    return store, {"counts": artefact.path.name, "digest": artefact.digest}
 
 
 def _open_model(model: Model | str | Path) -> tuple[Model, dict[str, Any]]:
     if isinstance(model, Model):
         return model, {"model": "in memory"}
-    artefact = open_artefact(model, kind="embeddings")
+    artefact = open_artefact(model, kind=model_format.KIND, version=model_format.VERSION)
     return read_model(artefact), {"model": artefact.path.name, "digest": artefact.digest}
 
 
 def _at_most(number: int | None, most: int, name: str) -> int:
-    if number is not None and number < 1:
-        raise InputError(f"{name} is {number}; give 1 or more")
+    demand_positive(number, name)
     return most if number is None else min(number, most)

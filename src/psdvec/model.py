@@ -22,6 +22,7 @@ from psdvec.formats.packing import map_safetensors, write_safetensors
 from psdvec.pmi import Constants, WordScales, word_scales
 from psdvec.recipe import Recipe
 from psdvec.store import Artefact, create_artefact, open_artefact
+from psdvec.vocabulary import read_words
 from psdvec.words import WordList
 
 
@@ -109,7 +110,7 @@ def read_model(path: str | Path | Artefact) -> Model:
         raise StoreError(
             f"'{artefact.path}' holds vectors without the scales of a fit; give a model that 'psdvec fit' made"
         )
-    words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
+    words = read_words(artefact)
     arrays = {
         name: artefact.array(name) for name in ("deviations", "signs", "constant", "row_sums", "column_sums")
     }
@@ -149,6 +150,11 @@ def _check_shapes(model: Model, path: Path) -> None:
             raise StoreError(
                 f"'{path}' is damaged: {found} rows of {name} where {length} belong; make it again"
             )
+    if not 0 < core <= n or model.signs.shape != (model.dim,) or not (np.abs(model.signs) == 1).all():
+        raise StoreError(f"'{path}' is damaged: its scales do not fit its vectors; make it again")
+    for name in ("constant", "row_sums", "column_sums"):
+        if not np.isfinite(getattr(model, name)).all():
+            raise StoreError(f"'{path}' is damaged: {name} holds what is not a number; make it again")
     if not np.isfinite(model.vectors).all():
         row = int(np.flatnonzero(~np.isfinite(model.vectors).all(axis=1))[0])
         raise StoreError(

@@ -8,6 +8,7 @@ on which others are solved with it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.backends import open_backend
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_positive
 from psdvec.model import Model
 from psdvec.parallel import map_ordered, resolve_workers
 from psdvec.pmi import Constants, WordScales, margins, word_scales
@@ -98,7 +99,7 @@ def extend(
         counts,
         ids,
         core=core,
-        ridge=ridge or model.recipe.ridge,
+        ridge=model.recipe.ridge if ridge is None else ridge,
         damping=model.recipe.damping if damping is None else damping,
         unigrams=unigrams,
         min_contexts=min_contexts,
@@ -192,9 +193,11 @@ def prepare(
     min_contexts: int,
 ) -> Setting:
     """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
-    if not damping >= 0:
+    if not 0 <= damping < math.inf:
         raise InputError(f"damping is {damping}; give 0 or a positive weight")
-    core = min(core or model.core, model.core)
+    demand_positive(core, "core")
+    demand_positive(min_contexts, "min_contexts")
+    core = model.core if core is None else min(core, model.core)
     row_sums, column_sums = margins(counts)
     constants = _constants_for(model.constants, column_sums)
     places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)

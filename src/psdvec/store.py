@@ -61,7 +61,7 @@ class Artefact:
         try:
             return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         except ValueError as error:
-            raise StoreError(f"'{path}' is damaged ({error}); make '{self.path}' again") from error
+            raise StoreError(f"'{path}' is damaged: it holds no array; make '{self.path}' again") from error
 
     def file(self, name: str) -> Path:
         """Path of file ``name``, its size checked."""

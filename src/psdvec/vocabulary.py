@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, StoreError
 from psdvec.store import META, Artefact, ArtefactWriter, open_artefact
 from psdvec.streams import open_stream
 from psdvec.words import WordList
@@ -107,8 +107,15 @@ def write_vocabulary(writer: ArtefactWriter, vocabulary: Vocabulary) -> None:
 
 def read_vocabulary(artefact: Artefact) -> Vocabulary:
     """Read the vocabulary out of an artefact."""
-    packed = WordList(artefact.array("words"), artefact.array("word_offsets"))
-    return Vocabulary(packed.unpack(), artefact.array("word_counts"))
+    return Vocabulary(read_words(artefact), artefact.array("word_counts"))
+
+
+def read_words(artefact: Artefact) -> tuple[str, ...]:
+    """Read the words out of an artefact that has some."""
+    try:
+        return WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
+    except InputError as error:
+        raise StoreError(f"in '{artefact.path}' {error}") from error
 
 
 def read_word_list(path: str | Path) -> tuple[str, ...]:

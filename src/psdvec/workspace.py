@@ -24,14 +24,19 @@ _PLAN = "plan.json"
 
 @contextmanager
 def open_workspace(output: Path, *, plan: Mapping[str, Any], progress: Progress) -> Iterator[Path]:
-    """Hold the workspace of ``output``; it is removed when the block ends without an error, else kept."""
+    """Hold the workspace of ``output``; it is removed when the block ends without an error, or has finished nothing."""
     folder = output.with_name(f"{output.name}.work")
     with disk_errors_explained(output):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("wb") as lock:
             _hold(lock, folder)
             _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
-            yield folder
+            try:
+                yield folder
+            except BaseException:
+                if {path.name for path in folder.iterdir()} <= {"lock", _PLAN}:
+                    shutil.rmtree(folder)
+                raise
             shutil.rmtree(folder)
 
 

@@ -41,6 +41,9 @@ Seed = Annotated[int, typer.Option(help="Of the eigensolver's random start.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a graphics card where there is one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and needed.")]
 Ridge = Annotated[str | None, typer.Option(show_default="recipe's", help=HELP["ridge"])]
+MinContexts = Annotated[
+    int, typer.Option(help="Words placed later and seen with fewer different words get no vector.")
+]
 Damping = Annotated[float | None, typer.Option(show_default="recipe's", help=HELP["damping"])]
 
 
@@ -60,6 +63,7 @@ def fit(
     recipe: RecipeName = default("learning.fit", "recipe"),
     core: Core = None,
     max_words: MaxWords = None,
+    min_contexts: MinContexts = default("learning.fit", "min_contexts"),
     seed: Seed = default("learning.fit", "seed"),
     memory: Memory = None,
     workers: Workers = None,
@@ -74,8 +78,8 @@ def fit(
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
     Interrupted, it goes on after the last finished round when the same command is given again. Other methods than
-    psdvec start anew; the options `--recipe`, `--core`, `--max-words`, `--memory`, `--device`, `--dry-run` and from
-    `--smoothing` on are psdvec's, theirs are given with `--set`.
+    psdvec start anew; the options `--recipe`, `--core`, `--max-words`, `--min-contexts`, `--memory`, `--device`,
+    `--dry-run` and from `--smoothing` on are psdvec's, theirs are given with `--set`.
     """
     from psdvec import learning
 
@@ -90,6 +94,7 @@ def fit(
             "recipe": None if recipe == "default" else recipe,
             "device": None if device == "cpu" else device,
             "dry_run": dry_run or None,
+            "min_contexts": None if min_contexts == default("learning.fit", "min_contexts") else min_contexts,
         }
         given = [name for name, value in own.items() if value is not None and name not in ("dim", "changes")]
         if given:
@@ -107,7 +112,7 @@ def fit(
             print(line)
         return
     model = learning.fit(
-        counts, **options, seed=seed, workers=workers, output=output, overwrite=overwrite,
+        counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output, overwrite=overwrite,
         progress=make_progress(quiet=quiet),
     )  # fmt: skip
     _report(model, output)
@@ -127,9 +132,7 @@ def extend(
     unigrams: Annotated[
         str, typer.Option(help="Old words' frequencies: the corpus' or the model's.")
     ] = default("learning.extend", "unigrams"),
-    min_contexts: Annotated[
-        int, typer.Option(help="Words seen with fewer different words are listed, not learned.")
-    ] = default("learning.extend", "min_contexts"),
+    min_contexts: MinContexts = default("learning.extend", "min_contexts"),
     workers: Workers = None,
     device: Device = default("learning.extend", "device"),
     scheduler: Scheduler = None,
@@ -178,6 +181,7 @@ def train(
     dim: Dim = default("learning.fit", "dim"),
     recipe: RecipeName = default("learning.fit", "recipe"),
     core: Core = None,
+    min_contexts: MinContexts = default("learning.fit", "min_contexts"),
     seed: Seed = default("learning.fit", "seed"),
     memory: Memory = None,
     workers: Workers = None,
@@ -200,8 +204,8 @@ def train(
         counting={
             "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
         },
-        dim=dim, recipe=recipe, changes=changes, core=core, seed=seed, memory=memory, workers=workers, device=device,
-        overwrite=overwrite, progress=make_progress(quiet=quiet),
+        dim=dim, recipe=recipe, changes=changes, core=core, min_contexts=min_contexts, seed=seed, memory=memory,
+        workers=workers, device=device, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     _report(model, output)
 

@@ -20,6 +20,7 @@ from psdvec.errors import StoreError
 from psdvec.formats.packing import map_safetensors, write_safetensors
 from psdvec.sparse_rows import csr_of, sparse_vectors
 from psdvec.store import Artefact, create_artefact, open_artefact
+from psdvec.vocabulary import read_words
 from psdvec.words import WordList
 
 KIND = "embeddings"
@@ -83,7 +84,7 @@ def write_model(
 def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open the model folder at ``path``; its vectors stay on disk until they are used."""
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
-    words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
+    words = read_words(artefact)
     vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
     if vectors is None or vectors.shape[:1] != (len(words),):
         raise StoreError(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -94,7 +95,8 @@ def fit(
     scales = word_scales(row_sums[:n], column_sums[:n], constants)
     backend = open_backend(device)
     needed = predicted_memory(backend, counts, dim=dim, words=n, recipe=recipe)
-    check_memory(needed, memory or backend.available_memory(), dim=dim, words=n)
+    limit = backend.available_memory() if memory is None else memory
+    check_memory(needed, limit, dim=dim, words=n)
     with progress.stage("weights", total=None, unit="pairs"):
         problem = build_problem(backend, counts, scales, constants, recipe=recipe)
     if problem.constant <= 0:
@@ -298,10 +300,11 @@ def write_round(path: Path, state: Round) -> None:
 
 
 def read_round(path: Path) -> Round | None:
-    """Read what :func:`write_round` saved; None where there is nothing."""
-    if not path.exists():
+    """Read what :func:`write_round` saved; None where there is nothing, or nothing whole."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            pairs = Eigenpairs(arrays["vectors"], arrays["values"])
+            old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
+            return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]))
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile):
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        pairs = Eigenpairs(arrays["vectors"], arrays["values"])
-        old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
-        return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]))
