@@ -1,32 +1,28 @@
-"""Comparing methods: measured processes, steps that are found again, tables and the page."""
+"""Comparing methods: measured processes, steps that are found again, what is refused."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
-from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from psdvec import cli, compare_steps, formats
 from psdvec import compare as comparing
-from psdvec import compare_steps, formats
 from psdvec.cli import app
-from psdvec.compare import Comparison, compare, compile_kernels
-from psdvec.compare_page import Axis, as_page, labels
+from psdvec.compare import compare, compile_kernels, warm_up
 from psdvec.compare_process import Cost, FailedCommandError, run_measured
-from psdvec.compare_steps import Outcome
-from psdvec.compare_tables import as_markdown, as_values, core_table, cost_table, remarks
-from psdvec.errors import InputError
-from psdvec.evaluation import evaluate
+from psdvec.compare_tables import core_table, cost_table, remarks
+from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.running import fit_method
+from psdvec.recipe import make_recipe
+from psdvec.store import open_artefact
 
 
 def write_corpus(path: Path, *, seed: int, lines: int) -> Path:
@@ -115,6 +111,28 @@ def test_a_whole_comparison_in_processes(tmp_path, corpus, task):
     assert values["costs"][0]["counting"] == values["costs"][1]["counting"]
 
 
+def test_kernels_that_cannot_be_compiled_are_one_sentence():
+    with pytest.raises(ResourceError, match=r"compiling the kernels failed: .*no tokenizer 'no such'"):
+        warm_up([], "no such")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["compare", "text", "-o", "r"], "run the same command again with --resume to go on"),
+        (["compare", "text", "-o", "r", "--resume"], "run the same command again to go on"),
+        (["train", "text", "-o", "r"], "run the same command again to go on"),
+    ],
+)
+def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice):
+    def interrupt():
+        raise cli._InterruptedError
+
+    monkeypatch.setattr(cli, "app", interrupt)
+    code, _, said = run(*arguments)
+    assert (code, said) == (130, f"psdvec: interrupted; {advice}\n")
+
+
 def test_kernels_are_compiled_for_any_method_of_counts():
     compile_kernels([name for name, method in METHODS.items() if method.reads == "counts"], "whitespace")
 
@@ -164,6 +182,60 @@ def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_proces
     write_corpus(corpus, seed=1, lines=300)
     compare([str(corpus)], methods=["cca"], resume=True, **options)
     assert in_process == ["counts/5-flat-keep", "models/cca"]
+
+
+def test_another_program_trains_again_whatever_its_version(tmp_path, corpus, task, in_process, monkeypatch):
+    options = {"output": tmp_path / "report", "methods": ["svd"], "dim": 5, "tasks": [task]}
+    compare([str(corpus)], **options)
+    monkeypatch.setattr(compare_steps, "program_digest", lambda home: "other")
+    in_process.clear()
+    compare([str(corpus)], resume=True, **options)
+    assert in_process == ["counts/5-linear-close", "models/svd"]
+
+
+def test_a_program_is_known_by_its_sources_and_not_by_how_it_shows_results(tmp_path):
+    digests = []
+    for number, (name, text) in enumerate(
+        [
+            ("solver.py", "1"),
+            ("solver.py", "2"),
+            ("explore/app.py", "x"),
+            ("compare_page.py", "x"),
+            ("new.py", ""),
+        ]
+    ):
+        for place in (tmp_path / str(later) for later in range(number, 5)):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+        digests.append(compare_steps.program_digest(tmp_path / str(number)))
+    assert digests[1] == digests[2] == digests[3]
+    assert len(set(digests)) == 3
+
+
+def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process):
+    output = tmp_path / "report"
+    found = compare(
+        [str(corpus)], output=output, methods=["psdvec", "psd", "psd-unreg"], dim=5, tasks=[task],
+        settings=["psdvec.rounds=2", "psd.smoothing=0.1", "psd.ridge=3", "psd.core=15", "psd.diagonal=true"],
+    )  # fmt: skip
+    assert found.settings["psdvec"]["rounds"] == 2
+    assert found.settings["psdvec"]["smoothing"] == make_recipe().smoothing
+    assert found.settings["psd-unreg"]["ridge"] == "0"
+    assert "models/psd-core-15-psd" in in_process
+    recipes = {
+        name: open_artefact(output / "models" / name).parameters["recipe"]
+        for name in ("psdvec", "psd", "psd-unreg")
+    }
+    assert (recipes["psdvec"]["rounds"], recipes["psd"]["smoothing"]) == (2, 0.1)
+    assert (recipes["psd"]["diagonal"], recipes["psd-unreg"]["diagonal"]) == (True, False)
+    alone = fit_method(
+        "psd", output / "counts" / "3-flat-keep", output=tmp_path / "alone", dim=5,
+        settings={"smoothing": 0.1, "ridge": "3", "core": 15, "diagonal": True},
+    )  # fmt: skip
+    assert formats.load(output / "models" / "psd").vectors.tobytes() == alone.vectors.tobytes()
+    table = core_table(found)
+    assert table is not None
+    assert [row[1] for row in table.rows] == ["15", "45"]
 
 
 def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, task, in_process):
@@ -252,121 +324,6 @@ def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
 def test_names_of_other_vectors_must_be_their_own(tmp_path, corpus, run):
     code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "svd=x.txt")
     assert code == 1
-    assert "with a name that no method has" in said
-
-
-# Tables and page
-
-
-def made_up(*, second: bool = False, models: dict | None = None) -> Comparison:
-    paper = {"psd-core-20": Cost(30.0, 30.0, 3_000_000_000), "psd": Cost(6.0, 6.0, 1_000_000_000)}
-    outcomes = (
-        Outcome("psd", Cost(2.0, 2.0, 10), paper, Path("models/psd")),
-        Outcome("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, Path("models/svd")),
-        Outcome("glove", Cost(2.0, 2.0, 10), {}, None, "it <was> ended"),
-    )
-    later = (
-        Outcome("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, Path("x")),
-        Outcome("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, Path("x")),
-        Outcome("glove", Cost(1.0, 1.0, 10), {}, None, "it <was> ended"),
-    )
-    return Comparison(
-        header={"date": "today", "machine": "a <small> one"},
-        settings={"svd": {"window": 5, "shift": 1.0}},
-        outcomes=outcomes,
-        second=later if second else (),
-        sizes=({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[: 2 if second else 1],
-        left_out={"word2vec": "no package"},
-        quality={"psd": 0.5, "svd": 0.4},
-        report=evaluate(models or {}, []),
-    )
-
-
-def test_table_two_adds_steps_and_divides_by_the_second_corpus():
-    rows = cost_table(made_up(second=True)).rows
-    assert rows[0] == ("psd", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "9 B", "6.0")
-    assert rows[1][-1] == "3.0"
-    assert rows[2][:2] == ("glove", "failed")
-
-
-def test_methods_that_read_the_text_are_not_charged_with_counting():
-    one, two = (
-        Outcome(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
-        for name in ("word2vec", "svd")
-    )
-    assert (one.total, two.total) == (2.0, 7.0)
-
-
-def test_table_three_sets_core_words_against_the_others():
-    table = core_table(made_up())
-    assert table is not None
-    assert table.rows == (
-        ("core", "20", "30.0", "3.0 GB", "40", "1.0"),
-        ("by ridge", "40", "6.0", "1.0 GB", "400", "10.0"),
-    )
-
-
-def test_values_are_ready_for_json_and_hold_every_step():
-    values = json.loads(json.dumps(as_values(made_up())))
-    assert values["costs"][0]["training"]["wall"] == 36
-    assert values["costs"][0]["steps"]["psd"]["wall"] == 6
-    assert values["costs"][2] == {
-        "method": "glove", "error": "it <was> ended", "training": None, "steps": {},
-        "counting": {"wall": 2, "processor": 2, "memory": 10},
-    }  # fmt: skip
-
-
-def test_markdown_holds_the_header_the_failures_and_what_was_left_out():
-    text = as_markdown(made_up())
-    assert "- machine: a <small> one" in text
-    assert "- glove failed: it <was> ended." in text
-    assert "- word2vec was left out: no package." in text
-
-
-class Balance(HTMLParser):
-    """Keeps the tags that are open, and what is loaded from elsewhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.outside: list[str] = []
-
-    def handle_starttag(self, tag, attributes):
-        self.outside += [value for name, value in attributes if name in ("src", "href")]
-        if tag not in ("meta", "path", "rect", "circle", "polyline"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in ("path", "rect", "circle", "polyline"):
-            assert self.open.pop() == tag
-
-
-def test_the_page_is_whole_safe_and_needs_nothing_else():
-    page = as_page(made_up(second=True))
-    balance = Balance()
-    balance.feed(page)
-    assert balance.open == []
-    assert balance.outside == []
-    assert "a &lt;small&gt; one" in page
-    assert "it &lt;was&gt; ended" in page
-    assert "Quality against time" in page
-    assert "Growth of the training time" not in as_page(made_up())
-
-
-def test_a_logarithmic_axis_gives_equal_room_to_equal_ratios():
-    axis = Axis(1, 100, 50, 250, log=True)
-    assert [round(axis.place(value)) for value in (1, 10, 100)] == [50, 150, 250]
-    assert axis.ticks() == [1, 2, 5, 10, 20, 50, 100]
-    assert Axis(2.5, 6, 50, 250, log=True).ticks() == [3, 4, 5, 6]
-    assert Axis(31, 52, 0, 1).ticks() == [35, 40, 45, 50]
-
-
-def test_labels_never_stand_on_one_another():
-    drawing = labels([("alpha", 10, 50), ("beta", 12, 51), ("gamma", 200, 50), ("delta", 11, 52)])
-    places = [
-        tuple(float(part.split('"')[1]) for part in text.split(">")[0].split(" ")[1:3])
-        for text in drawing.split("<text")[1:]
-    ]
-    crowded = sorted(y for x, y in places if x < 100)
-    assert all(later - earlier >= 12 for earlier, later in pairwise(crowded))
-    assert math.isclose(next(y for x, y in places if x > 100), 54)
+    assert "with a name that neither a method nor other vectors have" in said
+    code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "a=x.txt", "--also", "a=y.txt")
+    assert (code, "'a=y.txt' names no vectors" in said) == (1, True)

@@ -131,7 +131,8 @@ def test_settings_are_read_by_the_types_of_the_method():
     ("method", "text", "message"),
     [
         ("glove", "xmax=3", "its settings are x_max, alpha, eta, epochs"),
-        ("psdvec", "x=3", "it has none"),
+        ("psdvec", "x=3", "its settings are smoothing, background"),
+        ("psd", "diagonal=1", "give true or false"),
         ("glove", "epochs=many", "give a whole number"),
         ("glove", "eta=much", "give a number"),
         ("svd", "add_contexts=1", "give true or false"),

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from psdvec import formats
+from psdvec.compare_process import complaint
 from psdvec.compare_steps import Bench, Outcome, Plan, versions
 from psdvec.conll import load_tagging
-from psdvec.errors import InputError
+from psdvec.errors import InputError, ResourceError
 from psdvec.evaluation import Report, add_tagging, evaluate
 from psdvec.methods import METHODS, method_named
 from psdvec.methods.running import fit_method, parse_settings, settings_of
@@ -172,7 +173,14 @@ def warm_up(methods: Iterable[str], tokenizer: str) -> None:
     """Compile the kernels of counting and of ``methods`` in a process of its own, so that no time includes it."""
     names = [name for name in methods if METHODS[name].reads == "counts"]
     code = f"from psdvec.compare import compile_kernels; compile_kernels({names!r}, {tokenizer!r})"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        why = complaint(done.returncode, done.stderr.splitlines())
+        raise ResourceError(
+            f"compiling the kernels failed: {why}; see whether there is memory and disk space"
+        )
 
 
 def compile_kernels(methods: Iterable[str], tokenizer: str) -> None:

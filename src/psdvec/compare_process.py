@@ -65,11 +65,11 @@ def run_measured(
                 raise
         measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
     if measured["code"] != 0:
-        raise FailedCommandError(_complaint(measured["code"], said))
+        raise FailedCommandError(complaint(measured["code"], said))
     return Cost(measured["wall"], measured["processor"], measured["memory"])
 
 
-def _complaint(code: int, said: Sequence[str]) -> str:
+def complaint(code: int, said: Sequence[str]) -> str:
     """Return the sentence a failed command ended with."""
     if code < 0:
         name = signal.Signals(-code).name

@@ -8,11 +8,13 @@ regularisation, word2vec's vectors serve sparse coding.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,15 @@ from psdvec.workspace import write_whole
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 CORE = "psd-core"
 _COUNTING = ("window", "weighting", "gaps")
+_SHOWING = (
+    "explore/",
+    "cli/exploring",
+    "compare_page",
+    "compare_tables",
+    "reporting",
+    "svgplots",
+    "webreport",
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,20 @@ def versions() -> dict[str, str]:
     return found
 
 
+@cache
+def program_digest(home: Path) -> str:
+    """Return SHA-256 over the program's sources below ``home``, apart from those that only show what was made.
+
+    A version number does not tell two states of a program that is being worked on apart.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        name = path.relative_to(home).as_posix()
+        if not name.startswith(_SHOWING):
+            digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 class Bench:
     """Trains methods on one corpus, below one ``folder``: counts/, models/, and beside each what it took."""
 
@@ -125,6 +150,7 @@ class Bench:
     def _run(self, place: str, command: Sequence[str]) -> Cost:
         """Run a command whose output is the folder ``place``, or find what it took when it was run before."""
         key = {"command": list(command), "input": input_plan(self.corpus), "versions": versions()}
+        key["program"] = program_digest(Path(psdvec.__file__).parent)
         record = self.folder / f"{place}.json"
         if (self.folder / place / META).is_file() and record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
@@ -138,7 +164,9 @@ class Bench:
                 [*command, "-o", place], folder=self.folder, workers=self.plan.workers, note=stage.note
             )
         if not (self.folder / place / META).is_file():
-            raise FailedCommandError(f"'{command[0]}' had nothing to write; give a larger corpus")
+            raise FailedCommandError(
+                f"'{command[0]}' had nothing to write; give a larger corpus or a smaller core"
+            )
         with write_whole(record) as file:
             file.write(json.dumps({"key": key, "cost": asdict(cost)}, indent=1).encode())
         return cost
@@ -170,11 +198,23 @@ class Bench:
     ) -> list[tuple[str, list[str]]]:
         """Return the fit of the core words and the ridge of the others, apart, as in the paper's table 3."""
         words = int(open_artefact(self.folder / counts).array("word_counts").size)
-        core = settings.get("core") or paper_core(words)
-        ridge = "0" if method == "psd-unreg" else settings.get("ridge")
-        fit = ["fit", counts, "--recipe", "paper", "--max-words", str(core), *self._common()]
-        extend = ["extend", f"models/{CORE}-{core}", counts, "--workers", str(self.plan.workers)]
-        return [(f"{CORE}-{core}", fit), (method, extend + (["--ridge", ridge] if ridge else []))]
+        core = settings.get("core", paper_core(words))
+        own = dict(METHODS[method].recipe or {}) | settings
+        placing = {name: own[name] for name in ("ridge", "damping") if name in own}
+        fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
+        name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")
+        fit = [
+            "fit",
+            counts,
+            "--recipe",
+            "paper",
+            "--max-words",
+            str(core),
+            *self._common(),
+            *_options(fitting),
+        ]
+        extend = ["extend", f"models/{name}", counts, "--workers", str(self.plan.workers), *_options(placing)]
+        return [(name, fit), (method, extend)]
 
     def _fit_step(self, method: str, counts: str, settings: Mapping[str, Any]) -> tuple[str, list[str]]:
         command = ["fit", counts, "--method", method, *self._common()]
@@ -187,3 +227,13 @@ class Bench:
     def _common(self) -> list[str]:
         plan = self.plan
         return ["--dim", str(plan.dim), "--seed", str(plan.seed), "--workers", str(plan.workers)]
+
+
+def _options(settings: Mapping[str, Any]) -> list[str]:
+    """Return numbers of a recipe as the options that set them."""
+    options = []
+    for name, value in settings.items():
+        options += (
+            [f"--{'' if value else 'no-'}{name}"] if isinstance(value, bool) else [f"--{name}", str(value)]
+        )
+    return options

@@ -70,7 +70,7 @@ def core_table(comparison: Comparison) -> Table | None:
         if outcome is None:
             continue
         (name, core), (_, ridge) = outcome.steps.items()
-        words = int(name.removeprefix(f"{CORE}-"))
+        words = int(name.removeprefix(f"{CORE}-").partition("-")[0])
         others = size["vocabulary"] - words
         speeds = [60 * words / core.wall, 60 * others / ridge.wall]
         label = "" if outcomes is comparison.outcomes else "second corpus: "

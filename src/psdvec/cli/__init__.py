@@ -81,7 +81,7 @@ def main() -> None:
     try:
         app()
     except _InterruptedError:
-        print("psdvec: interrupted; run the same command again to go on", file=sys.stderr)
+        print(f"psdvec: interrupted; run the same command again{_with_resume()} to go on", file=sys.stderr)
         sys.exit(130)
     except PSDVecError as error:
         print(f"psdvec: {error}", file=sys.stderr)
@@ -94,6 +94,11 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def _with_resume() -> str:
+    """What to add to the command that was interrupted: a comparison goes on only when told to."""
+    return " with --resume" if "compare" in sys.argv[1:2] and "--resume" not in sys.argv else ""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -70,7 +71,7 @@ def compare(
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
         tokenizer=tokenizer, window=window, weighting=weighting, settings=settings or (), second=second or (),
-        also=dict(_name_and_path(text) for text in also or ()), tasks=_names(only_tasks) if only_tasks else None,
+        also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
         testsets=testsets, tagging=tagging or (), seed=seed, workers=workers, resume=resume,
         progress=make_progress(quiet=quiet),
     )  # fmt: skip
@@ -87,8 +88,13 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _name_and_path(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    if not equals or not name or name in METHODS:
-        raise InputError(f"'{text}' names no vectors; write name=path, with a name that no method has")
-    return name, path
+def _names_and_paths(texts: Sequence[str]) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or name in METHODS or name in paths:
+            raise InputError(
+                f"'{text}' names no vectors; write name=path, with a name that neither a method nor other vectors have"
+            )
+        paths[name] = path
+    return paths

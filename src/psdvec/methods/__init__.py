@@ -24,6 +24,7 @@ class Method:
     ``home`` is ``module.function`` below this package. ``reads`` says what its function takes first: a count
     store, or a corpus (and then ``vocabulary`` by name). ``counting`` holds the options of
     :func:`psdvec.count_pairs` that its paper chose, where they are not ours; ``package`` what it needs beside psdvec.
+    ``recipe`` are the arguments of :func:`psdvec.recipe.make_recipe` where the recipe's numbers are settings too.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Method:
     reads: Literal["counts", "corpus"] = "counts"
     counting: Mapping[str, Any] = field(default_factory=dict)
     package: str | None = None
+    recipe: Mapping[str, Any] | None = None
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -48,16 +50,20 @@ class Method:
 _HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
 
 METHODS: dict[str, Method] = {
-    "psdvec": Method("signed low-rank PMI, default recipe", "recipes.fit_default"),
+    "psdvec": Method(
+        "signed low-rank PMI, default recipe", "recipes.fit_default", recipe={"name": "default"}
+    ),
     "psd": Method(
         "the paper's recipe, core and noncore words",
         "recipes.fit_paper",
         counting={"window": 3, "weighting": "flat"},
+        recipe={"name": "paper"},
     ),
     "psd-unreg": Method(
         "the paper's recipe without regularisation",
         "recipes.fit_unregularised",
         counting={"window": 3, "weighting": "flat"},
+        recipe={"name": "paper", "ridge": "0"},
     ),
     "word2vec": Method("CBOW, negative sampling", "word2vec.fit", "corpus", package="gensim"),
     "skipgram": Method(

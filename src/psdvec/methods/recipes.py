@@ -5,6 +5,8 @@ Goes in: a count store. Comes out: a :class:`~psdvec.model.Model`, made by :func
 
 from __future__ import annotations
 
+from typing import Any
+
 from psdvec import learning
 from psdvec.cooccurrence import Cooccurrence
 from psdvec.model import Model
@@ -29,9 +31,10 @@ def fit_default(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = LogProgress(),
+    **changes: Any,
 ) -> Model:
-    """Fit all words together by the default recipe."""
-    return learning.fit(counts, dim=dim, seed=seed, workers=workers, progress=progress)
+    """Fit all words together by the default recipe; ``changes`` are of its numbers."""
+    return learning.fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
 
 
 def fit_paper(
@@ -42,15 +45,15 @@ def fit_paper(
     workers: int | None = None,
     progress: Progress = LogProgress(),
     core: int | None = None,
-    ridge: str | None = None,
+    **changes: Any,
 ) -> Model:
     """Fit the first ``core`` words (:func:`paper_core` of them, if None) by the paper's recipe, the others by ridge.
 
-    ``ridge`` is as in :class:`psdvec.recipe.Recipe`; the paper's bands, if None.
+    ``changes`` are of the recipe's numbers, see :class:`psdvec.recipe.Recipe`.
     """
     centre = paper_core(len(counts)) if core is None else core
     return learning.fit(
-        counts, dim=dim, recipe="paper", changes={"ridge": ridge}, core=centre, seed=seed, workers=workers,
+        counts, dim=dim, recipe="paper", changes=changes, core=centre, seed=seed, workers=workers,
         progress=progress,
     )  # fmt: skip
 
@@ -63,6 +66,9 @@ def fit_unregularised(
     workers: int | None = None,
     progress: Progress = LogProgress(),
     core: int | None = None,
+    **changes: Any,
 ) -> Model:
     """Fit as :func:`fit_paper` does, with no ridge at all."""
-    return fit_paper(counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, ridge="0")
+    return fit_paper(
+        counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{"ridge": "0", **changes}
+    )

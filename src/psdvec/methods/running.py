@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from psdvec.errors import InputError
 from psdvec.methods import Method, method_named
 from psdvec.progress import LogProgress, Progress
+from psdvec.recipe import Recipe, make_recipe
 
 _COMMON = ("dim", "seed", "workers", "progress", "vocabulary")
 
 
 def settings_of(name: str) -> dict[str, Any]:
-    """Return the hyper-parameters of a method with their defaults."""
-    parameters = inspect.signature(method_named(name).function).parameters.values()
-    return {
+    """Return the hyper-parameters of a method with their defaults, the numbers of its recipe among them."""
+    method = method_named(name)
+    own = {
         one.name: one.default
-        for one in parameters
+        for one in inspect.signature(method.function).parameters.values()
         if one.kind is one.KEYWORD_ONLY and one.name not in _COMMON
     }
+    return own if method.recipe is None else own | asdict(make_recipe(**method.recipe))
 
 
 def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
@@ -35,13 +38,16 @@ def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
     {'x_max': 10.0, 'epochs': 5}
     """
     known = settings_of(name)
-    types = inspect.get_annotations(method_named(name).function)
+    types = {one.name: one.type for one in fields(Recipe)}
+    types |= inspect.get_annotations(method_named(name).function)
     settings = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or key not in known:
-            has = f"its settings are {', '.join(known)}" if known else "it has none"
-            raise InputError(f"'{text}' is no setting of the method {name}; {has}, each written name=value")
+            raise InputError(
+                f"'{text}' is no setting of the method {name}; its settings are {', '.join(known)}, each written "
+                "name=value"
+            )
         settings[key] = _parse(key, value, str(types[key]).partition(" ")[0])
     return settings
 
@@ -76,15 +82,16 @@ def fit_method(
     ``corpus`` names the text of methods that read it, cut into words as for ``counts``; ``settings`` change the
     method's hyper-parameters.
     """
-    from psdvec.cooccurrence import load_counts
+    from psdvec.cooccurrence import KIND, VERSION, check_counts, load_counts
     from psdvec.store import check_output, open_artefact
 
     method = method_named(name)
     changed = dict(settings or {})
     _check_text(name, method, corpus, changed)
     check_output(output, overwrite=overwrite)
-    artefact = open_artefact(counts, kind="cooccurrence")
+    artefact = open_artefact(counts, kind=KIND, version=VERSION)
     store = load_counts(artefact)
+    check_counts(store, artefact.path)
     parameters = inspect.signature(method.function).parameters
     options = {
         "dim": dim,
