@@ -293,6 +293,7 @@ def test_other_vectors_and_a_second_corpus_stand_beside(tmp_path, corpus, task, 
     ("options", "message"),
     [
         ({"methods": ["lsa"]}, "there is no method 'lsa'"),
+        ({"methods": []}, "no method is named; choose from psdvec,"),
         ({"settings": ["power=1"]}, "write method.name=value"),
         ({"settings": ["glove.epochs=1"]}, "no setting of a compared method"),
         ({"settings": ["svd.might=1"]}, "its settings are shift"),
@@ -317,6 +318,9 @@ def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
     (tmp_path / "report" / "mine").write_text("mine")
     with pytest.raises(InputError, match="say --resume"):
         compare([str(corpus)], output=tmp_path / "report", methods=["svd"])
+    with pytest.raises(InputError, match="holds 'mine', which no comparison made"):
+        compare([str(corpus)], output=tmp_path / "report", methods=["svd"], resume=True)
+    assert (tmp_path / "report" / "mine").read_text() == "mine"
     with pytest.raises(InputError, match="can be read only once"):
         compare(["-"], output=tmp_path / "other", methods=["svd"])
 

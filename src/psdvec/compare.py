@@ -36,6 +36,8 @@ from psdvec.tagging import evaluate_tagging
 from psdvec.testsets import find_tasks
 from psdvec.workspace import write_whole
 
+_MADE = ("counts", "models", "second", "report.md", "report.json", "report.html")
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -100,8 +102,9 @@ def compare(
         Go on in an ``output`` that is there; methods that are finished are not trained again.
     """
     output = Path(output)
-    if not resume and output.exists() and any(output.iterdir() if output.is_dir() else [output]):
-        raise InputError(f"'{output}' exists already; choose another output, or say --resume to go on there")
+    _check_output(output, resume=resume)
+    if not methods:
+        raise InputError(f"no method is named; choose from {', '.join(METHODS)}")
     plan = Plan(
         methods=tuple(dict.fromkeys(methods)), dim=dim, seed=seed, workers=resolve_workers(workers),
         tokenizer=tokenizer, min_count=min_count, max_words=max_words,
@@ -133,6 +136,20 @@ def compare(
     )  # fmt: skip
     write_reports(comparison, output)
     return comparison
+
+
+def _check_output(output: Path, *, resume: bool) -> None:
+    """Refuse an output that is there, unless it is to be gone on with and holds what a comparison makes alone."""
+    if not output.exists():
+        return
+    found = sorted(path.name for path in output.iterdir()) if output.is_dir() else [output.name]
+    if found and not resume:
+        raise InputError(f"'{output}' exists already; choose another output, or say --resume to go on there")
+    strange = [name for name in found if name.removesuffix(".new") not in _MADE]
+    if strange:
+        raise InputError(
+            f"'{output}' holds '{strange[0]}', which no comparison made; move it away, or choose another output"
+        )
 
 
 def _judge(bench: Bench, name: str) -> Outcome:
