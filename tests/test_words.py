@@ -115,3 +115,14 @@ def test_damaged_words_are_refused(blob: bytes, offsets: list[int], message: str
 def test_a_word_that_utf8_cannot_write_is_refused():
     with pytest.raises(InputError, match="cannot be written as UTF-8"):
         WordList.pack(["fine", "\ud800"])
+
+
+@pytest.mark.parametrize("parts", [1, 4, 7])
+def test_a_part_of_many_words_spreads_over_its_table(parts):
+    table = WordTable()
+    words = WordList.pack([f"word{number}" for number in range(100_000 * parts)])
+    table.add(words, np.ones(len(words), np.int64), part=parts - 1, parts=parts)
+    assert abs(len(table) / 100_000 - 1) < 0.05
+    empty = np.flatnonzero(table._slots == 0)
+    runs = np.diff(np.append(empty, empty[0] + table._slots.size))
+    assert runs.max() < 200, "a search ends at an empty slot"

@@ -199,7 +199,7 @@ class Bench:
         """Return the fit of the core words and the ridge of the others, apart, as in the paper's table 3."""
         words = int(open_artefact(self.folder / counts).array("word_counts").size)
         core = settings.get("core", paper_core(words))
-        own = dict(METHODS[method].recipe or {}) | settings
+        own = {**(METHODS[method].recipe or {}), **settings}
         placing = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
         name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")

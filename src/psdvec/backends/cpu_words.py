@@ -24,6 +24,7 @@ _LOWER_HALF = np.uint64(0x00000000FFFFFFFF)
 _UPPER_HALF = np.uint64(0xFFFFFFFF00000000)
 _HASH_START = np.uint64(0xCBF29CE484222325)
 _HASH_FACTOR = np.uint64(0x100000001B3)
+_PART_BITS = np.uint64(40)  # a part is told by bits above those of its slots, which it would crowd together otherwise
 
 
 # FNV-1a, byte by byte, then mixed so that the upper and the lower half are both usable
@@ -171,7 +172,7 @@ def add_words(
     """Add counts of words ``begin`` on, of one hash part out of ``parts``; stop for want of room; return where, n."""
     for j in range(begin, len(new_counts)):
         h, head = _hash_word(new_blob, new_offsets, j)
-        if parts > 1 and np.int64((h >> np.uint64(16)) % np.uint64(parts)) != part:
+        if parts > 1 and np.int64((h >> _PART_BITS) % np.uint64(parts)) != part:
             continue
         start, length = new_offsets[j], new_offsets[j + 1] - new_offsets[j]
         at, i = _find(slots, heads, blob, offsets, h, head, new_blob, start, length)
