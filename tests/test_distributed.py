@@ -6,51 +6,35 @@ import gzip
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from psdvec import distributed_counting, distributed_merging, distributed_solving, learning, runs
+from psdvec import (
+    distributed_counting,
+    distributed_groups,
+    distributed_merging,
+    distributed_solving,
+    learning,
+    runs,
+)
 from psdvec.corpus import read_corpus
 from psdvec.counts import count_pairs
-from psdvec.distributed import check_workers, made_once, open_client
-from psdvec.distributed_counting import end_at_lines, plan_blocks
+from psdvec.distributed import check_workers, open_client
+from psdvec.distributed_counting import plan_blocks
 from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceError
-from tests.conftest import REPOSITORY
+from tests.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_behind
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
-dask = pytest.importorskip("dask", reason="dask is not installed; run pip install 'psdvec[distributed]'")
 distributed = pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )
 OPTIONS = {"min_count": 2, "window": 4}
-
-
-@contextmanager
-def started(workers, **options):
-    """A cluster of worker processes; a job that takes two of them down is given up."""
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
-            **options,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +88,7 @@ def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus
 
 def test_matrices_are_added_up_in_a_tree_of_ranges(client, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "FAN_IN", 3)
+    monkeypatch.setattr(distributed_groups, "MOST_IDS", 1000)
     monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 300)
     jobs = counted_jobs(monkeypatch, distributed_merging)
     text = read_corpus(corpus)
@@ -127,20 +112,36 @@ def counted_jobs(monkeypatch, module):
     return found
 
 
-lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)
+def test_there_are_as_many_matrices_as_workers_and_they_stay_when_the_work_goes_on(
+    client, corpus, tmp_path, monkeypatch
+):
+    client.wait_for_workers(2, timeout=PATIENCE)
+    text, output = read_corpus(corpus), tmp_path / "counts"
+    jobs = counted_jobs(monkeypatch, distributed_counting)
 
+    def count():
+        jobs.clear()
+        count_pairs(text, **OPTIONS, client=client, block_size=2000, output=output)
 
-@given(lines_of_text, st.integers(1, 40))
-@settings(max_examples=100)
-def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, size):
-    path = tmp_path_factory.mktemp("cut") / "text"
-    path.write_text("\n".join(lines))
-    data = path.read_bytes()
-    blocks = [end_at_lines(block) for block in plan_blocks(read_corpus(path), size)]
-    pieces = [data if block.span is None else data[slice(*block.span)] for block in blocks]
-    assert b"".join(pieces) == data
-    ends = np.cumsum([len(piece) for piece in pieces])
-    assert all(end in (0, len(data)) or data[end - 1 : end] == b"\n" for end in ends)
+    def stop(*arguments, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(distributed_counting, "merge_matrices", stop)
+        with pytest.raises(KeyboardInterrupt):
+            count()
+    blocks, _, groups = jobs
+    assert blocks > 10
+    assert groups == 2
+    work = tmp_path / "counts.work"
+    made = json.loads((work / "groups.json").read_text())
+    grouped = [block for group in made for block in group]
+    assert grouped == sorted(set(grouped)), "every block with words in it is in one group"
+    (work / "pairs" / "000001").rename(tmp_path / "lost")
+    monkeypatch.setattr(distributed_counting, "check_workers", lambda client, work: 7)
+    count()
+    assert jobs == [0, 1], "no block is read again; the lost group is counted, not one of seven"
+    assert contents(output) == single(text, tmp_path)
 
 
 def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
@@ -153,29 +154,6 @@ def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
     assert cut == {("a.txt",), ("c.jsonl",)}
 
 
-def die_at(module, function, marker):
-    """In a worker: leave a mark and die by SIGKILL the next time that ``function`` has begun its work."""
-    import importlib
-
-    home = importlib.import_module(module)
-    original = getattr(home, function)
-
-    def dying(*arguments, **named):
-        result = original(*arguments, **named)
-        if function == "count_text":
-            result = next(result)
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-        return result
-
-    setattr(home, function, dying)
-
-
-def some_worker(client):
-    client.wait_for_workers(2, timeout=120)
-    return min(client.run(os.getpid))
-
-
 @pytest.mark.parametrize(
     ("module", "function"),
     [("psdvec.segments", "number_block"), ("psdvec.runs", "count_text"), ("psdvec.rows", "add_rows")],
@@ -183,6 +161,7 @@ def some_worker(client):
 def test_a_worker_killed_while_counting_costs_nothing_but_time(
     client, corpus, tmp_path, monkeypatch, module, function
 ):
+    monkeypatch.setattr(distributed_groups, "MOST_IDS", 1000)  # so many jobs that both workers have some
     monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 500)
     where = "psdvec.distributed_merging" if function == "add_rows" else module
     client.run(die_at, where, function, str(tmp_path / "dead"), workers=[some_worker(client)])
@@ -239,63 +218,19 @@ def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp
             from psdvec import runs
 
             def devour(*arguments, **named):
-                taken = []
-                while len(taken) < 100:
-                    taken.append(bytearray(os.urandom(1 << 20)) * 40)
-                    time.sleep(0.02)
+                taken = [bytearray(os.urandom(1 << 20)) * 40 for _ in range(50)]
+                time.sleep(PATIENCE)
+                raise AssertionError(f"nobody minded {len(taken)} times 40 MB")
 
             runs.count_text = devour
 
     text = read_corpus(corpus)
     with started(1, memory_limit="1GB") as client:
         client.register_plugin(Gluttony())
-        with pytest.raises(
-            ResourceError, match=r"counting block 1 of \d+ failed: 2 workers died at it, most"
-        ):
+        with pytest.raises(ResourceError, match=r"counting group 1 of 1 failed: 2 workers died at it, most"):
             count_pairs(text, **OPTIONS, client=client, block_size=5000, output=tmp_path / "counts")
     assert (tmp_path / "counts.work" / "vocabulary").exists()
     assert not (tmp_path / "counts").exists()
-
-
-@contextmanager
-def scheduler_and_worker(folder):
-    """A scheduler and a worker as processes of their own; yields the scheduler and its address."""
-    file = folder / "scheduler.json"
-    commands = [
-        ["scheduler", "--port", "0", "--no-dashboard"],
-        ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"],
-    ]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "dask", *command, "--scheduler-file", file],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=REPOSITORY,
-        )
-        for command in commands
-    ]  # fmt: skip
-    try:
-        patience = time.monotonic() + 120
-        address = None
-        while address is None and time.monotonic() < patience:
-            time.sleep(0.1)
-            with suppress(OSError, ValueError):
-                address = json.loads(file.read_text())["address"]
-        yield processes[0], address
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-def slow_down():
-    from psdvec import segments
-
-    original = segments.number_corpus
-
-    def slow(*arguments, **named):
-        time.sleep(0.1)
-        return original(*arguments, **named)
-
-    segments.number_corpus = slow
 
 
 def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, tmp_path, monkeypatch, run):
@@ -307,11 +242,12 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
 
     with scheduler_and_worker(tmp_path) as (scheduler, address):
         with distributed.Client(address) as other:
-            other.wait_for_workers(1, timeout=120)
-            other.run(slow_down)
+            other.wait_for_workers(1, timeout=PATIENCE)
+            other.run(stop_behind, 3)
 
         def kill_after_some():
-            while len(finished()) < 3:
+            patience = time.monotonic() + PATIENCE
+            while len(finished()) < 3 and time.monotonic() < patience:
                 time.sleep(0.01)
             scheduler.kill()
 
@@ -322,11 +258,10 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
     assert code == 1
     assert f"psdvec: the scheduler at '{address}' was lost; what is finished is kept" in said
     assert not (tmp_path / "counts").exists()
-    done, text = len(finished()), read_corpus(corpus)
-    assert 3 <= done < len(plan_blocks(text, 2000))
-    jobs = counted_jobs(monkeypatch, distributed_counting)
+    assert len(finished()) == 3
+    text, jobs = read_corpus(corpus), counted_jobs(monkeypatch, distributed_counting)
     count_pairs(text, **OPTIONS, client=client, block_size=2000, output=tmp_path / "counts")
-    assert jobs[0] == len(plan_blocks(text, 2000)) - done
+    assert jobs[0] == len(plan_blocks(text, 2000)) - 3
     assert contents(tmp_path / "counts") == single(text, tmp_path)
 
 
@@ -342,6 +277,27 @@ def test_the_commands_work_on_a_cluster_of_their_own_or_on_another(client, corpu
     )  # fmt: skip
     assert code == 0, said
     assert contents(tmp_path / "larger") == contents(model / "single")
+
+
+def test_a_plan_says_what_the_cluster_would_do_and_reaches_none(corpus, tmp_path, run):
+    arguments = ["count", corpus, "-o", tmp_path / "counts", "--dry-run"]
+    code, out, _ = run(*arguments, "--scheduler", "tcp://127.0.0.1:9", "--block-size", 2000, "--memory", "1G")
+    assert code == 0
+    blocks = len(plan_blocks(read_corpus(corpus), 2000))
+    assert (
+        f"work on the Dask cluster of the scheduler at 'tcp://127.0.0.1:9': the text in {blocks} blocks, "
+        "each worker with at most 1.0 GB" in out
+    )
+    assert "threads" not in out
+    code, out, _ = run(*arguments, "--cluster", "local:3")
+    assert code == 0
+    assert (
+        "this machine with 3 workers: the text in 1 blocks, each worker with at most half of the memory"
+        in out
+    )
+    for wrong in (["--cluster", "x"], ["--cluster", "local:3", "--workers", 2], ["--block-size", "1M"]):
+        assert run(*arguments, *wrong)[0] == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_bad_text_is_refused_by_file_and_place(client, tmp_path):
@@ -378,23 +334,25 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
 
 
 def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("psdvec.distributed._PATIENCE", 1)
     with pytest.raises(InputError, match="give one of them"), open_client(scheduler="x", cluster="y"):
         pass
     with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
         pass
-    with (
-        pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
-        open_client(scheduler="tcp://127.0.0.1:9"),
-    ):
-        pass
-    with started(0) as empty, pytest.raises(ClusterError, match="has no workers"):
-        check_workers(empty, tmp_path)
-    monkeypatch.setattr("psdvec.distributed._look_around", lambda probe: ("0.0", True))
+    with monkeypatch.context() as impatient:
+        impatient.setattr("psdvec.distributed._PATIENCE", 1)
+        with (
+            pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
+            open_client(scheduler="tcp://127.0.0.1:9"),
+        ):
+            pass
+        with started(0) as empty, pytest.raises(ClusterError, match="has no workers"):
+            check_workers(empty, tmp_path)
+    monkeypatch.setattr("psdvec.distributed._look_around", lambda probe, dask_worker: ("0.0", True, 1))
     with pytest.raises(ClusterError, match=r"has psdvec 0\.0, not"):
         check_workers(client, tmp_path)
     monkeypatch.setattr(
-        "psdvec.distributed._look_around", lambda probe: (__import__("psdvec").__version__, False)
+        "psdvec.distributed._look_around",
+        lambda probe, dask_worker: (__import__("psdvec").__version__, False, 1),
     )
     with pytest.raises(ClusterError, match="does not see"):
         check_workers(client, tmp_path)
@@ -404,18 +362,3 @@ def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch)
         open_client(cluster="local:1"),
     ):
         pass
-
-
-def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):
-    path = tmp_path / "job"
-    with made_once(path) as slow:
-        slow.mkdir()
-        (slow / "by").write_text("slow")
-        with made_once(path) as quick:
-            quick.mkdir()
-            (quick / "by").write_text("quick")
-    assert (path / "by").read_text() == "quick"
-    with suppress(ZeroDivisionError), made_once(tmp_path / "other") as new:
-        new.write_text("half")
-        raise ZeroDivisionError
-    assert [file.name for file in tmp_path.iterdir()] == ["job"]

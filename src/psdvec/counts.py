@@ -135,12 +135,7 @@ def count_pairs(
     weights = pair_weights(window, weighting)
     if gaps not in ("keep", "close"):
         raise InputError(f"gaps='{gaps}' is unknown; choose keep or close")
-    if client is not None and workers is not None:
-        raise InputError("threads were given with a cluster, which has its own; leave --workers out")
-    if client is None and block_size is not None:
-        raise InputError(
-            "a block size was given without a cluster; leave it out, or give --scheduler or --cluster"
-        )
+    _check_place(on_cluster=client is not None, workers=workers, block_size=block_size)
     if output is None:
         if client is not None:
             raise InputError(
@@ -183,6 +178,16 @@ def count_pairs(
     return load_counts(output)
 
 
+def _check_place(*, on_cluster: bool, workers: int | None, block_size: int | str | None) -> None:
+    """Raise :class:`InputError` if an option does not belong to where the counting is done."""
+    if on_cluster and workers is not None:
+        raise InputError("threads were given with a cluster, which has its own; leave --workers out")
+    if not on_cluster and block_size is not None:
+        raise InputError(
+            "a block size was given without a cluster; leave it out, or give --scheduler or --cluster"
+        )
+
+
 def _count_here(
     corpus: Corpus | Sentences, what: Counting, work: Path, *, memory: int, workers: int, progress: Progress
 ) -> Counted:
@@ -222,20 +227,28 @@ def plan_counting(
     workers: int | None,
     output: str | Path,
     overwrite: bool,
+    cluster: str | None,
+    block_size: int | str | None,
 ) -> list[str]:
-    """Return, in sentences, what :func:`count_pairs` with these options would read, write and need."""
+    """Return, in sentences, what :func:`count_pairs` with these options would read, write and need.
+
+    ``cluster``: what the cluster is called that would do it, None for this machine.
+    """
     check_limits(min_count, max_words)
     pair_weights(window, weighting)
+    _check_place(on_cluster=cluster is not None, workers=workers, block_size=block_size)
     check_output(output, overwrite=overwrite)
     words = max_words if vocabulary is None else len(set(vocabulary))
-    budget, size = _resolve_memory(memory), corpus.raw_size
+    size = corpus.raw_size
     lines = [
         f"read {len(corpus.files):,} files, {'of unknown size' if size is None else format_size(size)}, "
         f"with tokenizer {corpus.tokenizer}",
         f"count {'all' if words is None else f'at most {words:,}'} words"
         + (f" that occur {min_count} times or more" if vocabulary is None else " of the given list")
         + f", and pairs at window {window}, weighting {weighting}, gaps {gaps}",
-        f"take at most {format_size(budget)} of memory and {resolve_workers(workers)} threads",
+        f"take at most {format_size(_resolve_memory(memory))} of memory and {resolve_workers(workers)} threads"
+        if cluster is None
+        else _plan_cluster(corpus, cluster, memory=memory, block_size=block_size),
     ]
     if size is not None:
         lines.append(
@@ -243,6 +256,16 @@ def plan_counting(
             f"in '{output}.work', {format_size(shutil.disk_usage(_existing(Path(output))).free)} are free"
         )
     return [*lines, f"write '{output}'"]
+
+
+def _plan_cluster(
+    corpus: Corpus, cluster: str, *, memory: int | str | None, block_size: int | str | None
+) -> str:
+    from psdvec.distributed_counting import plan_blocks
+
+    blocks = len(plan_blocks(corpus, block_size))
+    most = "half of the memory that Dask allows it" if memory is None else format_size(parse_size(memory))
+    return f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {most}"
 
 
 def _existing(path: Path) -> Path:

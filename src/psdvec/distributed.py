@@ -33,9 +33,7 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
 
     With neither, None is yielded, and work is done without a cluster.
     """
-    if scheduler is not None and cluster is not None:
-        raise InputError("both a scheduler and a cluster were given; give one of them")
-    if scheduler is None and cluster is None:
+    if name_cluster(scheduler=scheduler, cluster=cluster) is None:
         yield None
         return
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
@@ -58,6 +56,15 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
         yield client
 
 
+def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:
+    """Return what to call the cluster that is asked for, None if none is; it is neither reached nor started."""
+    if scheduler is not None and cluster is not None:
+        raise InputError("both a scheduler and a cluster were given; give one of them")
+    if cluster is not None:
+        return f"a Dask cluster of this machine with {_local_workers(cluster)} workers"
+    return None if scheduler is None else f"the Dask cluster of the scheduler at '{scheduler}'"
+
+
 def _local_workers(cluster: str) -> int:
     match = re.fullmatch(r"local:([1-9]\d*)", cluster)
     if match is None:
@@ -65,8 +72,14 @@ def _local_workers(cluster: str) -> int:
     return int(match[1])
 
 
-def check_workers(client: Any, folder: Path) -> None:
-    """Raise an error unless there are workers, all of this version of psdvec and all able to see ``folder``."""
+def check_workers(client: Any, folder: Path) -> int:
+    """Return how many jobs the workers do at a time, all of this version of psdvec and all able to see ``folder``.
+
+    Raises
+    ------
+    ClusterError
+        If there is no worker, or one of another version, or one that does not see ``folder``.
+    """
     wait_for_workers(client)
     probe = folder / f"probe-{uuid.uuid4().hex}"
     probe.touch()
@@ -74,7 +87,7 @@ def check_workers(client: Any, folder: Path) -> None:
         found = client.run(_look_around, str(probe))
     finally:
         probe.unlink()
-    for worker, (version, sees) in found.items():
+    for worker, (version, sees, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
                 f"the worker {worker} has psdvec {version}, not {psdvec.__version__}; install the same everywhere"
@@ -83,6 +96,7 @@ def check_workers(client: Any, folder: Path) -> None:
             raise ClusterError(
                 f"the worker {worker} does not see '{folder}'; put the output on a disk that all workers share"
             )
+    return sum(threads for _, _, threads in found.values())
 
 
 def wait_for_workers(client: Any) -> None:
@@ -95,8 +109,16 @@ def wait_for_workers(client: Any) -> None:
         ) from error
 
 
-def _look_around(probe: str) -> tuple[str, bool]:
-    return psdvec.__version__, Path(probe).exists()
+def _look_around(probe: str, dask_worker: Any) -> tuple[str, bool, int]:
+    return psdvec.__version__, Path(probe).exists(), int(dask_worker.state.nthreads)
+
+
+def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is being lost gives no answer."""
+    try:
+        return list(client.run(function, *arguments, on_error="ignore").values())
+    except OSError as error:
+        raise _lost_scheduler(client) from error
 
 
 def run_jobs(
@@ -146,10 +168,14 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
                 f"{name} was lost with the workers that had what it needs; what is finished is kept, "
                 "run the same command again to go on"
             ) from error
-        raise ClusterError(
-            f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
-            "run the same command again to go on"
-        ) from error
+        raise _lost_scheduler(client) from error
+
+
+def _lost_scheduler(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
+        "run the same command again to go on"
+    )
 
 
 def _answers(client: Any) -> bool:
@@ -190,15 +216,12 @@ def made_once(path: Path) -> Iterator[Path]:
             new.unlink(missing_ok=True)
 
 
-def memory_of_job(memory: int | None) -> int:
-    """Return how much memory this worker may have in use while it does one more job, in bytes.
+def memory_of_job(memory: int | None, worker: Any) -> int:
+    """Return how much memory this process, a ``worker``, may have in use while it does one more job, in bytes.
 
     A worker's threads share what it may take, ``memory`` or half of the limit that Dask set, beyond what the process
-    took before its first job.
+    took before the first of them.
     """
-    import distributed
-
-    worker = distributed.get_worker()
     most = memory or (worker.memory_manager.memory_limit or available_memory()) // 2
     return current_memory() + max(most - _memory_at_rest(), 0) // int(worker.state.nthreads)
 

@@ -1,14 +1,15 @@
 """Counting on a cluster: blocks of text in, the rows of the count matrix out, the same as from one machine.
 
 A block is some files, or a span of one file between two line ends, and is itself a :class:`~psdvec.corpus.Corpus`.
-Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs of each
-block, then add the rows up (:mod:`psdvec.distributed_merging`). The code that counts is that of one machine; sentences
-do not cross lines and counts are integers, so neither the cuts nor the order can be seen in the result. Every step
-leaves files in the shared folder ``work``, where a later attempt finds them::
+Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs of groups of
+blocks (:mod:`psdvec.distributed_groups`), then add the rows up (:mod:`psdvec.distributed_merging`). The code that
+counts is that of one machine; sentences do not cross lines and counts are integers, so neither the cuts nor the order
+can be seen in the result. Every step leaves files in the shared folder ``work``, where a later attempt finds them::
 
     blocks/NNNNNN     segments of the block, its words in parts, and what was read
     vocabulary        the words that were chosen
-    pairs/NNNNNN      the block's matrix, a Run
+    groups.json       the blocks of each group
+    pairs/NNNNNN      the group's matrix, a Run
     merged/L-G-R      level L, group G: the sum of the group's matrices, range R of the rows
 """
 
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,20 +29,22 @@ from psdvec import runs, segments
 from psdvec.cooccurrence import Rows, Tally
 from psdvec.corpus import Corpus, Place
 from psdvec.counts import Counted, Counting, Int64s, check_words_found
-from psdvec.distributed import check_workers, made_once, memory_of_job, run_jobs
+from psdvec.distributed import ask_workers, check_workers, made_once, memory_of_job, run_jobs
+from psdvec.distributed_groups import MOST_IDS, group_blocks
 from psdvec.distributed_merging import Matrix, merge_matrices
 from psdvec.errors import InputError
 from psdvec.files import Span, file_status, open_file
 from psdvec.progress import LogProgress, Progress
 from psdvec.readers import STANDARD_INPUT, can_be_cut
-from psdvec.resources import parse_size
+from psdvec.resources import current_memory, parse_size
 from psdvec.rows import Range, Run
-from psdvec.segments import Segment, SegmentFolder, Translation
+from psdvec.segments import Segment, SegmentChain, SegmentFolder, Translation
 from psdvec.vocabulary import Vocabulary, frequent_words, select_words
 from psdvec.words import Bytes, WordList
 from psdvec.wordtable import WordTable
+from psdvec.workspace import write_whole
 
-_SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 26, 1 << 28
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # that a corpus is cut into where their size allows
 _BYTES_PER_PART = 1 << 36  # of the corpus, for each part of its words
 _FEWEST_PARTS = 4
@@ -116,18 +119,25 @@ def count_blocks(
 ) -> Counted:
     """Count on the workers of ``client``, each of which takes at most ``memory``, or half of Dask's limit."""
     work = work.absolute()
-    check_workers(client, work)
-    tallies = _number_blocks(client, blocks, work, progress)
-    tally = sum(tallies, Tally())
+    threads = check_workers(client, work)
+    read = _number_blocks(client, blocks, work, progress)
+    tally = sum((block.tally for block in read), Tally())
     check_words_found(tally)
     vocabulary = _choose_words(client, len(blocks), what, work, progress)
-    full = [number for number, found in enumerate(tallies) if found.tokens]
-    return Counted(
-        tally, vocabulary, _count_rows(client, full, vocabulary, what, work, memory=memory, progress=progress)
-    )
+    n = len(vocabulary)
+    groups = _group_blocks(client, read, n, work, threads=threads, memory=memory)
+    rows = _count_rows(client, groups, n, what, work, memory=memory, progress=progress)
+    return Counted(tally, vocabulary, rows)
 
 
-def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: Progress) -> list[Tally]:
+class BlockRead(NamedTuple):
+    """What a block was found to hold: its ``tally``, and ``ids``, sentence ends and gaps included."""
+
+    tally: Tally
+    ids: int
+
+
+def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: Progress) -> list[BlockRead]:
     folder = work / "blocks"
     folder.mkdir(exist_ok=True)
     sizes = [block.raw_size or 0 for block in blocks]
@@ -140,10 +150,12 @@ def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: 
             missing, run_jobs(client, number_block, jobs, label="reading block"), strict=True
         ):
             stage.advance(sizes[number])
-    return [
-        Tally(**json.loads((_block(work, number) / "tally.json").read_text()))
-        for number in range(len(blocks))
-    ]
+    return [_block_read(_block(work, number)) for number in range(len(blocks))]
+
+
+def _block_read(path: Path) -> BlockRead:
+    found = json.loads((path / "read.json").read_text())
+    return BlockRead(Tally(**found["tally"]), found["ids"])
 
 
 def _block(work: Path, number: int) -> Path:
@@ -164,7 +176,8 @@ def number_block(block: Corpus, path: Path, parts: int) -> None:
             own = WordTable()
             own.add(table.words, table.counts, part=part, parts=parts)
             _write_words(new / "words", part, own.words, own.counts)
-        (new / "tally.json").write_text(json.dumps(asdict(tally)))
+        found = {"tally": asdict(tally), "ids": folder.totals()[1]}
+        (new / "read.json").write_text(json.dumps(found))
 
 
 def _write_words(folder: Path, number: int, words: WordList, counts: Int64s) -> None:
@@ -214,47 +227,72 @@ def add_words(work: Path, blocks: int, part: int, what: Counting) -> tuple[Bytes
     return *given.words, np.where(places >= 0, table.counts[places], 0) if len(table) else given.counts
 
 
+def _group_blocks(
+    client: Any, read: Sequence[BlockRead], n: int, work: Path, *, threads: int, memory: int | None
+) -> list[list[int]]:
+    """Say which blocks are counted together, one group for each of ``threads`` if they fit into memory.
+
+    It is decided once: what is counted belongs to these groups, whatever the cluster is when the work goes on.
+    """
+    path = work / "groups.json"
+    if not path.exists():
+        full = [number for number, block in enumerate(read) if block.tally.tokens]
+        room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
+        found = group_blocks([read[number].ids for number in full], groups=threads, room=room)
+        groups = [[full[place] for place in group] for group in found]
+        with write_whole(path) as file:
+            file.write(json.dumps(groups).encode())
+    return [list(map(int, group)) for group in json.loads(path.read_text())]
+
+
+def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
+    """Return how many ids of text a job of this worker can count at once."""
+    budget = memory_of_job(memory, dask_worker) - current_memory()
+    return runs.room_for_text(budget, n=n, workers=1)[0]
+
+
 def _count_rows(
     client: Any,
-    blocks: Sequence[int],
-    vocabulary: Vocabulary,
+    groups: Sequence[Sequence[int]],
+    n: int,
     what: Counting,
     work: Path,
     *,
     memory: int | None,
     progress: Progress,
 ) -> Iterator[Rows]:
-    n = len(vocabulary)
     for name in ("pairs", "merged"):
         (work / name).mkdir(exist_ok=True)
-    names = [f"pairs/{number:06d}" for number in blocks]
-    missing = [number for number, name in zip(blocks, names, strict=True) if not (work / name).exists()]
-    with progress.stage("counting pairs", total=len(blocks), unit="blocks") as stage:
-        stage.advance(len(blocks) - len(missing))
-        jobs = [(work, number, replace(what, given=None), memory) for number in missing]
-        for _ in run_jobs(client, count_block, jobs, label="counting block"):
-            stage.advance(1)
+    names = [f"pairs/{number:06d}" for number in range(len(groups))]
+    missing = [(group, name) for group, name in zip(groups, names, strict=True) if not (work / name).exists()]
+    blocks = sum(map(len, groups))
+    with progress.stage("counting pairs", total=blocks, unit="blocks") as stage:
+        stage.advance(blocks - sum(len(group) for group, _ in missing))
+        jobs = [(work, group, name, replace(what, given=None), memory) for group, name in missing]
+        results = run_jobs(client, count_group, jobs, label="counting group")
+        for (group, _), _ in zip(missing, results, strict=True):
+            stage.advance(len(group))
     matrices = [Matrix(work, (Range(0, n),), (name,)) for name in names]
-    bound = np.minimum(vocabulary.counts * len(what.weights), n)
-    yield from merge_matrices(client, matrices, bound, memory=memory, progress=progress)
+    yield from merge_matrices(client, matrices, n, memory=memory, progress=progress)
 
 
-def count_block(work: Path, number: int, what: Counting, memory: int | None) -> None:
-    """Count the pairs of a block that was numbered, and leave its matrix in the shared folder."""
+def count_group(work: Path, blocks: Sequence[int], name: str, what: Counting, memory: int | None) -> None:
+    """Count the pairs of blocks that were numbered, and leave their matrix in the shared folder under ``name``."""
     import distributed
 
     words = SegmentFolder(work / "vocabulary").read(0, with_ids=False).words.unpack()
-    folder = SegmentFolder(_block(work, number) / "segments")
+    text = SegmentChain(SegmentFolder(_block(work, number) / "segments") for number in blocks)
+    ids = sum(_block_read(_block(work, number)).ids for number in blocks)
+    worker = distributed.get_worker()
     with (
-        made_once(work / "pairs" / f"{number:06d}") as new,
-        tempfile.TemporaryDirectory(dir=distributed.get_worker().local_directory) as scratch,
+        made_once(work / name) as new,
+        tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
         ThreadPoolExecutor(1) as pool,
     ):
         translation = Translation(words, close_gaps=what.close_gaps)
-        ids, budget = folder.totals()[1], memory_of_job(memory)
-        plan = runs.plan_runs(ids, n=len(words), memory=budget, workers=1)
+        plan = runs.plan_runs(ids, n=len(words), memory=memory_of_job(memory, worker), workers=1)
         rows = runs.count_text(
-            folder, translation, Path(scratch),
+            text, translation, Path(scratch),
             plan=plan, weights=what.weights, pool=pool, progress=LogProgress(),
         )  # fmt: skip
         Run(new).write(rows)

@@ -21,7 +21,7 @@ from psdvec.distributed import made_once, memory_of_job, run_jobs
 from psdvec.progress import Progress
 from psdvec.rows import Range, RowReader, Run, add_rows, cut_ranges
 
-RANGE_CELLS = 1 << 24  # of the sum that a job adds up: a fifth of a gigabyte on disk
+RANGE_CELLS = 1 << 21  # of the sum that a job adds up: 25 megabytes on disk
 _CELLS = 1 << 20  # of the sum that are read at a time
 
 Int64s = npt.NDArray[np.int64]
@@ -61,23 +61,24 @@ class Matrix(NamedTuple):
 
 
 def merge_matrices(
-    client: Any, matrices: list[Matrix], bound: Int64s, *, memory: int | None, progress: Progress
+    client: Any, matrices: list[Matrix], n: int, *, memory: int | None, progress: Progress
 ) -> Iterator[Rows]:
-    """Add matrices up, level by level, until one is left; yield its rows, the first while the last are added.
+    """Add matrices of ``n`` rows level by level until one is left; yield its rows, the first while the last are added.
 
-    ``bound``: no row of the sum has more cells than it says. A level of many groups is cut into few ranges, so that
-    each level has about as many jobs as the last.
+    The first matrix tells how full the rows are, so the ranges are even where the texts are alike. A level of many
+    groups is cut into few ranges, so that each level has about as many jobs as the last.
     """
     level, folder = 0, matrices[0].folder
     while len(matrices) > 1:
         groups = [matrices[first : first + runs.FAN_IN] for first in range(0, len(matrices), runs.FAN_IN)]
-        ranges = tuple(cut_ranges(bound, cells=RANGE_CELLS * len(groups)))
+        filled = np.minimum(matrices[0].sizes(Range(0, n)) * len(groups[0]), n)
+        ranges = tuple(cut_ranges(filled, cells=RANGE_CELLS * len(groups)))
         matrices = [
             Matrix(folder, ranges, tuple(f"merged/{level}-{group}-{r}" for r in range(len(ranges))))
             for group in range(len(groups))
         ]
         jobs = [
-            ([matrix.overlapping(rows) for matrix in group], rows, len(bound), folder / name, memory)
+            ([matrix.overlapping(rows) for matrix in group], rows, n, folder / name, memory)
             for group, target in zip(groups, matrices, strict=True)
             for rows, name in zip(target.ranges, target.names, strict=True)
         ]
@@ -117,7 +118,10 @@ def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, mem
     def reader(matrix: Matrix) -> RowReader:
         return lambda own: matrix.read(Range(own.begin + rows.begin, own.end + rows.begin))
 
-    plan = runs.plan_runs(0, n=n, memory=memory_of_job(memory), workers=1)
+    import distributed
+
+    budget = memory_of_job(memory, distributed.get_worker())
+    plan = runs.plan_runs(0, n=n, memory=budget, workers=1)
     with made_once(path) as new, ThreadPoolExecutor(1) as pool:
         added = add_rows(
             pool, [reader(matrix) for matrix in matrices],

@@ -23,7 +23,7 @@ from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import current_memory, format_size
 from psdvec.rows import CELL_BYTES, Run, Workbench, add_rows, count_rows
-from psdvec.segments import SegmentFolder, Translation
+from psdvec.segments import SegmentChain, SegmentFolder, Translation
 
 FAN_IN = 64
 
@@ -54,22 +54,28 @@ class RunPlan:
 
 def plan_runs(ids: int, *, n: int, memory: int, workers: int) -> RunPlan:
     """Plan the counting of ``ids`` of text over ``n`` words within ``memory``, what is in use now included."""
-    free = memory - current_memory() - _RESERVE
-    benches = workers * (Workbench.memory(n) + 16 * n) + 4 * 8 * n
-    blocks = 4 * workers  # on their way at a time, each with its input and its output
-    cells = int(np.clip((free - benches) // 3 // (blocks * 2 * CELL_BYTES), 1 << 14, _CELLS))
-    chunk = (free - benches - blocks * cells * CELL_BYTES) // _TOKEN_BYTES
+    chunk, cells = room_for_text(memory - current_memory(), n=n, workers=workers)
     if chunk < min(_MIN_CHUNK, ids):
         needed = memory + _TOKEN_BYTES * (_MIN_CHUNK - chunk)
         raise ResourceError(
             f"counting {n:,} words with {workers} workers does not fit into {format_size(memory)}; "
             f"give --memory {format_size(needed)} or more, fewer --workers, or fewer words (--max-words)"
         )
-    return RunPlan(n, ids, min(chunk, 2**31 - 2**20), cells, workers)
+    return RunPlan(n, ids, chunk, cells, workers)
+
+
+def room_for_text(free: int, *, n: int, workers: int) -> tuple[int, int]:
+    """Return how many ids of text, and cells of the matrix in a block, fit into ``free`` bytes; none fit if below 0."""
+    free -= _RESERVE
+    benches = workers * (Workbench.memory(n) + 16 * n) + 4 * 8 * n
+    blocks = 4 * workers  # on their way at a time, each with its input and its output
+    cells = int(np.clip((free - benches) // 3 // (blocks * 2 * CELL_BYTES), 1 << 14, _CELLS))
+    chunk = (free - benches - blocks * cells * CELL_BYTES) // _TOKEN_BYTES
+    return min(chunk, 2**31 - 2**20), cells
 
 
 def count_text(
-    folder: SegmentFolder,
+    folder: SegmentFolder | SegmentChain,
     translation: Translation,
     work: Path,
     *,
@@ -105,7 +111,13 @@ class _Chunks:
     """Reads segments into chunks, cut at sentence ends, or anywhere in a sentence that is longer."""
 
     def __init__(
-        self, folder: SegmentFolder, translation: Translation, plan: RunPlan, pool: Executor, *, halo: int
+        self,
+        folder: SegmentFolder | SegmentChain,
+        translation: Translation,
+        plan: RunPlan,
+        pool: Executor,
+        *,
+        halo: int,
     ) -> None:
         self.folder, self.translation, self.plan, self.pool, self.halo = folder, translation, plan, pool, halo
 

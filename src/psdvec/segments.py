@@ -129,6 +129,21 @@ class SegmentFolder:
             pass
 
 
+class SegmentChain:
+    """Segments of several folders, numbered as if they were of one."""
+
+    def __init__(self, folders: Iterable[SegmentFolder]) -> None:
+        self._segments = [(folder, number) for folder in folders for number in range(len(folder))]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def read(self, number: int, *, with_ids: bool) -> Segment:
+        """Read a segment, or all but its ids."""
+        folder, own = self._segments[number]
+        return folder.read(own, with_ids=with_ids)
+
+
 def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progress: Progress) -> Tally:
     """Number a corpus into ``folder``, going on behind what is there."""
     tally, place, joined, done = Tally(), Place(0, 0), False, len(folder)

@@ -71,23 +71,24 @@ def count(
     """
     from psdvec.corpus import read_corpus
     from psdvec.counts import count_pairs, plan_counting
-    from psdvec.distributed import open_client
+    from psdvec.distributed import name_cluster, open_client
     from psdvec.vocabulary import read_word_list
 
     text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
     options: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
-        "memory": memory, "workers": workers, "output": output, "overwrite": overwrite,
+        "memory": memory, "workers": workers, "block_size": block_size,
+        "output": output, "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:
-        for line in plan_counting(text, **options):
+        for line in plan_counting(
+            text, **options, cluster=name_cluster(scheduler=scheduler, cluster=cluster)
+        ):
             print(line)
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
-        counts = count_pairs(
-            text, **options, client=client, block_size=block_size, progress=make_progress(quiet=quiet)
-        )
+        counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     for name, found in (("words longer than 1024 bytes left out", counts.tally.overlong_words),
                         ("stretches that were not UTF-8 replaced", counts.tally.replaced_bytes)):  # fmt: skip
