@@ -200,7 +200,7 @@ class Bench:
         words = int(open_artefact(self.folder / counts).array("word_counts").size)
         core = settings.get("core", paper_core(words))
         own = {**(METHODS[method].recipe or {}), **settings}
-        placing = {name: own[name] for name in ("ridge", "damping") if name in own}
+        placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
         name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")
         fit = [
