@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from psdvec.backends import reference
 from psdvec.errors import MissingWordError
+from psdvec.explore.contexts import ContextIndex
+from psdvec.pmi import margins, word_scales
+from psdvec.recipe import RIDGES
 from psdvec.weighting import UNIT
+from tests.explore.conftest import RARE
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +66,46 @@ def test_words_of_one_topic_share_more_pulls_than_words_of_two(index):
     assert index.of_pair("guitar", "piano")["shared"] > index.of_pair("guitar", "oven")["shared"]
 
 
-def test_a_word_after_the_core_has_contexts_but_no_fitted_values(index):
-    found = index.of_word("lute")
+def test_a_word_after_the_core_is_fitted_as_it_was_when_it_was_placed(index):
+    model, counts = index.model, index.counts
+    core = model.core
+    for word in RARE.split():
+        x, features = placed_densely(model, counts, word)
+        np.testing.assert_allclose(x[:-1], model.vectors[model.ids[word]], rtol=1e-3, atol=1e-3)
+        assert abs(x[-1]) > 0.1  # without it, the values below would be others
+        found = index.of_word(word, topn=1000)["contexts"]
+        rows = [model.ids[cell["word"]] for cell in found]
+        assert max(rows) < core
+        np.testing.assert_allclose(
+            [cell["fitted"] for cell in found], features[rows] @ x, rtol=1e-2, atol=1e-2
+        )
+
+
+def placed_densely(model, counts, word):
+    """Solve equation (10) over every core word, seen or not; of all ridges the one that gives the model's vector.
+
+    Returns the solution with its coordinate along the constant direction last, and the core words' features without s.
+    """
+    core, i = model.core, counts.vocabulary.ids[word]
+    order = np.r_[np.arange(core), i]
+    scales = word_scales(*(sums[order] for sums in margins(counts)), model.constants)
+    H = reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts.vocabulary))
+    W, T, _, _ = reference.weights_and_targets(H[np.ix_(order, order)], scales, model.constants)
+    s = scales.emphases
+    plain = np.column_stack([model.vectors[:core] * model.signs, -model.constant]).astype(float)
+    F = plain * s[:core, None]
+    A = (F * W[core, :core, None]).T @ F + model.recipe.damping * np.diag((F**2).sum(axis=0))
+    b = F.T @ (T[core, :core] / s[core])
+    solutions = [np.linalg.solve(A + mu * np.eye(len(A)), b) for mu in RIDGES]
+    vector = model.vectors[model.ids[word]]
+    return min(solutions, key=lambda x: np.linalg.norm(x[:-1] - vector)), plain
+
+
+def test_a_word_placed_from_other_counts_has_contexts_but_no_fitted_values(index):
+    model = index.model
+    vectors = np.array(model.vectors)
+    vectors[model.ids["lute"]] *= 1.1
+    found = ContextIndex(replace(model, vectors=vectors), index.counts).of_word("lute")
     assert {cell["fitted"] for cell in found["contexts"]} == {None}
     assert found["contexts"][0]["weight"] > 0
 

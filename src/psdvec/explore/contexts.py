@@ -4,7 +4,8 @@ Goes in: a :class:`~psdvec.model.Model` and the counts it was made from. Comes o
 near it (no other is ever a context), with the count of both directions, the PMI that was asked for, the value that the
 vectors give, the weight W of their squared difference, and the pull, ``W · PMI · |v|`` with v the context's vector:
 the length of the term ``w g f`` that the context adds to the right side of the word's equation (10). Equations (1) to
-(6) and (10) of ``docs/theory.md``.
+(6) and (10) of ``docs/theory.md``. A word placed after the core has a coordinate along the constant direction too,
+which no model keeps; it is solved again, and used only if the rest of the vector comes out as the model has it.
 """
 
 from __future__ import annotations
@@ -22,21 +23,28 @@ from psdvec.spelling import closest_spellings
 if TYPE_CHECKING:
     from psdvec.cooccurrence import Cooccurrence
     from psdvec.model import Model
+    from psdvec.noncore import Setting
     from psdvec.pmi import Constants, WordScales
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+SAME = 1e-3  # of a vector's length: two solutions that differ by less are one, rounded differently
+
 
 @dataclass(frozen=True)
 class Pulls:
-    """The core words ``rows`` seen near a word, rising; of each pair count, PMI, weight and pull, both directions."""
+    """The core words ``rows`` seen near a word, rising; of each pair count, PMI, weight and pull, both directions.
+
+    ``fitted`` is what the vectors give each pair; not a number where that is not known.
+    """
 
     rows: Ints
     counts: Floats
     pmi: Floats
     weights: Floats
     pulls: Floats
+    fitted: Floats
 
 
 class ContextIndex:
@@ -53,7 +61,7 @@ class ContextIndex:
         """Return the contexts of ``word`` that pulled hardest, and how many it has."""
         (pulls,) = self._pulls([word])
         order = np.argsort(-pulls.pulls, kind="stable")[:topn]
-        contexts = [{**self._cell(word, pulls, place), "pull": float(pulls.pulls[place])} for place in order]
+        contexts = [{**self._cell(pulls, place), "pull": float(pulls.pulls[place])} for place in order]
         return {"word": word, "seen": int(pulls.rows.size), "contexts": contexts}
 
     def of_pair(self, word: str, other: str, *, topn: int = 10) -> dict[str, Any]:
@@ -70,7 +78,7 @@ class ContextIndex:
             {
                 "word": self.model.words[rows[k]],
                 "share": float(shares[k]),
-                "cells": [self._cell(word, one, first[k]), self._cell(other, two, second[k])],
+                "cells": [self._cell(one, first[k]), self._cell(two, second[k])],
             }
             for k in order
         ]
@@ -78,7 +86,7 @@ class ContextIndex:
         return {
             "word": word,
             "other": other,
-            "direct": self._cell(word, one, place[0]) if place.size else None,
+            "direct": self._cell(one, place[0]) if place.size else None,
             "shared": float(shares.sum()),
             "contexts": contexts,
         }
@@ -141,23 +149,51 @@ class ContextIndex:
         W = R.sum(axis=0) / 2
         targets = (R * G).sum(axis=0) / (2 * np.maximum(W, 1e-300))
         pulls = W * targets * self._lengths[rows]
-        return Pulls(rows, H.sum(axis=0), targets, W, pulls)
+        return Pulls(rows, H.sum(axis=0), targets, W, pulls, self._fitted(i, rows))
 
-    def _cell(self, word: str, pulls: Pulls, place: Any) -> dict[str, Any]:
+    def _cell(self, pulls: Pulls, place: Any) -> dict[str, Any]:
         row = int(pulls.rows[place])
         return {
             "word": self.model.words[row],
             "count": float(pulls.counts[place]),
             "pmi": float(pulls.pmi[place]),
-            "fitted": self._fitted(word, row),
+            "fitted": None if np.isnan(pulls.fitted[place]) else float(pulls.fitted[place]),
             "weight": float(pulls.weights[place]),
         }
 
-    def _fitted(self, word: str, row: int) -> float | None:
-        """The PMI that the vectors give the pair; words after the core lack the constant direction, and so this."""
+    def _fitted(self, i: int, rows: Ints) -> Floats:
+        """The PMI that the vectors give the counted word ``i`` with each of the core words ``rows``."""
         model = self.model
-        own = model.ids.get(word, model.core)
-        if own >= model.core:
-            return None
-        product = float(model.vectors[own] @ (model.signs * model.vectors[row]))
-        return product - float(model.constant[own] * model.constant[row])
+        own = model.ids.get(self.words[i])
+        if own is None:
+            return np.full(rows.size, np.nan)
+        constant = model.constant[own] if own < model.core else self._placed_constant(i, model.vectors[own])
+        products = (model.vectors[rows] * model.signs) @ model.vectors[own]
+        return np.asarray(products - constant * model.constant[rows], dtype=np.float64)
+
+    def _placed_constant(self, i: int, vector: npt.NDArray[np.float32]) -> float:
+        """Solve a word placed after the core again, for its coordinate along the constant direction.
+
+        Not a number where the vector comes out differently: it was placed from other counts, or by another ridge.
+        """
+        from psdvec.noncore import solve_words
+
+        if not self.model.constant.any():
+            return 0.0
+        (placed,) = solve_words(self._setting.take(slice(i, i + 1)), self.counts, workers=1)
+        if placed is None:
+            return np.nan
+        x, _ = placed
+        apart = float(np.linalg.norm(x[:-1] - vector))
+        return float(x[-1]) if apart <= SAME * float(np.linalg.norm(vector)) else np.nan
+
+    @cached_property
+    def _setting(self) -> Setting:
+        """What every counted word is solved with, by the model's recipe."""
+        from psdvec.noncore import prepare
+
+        recipe, ids = self.model.recipe, np.arange(len(self.words))
+        return prepare(
+            self.model, self.counts, ids, core=None, ridge=recipe.ridge, damping=recipe.damping,
+            unigrams="corpus", min_contexts=1,
+        )  # fmt: skip

@@ -106,4 +106,4 @@ const twoLines = ([one, two]) => [["count", 1], ["pmi", 2], ["fitted", 2], ["wei
 const legend = () =>
   make("p", { class: "hint" },
     "Count: both orders, weighted by distance. PMI: what was asked for. Fitted: what the vectors give; "
-    + "known for words that were fitted together. Weight: how much the pair mattered.");
+    + "a dash where the word was placed from other counts. Weight: how much the pair mattered.");
