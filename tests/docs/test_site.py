@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import typer
 
 import psdvec
 from psdvec.cli import app
+from psdvec.recipe import RECIPES, Recipe
 from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
 
@@ -99,3 +101,18 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path):
         assert command is not group or not rest or rest[0].startswith("-"), words
         used = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
         assert used <= known, f"{page.name}: {' '.join(words)}"
+
+
+def test_the_glossary_is_in_order_and_has_every_number_of_a_recipe():
+    page = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = [row.split("|")[1].strip() for row in page.splitlines()[4:]]
+    assert words == sorted(words, key=lambda word: word.lower().lstrip("3"))
+    assert {field.name for field in fields(Recipe)} <= {one for word in words for one in word.split(", ")}
+
+
+def test_every_departure_from_the_papers_recipe_is_told():
+    theory = (REPOSITORY / "docs" / "theory.md").read_text(encoding="utf-8")
+    _, _, section = theory.partition("## 9. Where this departs")
+    for field in fields(Recipe):
+        if getattr(RECIPES["default"], field.name) != getattr(RECIPES["paper"], field.name):
+            assert f"`{field.name}`" in section, field.name
