@@ -24,7 +24,8 @@ MOST_BODY = 6_000_000  # bytes; the longest text that may be pasted, as JSON
 TOO_LARGE = f"that is more than {MOST_BODY // 1_000_000} MB; paste a few sentences with the new word"
 
 # Plotly compiles its WebGL drawing with the Function constructor and styles its own elements, hence the two "unsafe"
-# words. Inline scripts stay forbidden, and no word of a vocabulary is ever handed to plotly.
+# words. A "strict" build of plotly brings its drawing compiled, but the Python package does not ship it. Inline scripts
+# stay forbidden, and no word of a vocabulary is ever handed to plotly.
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
