@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.explore.browsers import browser, open_page, why_no_browser
+from tests.explore.browsers import browser, open_page, search, why_no_browser
 from tests.explore.servers import running
 
 NEW_WORD = """she played the zorbola and sang songs with a band
@@ -15,11 +15,6 @@ the zorbola is a musical instrument with strings like the guitar and the violin
 he learned to play the zorbola and the piano when he was a child
 a concert for zorbola and orchestra was played on the stage"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-
-
-def search(page: Any, word: str) -> None:
-    page.fill("#word", word)
-    page.click("#search .primary")
 
 
 def similar(page: Any) -> None:

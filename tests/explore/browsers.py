@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NO_WEBGL = ("--disable-3d-apis",)
 SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
@@ -27,11 +28,11 @@ def why_no_browser() -> str:
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """A running browser."""
+def browser(*, drawing: tuple[str, ...] = SOFTWARE_WEBGL) -> Iterator[Any]:
+    """A running browser, told how to draw."""
     from playwright.sync_api import sync_playwright
 
-    arguments = [*SOFTWARE_WEBGL, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    arguments = [*drawing, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=find_browser(), args=arguments)
         try:
@@ -54,3 +55,19 @@ def open_page(running: Any, address: str, *, trouble: list[str], **options: Any)
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
     return page
+
+
+def search(page: Any, word: str) -> None:
+    """Type a word into the search field and ask."""
+    page.fill("#word", word)
+    page.press("#word", "Enter")
+
+
+def wait_until_still(page: Any) -> None:
+    """Wait until the map has ended its flight."""
+    page.wait_for_selector("#canvas[aria-busy=false]")
+
+
+def view_of(page: Any) -> list[float]:
+    """The left and the right end of what the map shows."""
+    return page.evaluate("document.getElementById('plot').layout.xaxis.range")

@@ -12,6 +12,8 @@ from psdvec import training
 from psdvec.corpus import read_corpus
 from psdvec.explore.desk import Desk
 from psdvec.explore.subjects import Subject, open_subject
+from tests.explore.browsers import browser, open_page
+from tests.explore.servers import running
 
 TOPICS = {
     "music": "guitar piano violin drums singer concert melody song band orchestra",
@@ -86,3 +88,30 @@ def desk(subjects: list[Subject]):
     desk = Desk(subjects)
     yield desk
     desk.close()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def address(library):
+    with running(library.model, library.other, "--counts", library.counts) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def trouble():
+    """What the console complains of; nothing, or the test fails."""
+    found: list[str] = []
+    yield found
+    assert found == []
+
+
+@pytest.fixture
+def page(chromium, address, trouble):
+    page = open_page(chromium, address, trouble=trouble)
+    yield page
+    page.context.close()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 import pytest
 
 from psdvec import formats
-from tests.explore.browsers import browser, open_page, why_no_browser
+from tests.explore.browsers import open_page, search, view_of, wait_until_still, why_no_browser
 from tests.explore.conftest import HOSTILE
 from tests.explore.servers import running
 
@@ -24,33 +23,6 @@ a song for zither and orchestra they play melody with drums"""
 WORDS = "list => list.map((one) => one.firstChild.data)"
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture(scope="module")
-def address(library):
-    with running(library.model, library.other, "--counts", library.counts) as (address, _):
-        yield address
-
-
-@pytest.fixture
-def trouble():
-    """What the console complains of; nothing, or the test fails."""
-    found: list[str] = []
-    yield found
-    assert found == []
-
-
-@pytest.fixture
-def page(chromium, address, trouble):
-    page = open_page(chromium, address, trouble=trouble)
-    yield page
-    page.context.close()
-
-
 def words_of(page, selector: str) -> list[str]:
     return page.locator(f"{selector} .ranking .word").evaluate_all(WORDS)
 
@@ -61,20 +33,6 @@ def wait_for_words(page, selector: str, expected: list[str]) -> None:
         f"([rows, expected]) => JSON.stringify(({WORDS})([...document.querySelectorAll(rows)])) === expected",
         arg=[f"{selector} .ranking .word", json.dumps(expected, separators=(",", ":"), ensure_ascii=False)],
     )
-
-
-def wait_until_still(page) -> None:
-    """Wait until the map has ended its flight."""
-    page.wait_for_selector("#canvas[aria-busy=false]")
-
-
-def search(page, word: str) -> None:
-    page.fill("#word", word)
-    page.press("#word", "Enter")
-
-
-def view_of(page) -> list[float]:
-    return page.evaluate("document.getElementById('plot').layout.xaxis.range")
 
 
 def test_searching_shows_neighbours_and_flies_there(page, library):
@@ -109,67 +67,6 @@ def test_confidence_is_drawn_where_it_is_known(page):
     search(page, "lute")
     page.wait_for_selector("#panel-similar .bar b")
     assert "95 % confidence" in page.inner_text("#panel-similar")
-
-
-def test_the_points_of_the_map_are_drawn(page, library):
-    assert page.evaluate("document.getElementById('plot').data[0].type") == "scattergl"
-    drawn = page.evaluate("document.getElementById('plot').data[0].x.length")
-    assert drawn == len(formats.load(library.model))
-    assert page.locator("#labels span:visible").count() > 5
-    assert coloured_pixels(page) > 200
-
-
-def coloured_pixels(page) -> int:
-    """Count the pixels in a picture of the map, labels left out, that are not its background."""
-    page.evaluate("document.getElementById('labels').hidden = true")
-    box = page.locator("#canvas").bounding_box()
-    clip = {
-        "x": box["x"] + 60,
-        "y": box["y"] + 60,
-        "width": box["width"] - 120,
-        "height": box["height"] - 120,
-    }
-    picture = base64.b64encode(page.screenshot(clip=clip)).decode()
-    count = """async (picture) => {
-      const image = new Image();
-      image.src = `data:image/png;base64,${picture}`;
-      await image.decode();
-      const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
-      const context = canvas.getContext("2d");
-      context.drawImage(image, 0, 0);
-      const { data } = context.getImageData(0, 0, image.width, image.height);
-      let found = 0;
-      for (let i = 0; i < data.length; i += 4) if (Math.abs(data[i] - data[0]) > 25) found += 1;
-      return found;
-    }"""
-    blank = page.context.new_page()  # an empty page may make a picture out of a text, ours may not
-    return blank.evaluate(count, picture)
-
-
-def test_colours_and_layouts_can_be_chosen(page):
-    page.click("#colours button >> text=Clusters")
-    assert page.locator("#legend li.group").count() > 3
-    before = page.evaluate("document.getElementById('plot').data[0].x")
-    if page.locator("#layouts button >> text=t-SNE").count() == 0:
-        pytest.skip("scikit-learn, which computes t-SNE, is not installed")
-    page.click("#layouts button >> text=t-SNE")
-    page.wait_for_function(
-        "before => document.getElementById('plot').data[0].x[0] !== before[0]", arg=before, timeout=120_000
-    )
-    assert page.locator("#layouts [aria-pressed=true]").inner_text() == "t-SNE"
-
-
-def test_more_words_are_named_as_one_zooms_in(page):
-    def named():
-        return set(page.locator("#labels span:visible").all_inner_texts())
-
-    page.set_viewport_size({"width": 1280, "height": 360})
-    views = []
-    for button in ("#whole", "#closer"):
-        page.click(button)
-        wait_until_still(page)
-        views.append(named())
-    assert views[1] - views[0]
 
 
 def test_an_analogy_is_answered_in_both_ways(page, library):
@@ -264,6 +161,28 @@ def test_everything_can_be_done_with_the_keyboard(page):
     assert again == pytest.approx(whole)
 
 
+def test_a_word_is_added_with_the_keyboard_alone(page):
+    page.keyboard.press("/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-extend"
+    page.keyboard.press("Tab")
+    page.keyboard.type(SENTENCES)
+    page.keyboard.press("Tab")
+    page.keyboard.type("zither")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#labels .added >> text=zither")
+    page.focus("#colours button:last-child")
+    page.keyboard.press("Enter")
+    assert page.locator("#legend li.group").count() > 3
+    theme = page.evaluate("document.documentElement.dataset.theme")
+    page.focus("#theme")
+    page.keyboard.press("Space")
+    assert page.evaluate("document.documentElement.dataset.theme") != theme
+
+
 def test_focus_is_always_to_be_seen(page):
     for _ in range(14):
         page.keyboard.press("Tab")
@@ -303,6 +222,10 @@ def test_troubles_are_friendly_sentences(chromium, address):
     page.wait_for_selector("#panel-similar h2 >> text=guitar")
     search(page, "   ")
     assert page.evaluate("document.activeElement.id") == "word"
+    for tab, sentence in (("analogy", "Three words are needed"), ("odd", "Three words are needed")):
+        page.click(f"#tab-{tab}")
+        page.click(f"#panel-{tab} .primary")
+        assert sentence in page.inner_text(f"#panel-{tab}")
     page.click("#tab-extend")
     page.click("#panel-extend .primary")
     assert "There is no text yet" in page.inner_text("#panel-extend .trouble")
@@ -310,6 +233,30 @@ def test_troubles_are_friendly_sentences(chromium, address):
     page.click("#panel-extend .primary")
     page.wait_for_selector("#panel-extend .trouble >> text=10,000,000 characters")
     page.context.close()
+
+
+def test_a_server_that_is_gone_is_a_sentence_too(chromium, address):
+    page = open_page(
+        chromium, address, trouble=[]
+    )  # the browser itself notes the failed request in its console
+    page.route("**/api/*", lambda route: route.abort())
+    search(page, "guitar")
+    page.wait_for_selector(
+        "#panel-similar .trouble >> text=is 'psdvec explore' still running in its terminal?"
+    )
+    page.context.close()
+
+
+def test_an_analogy_among_three_words_alone_has_no_answer(chromium, trouble, tmp_path):
+    (tmp_path / "three.txt").write_text("a 1 0\nb 0 1\nc 1 1\n")
+    with running(tmp_path / "three.txt") as (address, _):
+        page = open_page(chromium, address, trouble=trouble)
+        page.click("#tab-analogy")
+        for name in "abc":
+            page.fill(f"#analogy-{name}", name)
+        page.press("#analogy-c", "Enter")
+        page.wait_for_selector("#panel-analogy >> text=The model has no words beside these three.")
+        page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
