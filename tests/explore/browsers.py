@@ -27,14 +27,19 @@ def why_no_browser() -> str:
     return "" if find_browser() else "there is no Chromium; install one, or name it in PSDVEC_BROWSER"
 
 
+def launch(kind: Any, *, drawing: tuple[str, ...] = SOFTWARE_WEBGL) -> Any:
+    """Start a browser of Playwright's ``kind``, told how to draw."""
+    arguments = [*drawing, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    return kind.launch(executable_path=find_browser(), args=arguments)
+
+
 @contextmanager
-def browser(*, drawing: tuple[str, ...] = SOFTWARE_WEBGL) -> Iterator[Any]:
-    """A running browser, told how to draw."""
+def browser() -> Iterator[Any]:
+    """A running browser."""
     from playwright.sync_api import sync_playwright
 
-    arguments = [*drawing, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=find_browser(), args=arguments)
+        running = launch(playwright.chromium)
         try:
             yield running
         finally:
