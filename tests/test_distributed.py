@@ -66,7 +66,7 @@ def single(corpus, tmp_path, **options):
     return contents(tmp_path / "single")
 
 
-@pytest.mark.parametrize("block_size", [700, 5000, "1M", None])
+@pytest.mark.parametrize("block_size", [1500, 5000, "1M", None])
 def test_counts_are_the_same_bytes_for_any_block_size(client, corpus, tmp_path, block_size):
     text = read_corpus(corpus)
     count_pairs(text, **OPTIONS, client=client, block_size=block_size, output=tmp_path / "counts")
