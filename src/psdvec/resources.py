@@ -71,9 +71,7 @@ def peak_memory() -> int:
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        return next(
-            int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")
-        )
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
     except (OSError, StopIteration):
         pass
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
