@@ -189,7 +189,8 @@ def test_another_program_trains_again_whatever_its_version(tmp_path, corpus, tas
     compare([str(corpus)], **options)
     monkeypatch.setattr(compare_steps, "program_digest", lambda home: "other")
     in_process.clear()
-    compare([str(corpus)], resume=True, **options)
+    again = compare([str(corpus)], resume=True, **options)
+    assert [outcome.error for outcome in again.outcomes] == [None]
     assert in_process == ["counts/5-linear-close", "models/svd"]
 
 

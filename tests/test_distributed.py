@@ -211,7 +211,7 @@ def test_too_little_memory_is_said_by_the_worker_that_lacks_it(client, corpus, t
     assert not (tmp_path / "counts").exists()
 
 
-def test_a_worker_counts_more_than_its_memory_holds_within_it(client, tmp_path):
+def test_a_worker_counts_more_than_its_memory_holds_within_it(tmp_path):
     """Groups are cut to the memory, and a block that is larger is counted in runs; 24 million words take 192 MB."""
     rng, margin = np.random.default_rng(1), 40_000_000
     text = np.full((24_000, 1000, 2), ord(" "), np.uint8)
@@ -219,17 +219,17 @@ def test_a_worker_counts_more_than_its_memory_holds_within_it(client, tmp_path):
     text[:, -1, 1] = ord("\n")
     text.tofile(tmp_path / "letters.txt")
     letters = read_corpus(tmp_path / "letters.txt", tokenizer="whitespace")
-    client.wait_for_workers(2, timeout=PATIENCE)
     (tmp_path / "warm.txt").write_text("a b c\n" * 99)
     warm = read_corpus(tmp_path / "warm.txt")
-    count_pairs(warm, min_count=1, client=client, block_size=40, output=tmp_path / "warm")
-    memory = max(client.run(current_memory).values()) + 130_000_000
-    for block_size in ("6M", "60M"):
-        count_pairs(
-            letters, window=1, client=client, memory=memory, block_size=block_size,
-            output=tmp_path / block_size,
-        )  # fmt: skip
-        assert max(client.run(peak_memory).values()) < memory + margin
+    with started(2) as client:
+        count_pairs(warm, min_count=1, client=client, block_size=40, output=tmp_path / "warm")
+        memory = max(client.run(current_memory).values()) + 130_000_000
+        for block_size in ("6M", "60M"):
+            count_pairs(
+                letters, window=1, client=client, memory=memory, block_size=block_size,
+                output=tmp_path / block_size,
+            )  # fmt: skip
+            assert max(client.run(peak_memory).values()) < memory + margin
     count_pairs(letters, window=1, output=tmp_path / "single")
     assert contents(tmp_path / "6M") == contents(tmp_path / "60M") == contents(tmp_path / "single")
 

@@ -171,6 +171,22 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
         raise _lost_scheduler(client) from error
 
 
+def hand_out(client: Any, value: object) -> Any:
+    """Give ``value`` to every worker, once, and return what stands for it in the arguments of jobs.
+
+    A worker that is lost meanwhile makes the scheduler raise whatever it stumbles over.
+    """
+    try:
+        return client.scatter(value, broadcast=True, hash=False)
+    except Exception as error:
+        if _answers(client):
+            raise LostWorkError(
+                f"handing out the fixed side failed ({error}); see whether workers are lost, and run the same command "
+                "again to go on"
+            ) from error
+        raise _lost_scheduler(client) from error
+
+
 def _lost_scheduler(client: Any) -> ClusterError:
     return ClusterError(
         f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "

@@ -18,7 +18,7 @@ import numpy as np
 
 from psdvec import noncore
 from psdvec.cooccurrence import Cooccurrence, load_counts
-from psdvec.distributed import LostWorkError, check_workers, made_once, run_jobs, wait_for_workers
+from psdvec.distributed import LostWorkError, check_workers, hand_out, made_once, run_jobs, wait_for_workers
 from psdvec.noncore import BATCH, Placed, Setting
 from psdvec.progress import Progress
 from psdvec.store import open_artefact
@@ -69,7 +69,7 @@ class Solver:
         if not missing:
             return
         wait_for_workers(self.client)
-        handed = self.client.scatter(setting, broadcast=True, hash=False)
+        handed = hand_out(self.client, setting)
         digest = open_artefact(self.counts).digest
         jobs = [(handed, self.counts, digest, part, path) for path, part in missing.items()]
         results = run_jobs(self.client, solve_block, jobs, label="solving block")
