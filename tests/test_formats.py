@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -437,6 +437,8 @@ def test_a_model2vec_folder_with_too_few_vectors_is_refused(tmp_path: Path):
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=60))
+@example(data=b"\x00 \v")
+@example(data=b"b 1\v2\nc \v")
 def test_arbitrary_bytes_are_read_or_refused_never_worse(data: bytes, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / "x"
     for prefix in (b"", b"1 2\n", b"2 1\na "):

@@ -108,21 +108,24 @@ def test_a_dot_tells_its_word_and_can_be_asked(page, library):
     wait_until_still(page)
     before = view_of(page)
     x, y = place_of(page, "anchor")
-    point_at(page, x, y)
+    point_at(page, x, y, word="anchor")
     shown = page.evaluate("[...document.getElementById('tip').childNodes].map((one) => one.textContent)")
     assert shown == ["anchor", f"{e.counts[e.get_index('anchor')]:,}"]
     page.click("#tab-odd")
-    point_at(page, x, y)
+    point_at(page, x, y, word="anchor")
     page.mouse.down()
     page.mouse.up()
     page.wait_for_selector("#panel-similar:visible h2 >> text=anchor")
     assert view_of(page) == pytest.approx(before)
 
 
-def point_at(page, x: float, y: float) -> None:
-    """Move the mouse to a dot and wait until the page has seen it there."""
+def point_at(page, x: float, y: float, *, word: str) -> None:
+    """Move the mouse to the dot of a word and wait until the page has seen it there, and not at one on the way."""
     page.mouse.move(x + 40, y + 40)
     page.mouse.move(x, y, steps=4)
+    page.wait_for_function(
+        "(word) => document.getElementById('tip').firstChild?.textContent === word", arg=word
+    )
     page.wait_for_selector("#tip:visible")
 
 

@@ -144,8 +144,9 @@ def _has_more_numbers(line: bytes, dim: int) -> bool:
 
 def _add_lines(collector: RowCollector, lines: list[Line], dim: int) -> None:
     rows = [row for number, line in lines if (row := _split_row(collector, number, line, dim))]
-    values = _parse(b" ".join(numbers for _, _, numbers in rows))
-    if len(values) != len(rows) * dim:
+    text = b" ".join(numbers for _, _, numbers in rows)
+    values = _parse(text)
+    if len(values) != len(rows) * dim or b"\v" in text or b"\f" in text:
         rows = [row for row in rows if _check_row(collector, row, dim)]
         values = _parse(b" ".join(numbers for _, _, numbers in rows))
     places = [number for number, _, _ in rows]
@@ -170,7 +171,7 @@ def _split_row(
 
 
 def _check_row(collector: RowCollector, row: tuple[int, bytes, bytes], dim: int) -> bool:
-    if len(_parse(row[2])) == dim:
+    if len(row[2].split()) == dim == len(_parse(row[2])):
         return True
     collector.bad(row[0], f"holds something that is not a number: {row[2][:40]!r}")
     return False
