@@ -24,9 +24,7 @@ _LOWER_HALF = np.uint64(0x00000000FFFFFFFF)
 _UPPER_HALF = np.uint64(0xFFFFFFFF00000000)
 _HASH_START = np.uint64(0xCBF29CE484222325)
 _HASH_FACTOR = np.uint64(0x100000001B3)
-_PART_BITS = np.uint64(
-    40
-)  # a part is told by bits above those of its slots, which it would crowd together otherwise
+_PART_BITS = np.uint64(40)  # parts are told by bits above those of slots, or one would crowd into few
 
 
 # FNV-1a, byte by byte, then mixed so that the upper and the lower half are both usable
