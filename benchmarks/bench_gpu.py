@@ -1,9 +1,11 @@
 """The paper's size on a GPU, from counts in host memory: 25,000 core words, 155,000 by ridge, and 180,000 all together.
 
-python benchmarks/bench_gpu.py [--device cuda] [--words 180000] [--pairs 90] [--core 25000] [--dim 500] [--rounds 4]
+    python benchmarks/bench_gpu.py [--device cuda] [--words 180000] [--pairs 90] [--core 25000] [--dim 500] [--rounds 4]
+    [--repeats 2]
 
 Needs torch and NumPy only. Times include bringing the counts to the device and the vectors back, with the device
-synchronised; beside each stands what its operations would take at the card's peak rates (``--tflops``, ``--tbytes``).
+synchronised, and every run's is printed; at the end stands what the last one's products would take at the card's peak
+rates (``--tflops``, ``--tbytes``).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ def main():
     parser.add_argument("--core", type=int, default=25_000)
     parser.add_argument("--dim", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--tflops", type=float, default=60, help="float32 rate of the card")
     parser.add_argument("--tbytes", type=float, default=4.8, help="memory rate of the card")
     options = parser.parse_args()
@@ -41,21 +44,24 @@ def main():
         took, model = timed(
             lambda recipe=recipe: psd.fit(
                 counts, dim=options.dim, max_words=options.core, recipe=recipe, device=options.device
-            )
+            ),
+            options.repeats,
         )
         print(
-            f"core {options.core:,} x {options.dim}, {recipe.spectrum}, {recipe.rounds} rounds: {took:.1f} s",
+            f"core {options.core:,} x {options.dim}, {recipe.spectrum}, {recipe.rounds} rounds: {took}",
             flush=True,
         )
-        took, extension = timed(lambda model=model: noncore.extend(model, counts, device=options.device))
-        print(f"  {len(extension.learned):,} words by ridge {model.recipe.ridge}: {took:.1f} s", flush=True)
+        took, extension = timed(
+            lambda model=model: noncore.extend(model, counts, device=options.device), options.repeats
+        )
+        print(f"  {len(extension.learned):,} words by ridge {model.recipe.ridge}: {took}", flush=True)
     took, model = timed(
         lambda: psd.fit(
             counts, dim=options.dim, recipe=make_recipe("default", rounds=options.rounds), device=options.device,
-
-        )
+        ),
+        options.repeats,
     )  # fmt: skip
-    print(f"all {len(model):,} words x {options.dim}, {options.rounds} rounds: {took:.1f} s", flush=True)
+    print(f"all {len(model):,} words x {options.dim}, {options.rounds} rounds: {took}", flush=True)
     pairs = 2 * counts.values.size
     products = 2 * pairs * options.dim * 2 * options.rounds
     floor = max(
@@ -64,10 +70,14 @@ def main():
     print(f"  floor of its rounds' products: {floor:.2f} s")
 
 
-def timed(work):
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
+def timed(work, repeats):
+    """Return the seconds of every run, in words, and the result of the last."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        seconds.append(time.perf_counter() - start)
+    return ", ".join(f"{second:.1f} s" for second in seconds), result
 
 
 if __name__ == "__main__":

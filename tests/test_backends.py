@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psdvec import learning, noncore
+from psdvec import learning, noncore, ridge
 from psdvec.backends import open_backend, reference
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import psd
@@ -72,12 +72,12 @@ def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):
     assert found[1].signs.tolist() == found[0].signs.tolist()
 
 
-@pytest.mark.parametrize("ridge", ["auto", "3", "0"])
-def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, ridge):
+@pytest.mark.parametrize("mu", ["auto", "3", "0"])
+def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
     counts = drawn_counts(words=90, sentences=900)
     model = psd.fit(counts, dim=6, max_words=50)
     here, there = (
-        noncore.extend(model, counts, ridge=ridge, min_contexts=8, device=device)
+        noncore.extend(model, counts, ridge=mu, min_contexts=8, device=device)
         for device in ("cpu", "torch:cpu")
     )
     assert there.learned == here.learned
@@ -86,6 +86,35 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, ridge):
     assert new.vectors[:50].tobytes() == old.vectors[:50].tobytes()
     np.testing.assert_allclose(new.vectors, old.vectors, atol=2e-3 * np.abs(old.vectors).max())
     np.testing.assert_allclose(new.deviations[50:], old.deviations[50:], rtol=1e-2)
+
+
+@pytest.mark.parametrize("k", [1, 64, 65, 127, 200, 501])
+def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
+    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends.gpu_ridge import _inverse_factor
+
+    generator = torch.Generator().manual_seed(k)
+    F = torch.randn(3, 2 * k, k, dtype=torch.float64, generator=generator)
+    A = F.mT @ F / k + torch.eye(k)
+    X = _inverse_factor(A)
+    assert torch.equal(X, X.tril())
+    torch.testing.assert_close(X.mT @ X @ A, torch.eye(k).to(A).expand_as(A), rtol=0, atol=1e-10)
+    A[1, 0, 0] = -1
+    spoilt = _inverse_factor(A)
+    assert spoilt[:, -1, -1].isfinite().tolist() == [True, False, True]
+    torch.testing.assert_close(spoilt[0], X[0])
+
+
+def test_equations_without_a_solution_are_told():
+    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends.gpu_ridge import _Equations
+
+    A, one = torch.eye(2).double().repeat(3, 1, 1), torch.ones(3).double()
+    A[2] = -5 * A[2]
+    with pytest.raises(InputError, match="singular"):
+        _Equations(A, torch.ones(3, 2).double(), one, one, torch.zeros(2).double()).solve(one)
+    with pytest.raises(InputError, match="singular"):
+        ridge._factorised(A[2].numpy(), np.ones(2))
 
 
 def test_a_fit_on_another_device_goes_on_too(gpu, tmp_path):

@@ -24,6 +24,7 @@ Solution = tuple[float, Floats, Floats, lapack.Floats]  # evidence, x, A + P and
 
 CALIBRATION = 2.7  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
+SINGULAR = "a word's equations are singular; give a greater --ridge"
 CORRECTIONS = 2  # solves of what a float32 factor has left over
 
 
@@ -168,5 +169,5 @@ def _factorised(A: Floats, prior: Floats) -> tuple[Floats, lapack.Floats]:
     if L is None:
         L = lapack.cholesky(whole)
     if L is None:
-        raise InputError("a word's equations are singular; give a greater --ridge")
+        raise InputError(SINGULAR)
     return whole, L
