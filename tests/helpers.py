@@ -8,6 +8,7 @@ import pytest
 
 from psdvec import runs
 from psdvec.cooccurrence import Cooccurrence
+from psdvec.rows import Range
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:
@@ -34,8 +35,8 @@ def count_in_small_runs(
 ) -> None:
     """Make counting proceed as it would with little memory: short chunks, small blocks, several merge passes."""
 
-    def plan(ids: int, *, n: int, memory: int, workers: int) -> runs.RunPlan:
-        return runs.RunPlan(n, ids, chunk, cells, workers)
+    def plan(ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None) -> runs.RunPlan:
+        return runs.RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
 
     monkeypatch.setattr(runs, "plan_runs", plan)
     monkeypatch.setattr(runs, "FAN_IN", fan_in)

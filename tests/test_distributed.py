@@ -16,8 +16,8 @@ import pytest
 
 from psdvec import (
     distributed_counting,
-    distributed_groups,
     distributed_merging,
+    distributed_sharing,
     distributed_solving,
     learning,
     runs,
@@ -89,7 +89,7 @@ def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus
 
 def test_matrices_are_added_up_in_a_tree_of_ranges(client, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "FAN_IN", 3)
-    monkeypatch.setattr(distributed_groups, "MOST_IDS", 1000)
+    monkeypatch.setattr(distributed_sharing, "MOST_IDS", 1000)
     monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 300)
     jobs = counted_jobs(monkeypatch, distributed_merging)
     text = read_corpus(corpus)
@@ -113,7 +113,7 @@ def counted_jobs(monkeypatch, module):
     return found
 
 
-def test_there_are_as_many_matrices_as_workers_and_they_stay_when_the_work_goes_on(
+def test_rows_are_shared_among_the_workers_and_stay_so_when_the_work_goes_on(
     client, corpus, tmp_path, monkeypatch
 ):
     client.wait_for_workers(2, timeout=PATIENCE)
@@ -131,17 +131,18 @@ def test_there_are_as_many_matrices_as_workers_and_they_stay_when_the_work_goes_
         stopped.setattr(distributed_counting, "merge_matrices", stop)
         with pytest.raises(KeyboardInterrupt):
             count()
-    blocks, _, groups = jobs
+    blocks, _, shares = jobs
     assert blocks > 10
-    assert groups == 2
+    assert shares == 2
     work = tmp_path / "counts.work"
-    made = json.loads((work / "groups.json").read_text())
-    grouped = [block for group in made for block in group]
-    assert grouped == sorted(set(grouped)), "every block with words in it is in one group"
-    (work / "pairs" / "000001").rename(tmp_path / "lost")
+    groups, ranges = json.loads((work / "shares.json").read_text())
+    assert len(groups) == 1, "nothing needs adding up"
+    assert groups[0] == sorted(set(groups[0]))
+    assert len(ranges) == 2
+    (work / "pairs" / "0-1").rename(tmp_path / "lost")
     monkeypatch.setattr(distributed_counting, "check_workers", lambda client, work: 7)
     count()
-    assert jobs == [0, 1], "no block is read again; the lost group is counted, not one of seven"
+    assert jobs == [0, 1], "no block is read again; the lost share is counted, not one of seven"
     assert contents(output) == single(text, tmp_path)
 
 
@@ -162,7 +163,7 @@ def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
 def test_a_worker_killed_while_counting_costs_nothing_but_time(
     client, corpus, tmp_path, monkeypatch, module, function
 ):
-    monkeypatch.setattr(distributed_groups, "MOST_IDS", 1000)  # so many jobs that both workers have some
+    monkeypatch.setattr(distributed_sharing, "MOST_IDS", 1000)  # so many jobs that both workers have some
     monkeypatch.setattr(distributed_merging, "RANGE_CELLS", 500)
     where = "psdvec.distributed_merging" if function == "add_rows" else module
     client.run(die_at, where, function, str(tmp_path / "dead"), workers=[some_worker(client)])
@@ -187,7 +188,7 @@ def extend_on(client, model, output):
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(distributed_solving, "BLOCK_WORDS", block)
+    monkeypatch.setattr(distributed_solving, "MOST_WORDS", block)
     extension = extend_on(client, model, tmp_path / "larger")
     assert contents(tmp_path / "larger") == contents(model / "single")
     assert extension.learned
@@ -197,7 +198,7 @@ def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, mon
 
 @pytest.mark.parametrize("dying", ["one", "all"])
 def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_path, monkeypatch, dying):
-    monkeypatch.setattr(distributed_solving, "BLOCK_WORDS", 5)
+    monkeypatch.setattr(distributed_solving, "MOST_WORDS", 5)
     chosen = [some_worker(client)] if dying == "one" else None
     client.run(die_at, "psdvec.noncore", "solve_words", str(tmp_path / "dead"), workers=chosen)
     extend_on(client, model, tmp_path / "larger")
@@ -251,7 +252,7 @@ def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp
     text = read_corpus(corpus)
     with started(1, memory_limit="1GB") as client:
         client.register_plugin(Gluttony())
-        with pytest.raises(ResourceError, match=r"counting group 1 of 1 failed: 2 workers died at it, most"):
+        with pytest.raises(ResourceError, match=r"counting share 1 of 1 failed: 2 workers died at it, most"):
             count_pairs(text, **OPTIONS, client=client, block_size=5000, output=tmp_path / "counts")
     assert (tmp_path / "counts.work" / "vocabulary").exists()
     assert not (tmp_path / "counts").exists()

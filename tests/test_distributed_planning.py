@@ -1,4 +1,4 @@
-"""What a cluster is given to do: blocks of whole lines, even groups of blocks, and jobs done once."""
+"""What a cluster is given to do: blocks of whole lines, even groups of blocks and ranges of rows, jobs done once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psdvec import distributed_groups
+from psdvec import distributed_sharing
 from psdvec.corpus import read_corpus
 from psdvec.distributed import made_once
 from psdvec.distributed_counting import end_at_lines, plan_blocks
-from psdvec.distributed_groups import group_blocks
+from psdvec.distributed_sharing import even_ranges, group_blocks, share_out
 
 lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)
 
@@ -48,8 +48,28 @@ def test_groups_hold_every_block_once_within_the_room_and_are_as_even_as_can_be(
 
 
 def test_a_group_has_a_ceiling_however_much_memory_there_is(monkeypatch):
-    monkeypatch.setattr(distributed_groups, "MOST_IDS", 10)
+    monkeypatch.setattr(distributed_sharing, "MOST_IDS", 10)
     assert len(group_blocks([4] * 6, groups=1, room=1 << 40)) == 3
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 9))
+def test_ranges_hold_every_row_once_and_are_as_even_as_whole_rows_allow(loads, most):
+    ranges = even_ranges(np.array(loads), most)
+    assert [row for rows in ranges for row in range(*rows)] == list(range(len(loads)))
+    assert 1 <= len(ranges) <= most
+    assert all(rows.size for rows in ranges)
+    assert max(sum(loads[slice(*rows)]) for rows in ranges) <= sum(loads) / most + max(loads)
+
+
+@given(sizes_of_blocks, st.integers(1, 40), st.integers(1, 2000))
+def test_there_is_a_share_for_every_thread_and_one_matrix_where_the_text_fits(sizes, threads, room):
+    groups, ranges = share_out(sizes, np.ones(100, np.int64), threads=threads, room=room)
+    assert [block for group in groups for block in group] == list(range(len(sizes)))
+    most = distributed_sharing.MOST_RANGES
+    assert len(ranges) <= most
+    assert len(groups) * len(ranges) >= threads or len(ranges) == most
+    if sum(sizes) <= room and threads <= most:
+        assert len(groups) == 1
 
 
 def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):

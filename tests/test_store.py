@@ -50,6 +50,20 @@ def test_what_is_written_is_read_back(tmp_path):
     verify_artefact(artefact)
 
 
+@pytest.mark.parametrize("length", [None, 6, 5, 9])
+def test_a_stream_is_the_same_file_whatever_length_was_foretold(tmp_path, length):
+    with (
+        create_artefact(tmp_path / "a", kind="numbers", version=1, parameters={}, sources=[]) as writer,
+        writer.stream_array("stream", np.int32, length=length) as stream,
+    ):
+        stream.write(np.arange(2))
+        stream.write(np.arange(4)[::-1])
+    artefact = open_artefact(tmp_path / "a")
+    verify_artefact(artefact)
+    np.save(tmp_path / "usual.npy", np.array([0, 1, 3, 2, 1, 0], np.int32))
+    assert artefact.file("stream.npy").read_bytes() == (tmp_path / "usual.npy").read_bytes()
+
+
 def test_arrays_are_mapped_and_cannot_be_changed(tmp_path):
     make(tmp_path / "a")
     with pytest.raises(ValueError, match="read-only"):

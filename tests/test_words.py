@@ -74,6 +74,12 @@ def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
         for part, table in enumerate(tables):
             packed = WordList.pack(dictionary)
             table.add(packed, np.array(list(dictionary.values()), np.int64), part=part, parts=parts)
+    whole = WordTable(2)
+    for dictionary in dictionaries:
+        whole.add(WordList.pack(dictionary), np.array(list(dictionary.values()), np.int64))
+    for table, (words, counts) in zip(tables, whole.deal(parts), strict=True):
+        assert words.unpack() == table.words.unpack()
+        assert counts.tolist() == table.counts.tolist()
     found = {}
     for table in tables:
         found |= dict(zip(table.words.unpack(), table.counts.tolist(), strict=True))

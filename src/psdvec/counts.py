@@ -52,11 +52,12 @@ class Counting:
 
 
 class Counted(NamedTuple):
-    """What was found: the rows of the matrix are still to come."""
+    """What was found: the ``rows`` of the matrix are still to come; how many ``cells`` they have may be known."""
 
     tally: Tally
     vocabulary: Vocabulary
     rows: Iterator[Rows]
+    cells: int | None = None
 
 
 def count_words(
@@ -173,7 +174,7 @@ def count_pairs(
             )
         write_counts(
             output, found.rows, found.vocabulary,
-            parameters=parameters, tally=found.tally, sources=sources, overwrite=overwrite,
+            cells=found.cells, parameters=parameters, tally=found.tally, sources=sources, overwrite=overwrite,
         )  # fmt: skip
     return load_counts(output)
 

@@ -26,6 +26,9 @@ _BATCH = 1000  # jobs that go to the scheduler in one message
 _ANSWER = 5  # seconds that a scheduler has to answer
 _PATIENCE = 30  # seconds until a scheduler or a first worker is missed
 
+# Dask has its workers give memory back at once; blocks of text and rows then cost a fault for every page they touch.
+_KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+
 
 @contextmanager
 def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> Iterator[Any]:
@@ -38,12 +41,7 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
         return
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
     if cluster is not None:
-        with (
-            dask.LocalCluster(
-                n_workers=_local_workers(cluster), threads_per_worker=1, dashboard_address="127.0.0.1:0"
-            ) as local,
-            dask.Client(local) as client,
-        ):
+        with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:
             yield client
         return
     try:
@@ -54,6 +52,14 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
         ) from error
     with client:
         yield client
+
+
+def _local_cluster(dask: Any, workers: int) -> Any:
+    from dask import config
+
+    environ = {**config.get("distributed.nanny.pre-spawn-environ"), **_KEEP_MEMORY}
+    with config.set({"distributed.nanny.pre-spawn-environ": environ}):
+        return dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
 
 
 def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:

@@ -1,15 +1,16 @@
 """Counting on a cluster: blocks of text in, the rows of the count matrix out, the same as from one machine.
 
 A block is some files, or a span of one file between two line ends, and is itself a :class:`~psdvec.corpus.Corpus`.
-Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs of groups of
-blocks (:mod:`psdvec.distributed_groups`), then add the rows up (:mod:`psdvec.distributed_merging`). The code that
-counts is that of one machine; sentences do not cross lines and counts are integers, so neither the cuts nor the order
-can be seen in the result. Every step leaves files in the shared folder ``work``, where a later attempt finds them::
+Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs, each some rows
+of a group of blocks (:mod:`psdvec.distributed_sharing`), then add the groups up (:mod:`psdvec.distributed_merging`).
+The code that counts is that of one machine; sentences do not cross lines and counts are integers, so neither the cuts
+nor the order can be seen in the result. Every step leaves files in the shared folder ``work``, where a later attempt
+finds them::
 
     blocks/NNNNNN     segments of the block, its words in parts, and what was read
     vocabulary        the words that were chosen
-    groups.json       the blocks of each group
-    pairs/NNNNNN      the group's matrix, a Run
+    shares.json       the blocks of each group, and the ranges of rows
+    pairs/G-R         group G: range R of the rows of its matrix, a Run
     merged/L-G-R      level L, group G: the sum of the group's matrices, range R of the rows
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,12 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec import runs, segments
-from psdvec.cooccurrence import Rows, Tally
+from psdvec.cooccurrence import Tally
 from psdvec.corpus import Corpus, Place
 from psdvec.counts import Counted, Counting, Int64s, check_words_found
 from psdvec.distributed import ask_workers, check_workers, made_once, memory_of_job, run_jobs
-from psdvec.distributed_groups import MOST_IDS, group_blocks
 from psdvec.distributed_merging import Matrix, merge_matrices
+from psdvec.distributed_sharing import MOST_IDS, Shares, share_out
 from psdvec.errors import InputError
 from psdvec.files import Span, file_status, open_file
 from psdvec.progress import LogProgress, Progress
@@ -124,10 +125,10 @@ def count_blocks(
     tally = sum((block.tally for block in read), Tally())
     check_words_found(tally)
     vocabulary = _choose_words(client, len(blocks), what, work, progress)
-    n = len(vocabulary)
-    groups = _group_blocks(client, read, n, work, threads=threads, memory=memory)
-    rows = _count_rows(client, groups, n, what, work, memory=memory, progress=progress)
-    return Counted(tally, vocabulary, rows)
+    shares = _share_out(client, read, vocabulary, what, work, threads=threads, memory=memory)
+    matrices = _count_shares(client, shares, what, work, memory=memory, progress=progress)
+    rows = merge_matrices(client, matrices, len(vocabulary), memory=memory, progress=progress)
+    return Counted(tally, vocabulary, rows, matrices[0].cells if len(matrices) == 1 else None)
 
 
 class BlockRead(NamedTuple):
@@ -172,10 +173,8 @@ def number_block(block: Corpus, path: Path, parts: int) -> None:
         for number in range(len(folder)):
             segment = folder.read(number, with_ids=False)
             table.add(segment.words, segment.counts)
-        for part in range(parts):
-            own = WordTable()
-            own.add(table.words, table.counts, part=part, parts=parts)
-            _write_words(new / "words", part, own.words, own.counts)
+        for part, (words, counts) in enumerate(table.deal(parts)):
+            _write_words(new / "words", part, words, counts)
         found = {"tally": asdict(tally), "ids": folder.totals()[1]}
         (new / "read.json").write_text(json.dumps(found))
 
@@ -227,22 +226,32 @@ def add_words(work: Path, blocks: int, part: int, what: Counting) -> tuple[Bytes
     return *given.words, np.where(places >= 0, table.counts[places], 0) if len(table) else given.counts
 
 
-def _group_blocks(
-    client: Any, read: Sequence[BlockRead], n: int, work: Path, *, threads: int, memory: int | None
-) -> list[list[int]]:
-    """Say which blocks are counted together, one group for each of ``threads`` if they fit into memory.
+def _share_out(
+    client: Any,
+    read: Sequence[BlockRead],
+    vocabulary: Vocabulary,
+    what: Counting,
+    work: Path,
+    *,
+    threads: int,
+    memory: int | None,
+) -> Shares:
+    """Say which blocks and which rows are counted together: a job for each of ``threads``, more if memory asks for it.
 
-    It is decided once: what is counted belongs to these groups, whatever the cluster is when the work goes on.
+    It is decided once: what is counted belongs to these shares, whatever the cluster is when the work goes on.
     """
-    path = work / "groups.json"
+    path = work / "shares.json"
     if not path.exists():
+        n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
         full = [number for number, block in enumerate(read) if block.tally.tokens]
         room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
-        found = group_blocks([read[number].ids for number in full], groups=threads, room=room)
-        groups = [[full[place] for place in group] for group in found]
+        loads = pairs + np.minimum(pairs, n)  # every pair is added to a cell, and every cell is written
+        found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
+        shares = [[full[place] for place in group] for group in found.groups], found.ranges
         with write_whole(path) as file:
-            file.write(json.dumps(groups).encode())
-    return [list(map(int, group)) for group in json.loads(path.read_text())]
+            file.write(json.dumps(shares).encode())
+    groups, ranges = json.loads(path.read_text())
+    return Shares(groups, [Range(*rows) for rows in ranges])
 
 
 def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
@@ -251,33 +260,33 @@ def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
     return runs.room_for_text(budget, n=n, workers=1)[0]
 
 
-def _count_rows(
-    client: Any,
-    groups: Sequence[Sequence[int]],
-    n: int,
-    what: Counting,
-    work: Path,
-    *,
-    memory: int | None,
-    progress: Progress,
-) -> Iterator[Rows]:
+def _count_shares(
+    client: Any, shares: Shares, what: Counting, work: Path, *, memory: int | None, progress: Progress
+) -> list[Matrix]:
     for name in ("pairs", "merged"):
         (work / name).mkdir(exist_ok=True)
-    names = [f"pairs/{number:06d}" for number in range(len(groups))]
-    missing = [(group, name) for group, name in zip(groups, names, strict=True) if not (work / name).exists()]
-    blocks = sum(map(len, groups))
-    with progress.stage("counting pairs", total=blocks, unit="blocks") as stage:
-        stage.advance(blocks - sum(len(group) for group, _ in missing))
-        jobs = [(work, group, name, replace(what, given=None), memory) for group, name in missing]
-        results = run_jobs(client, count_group, jobs, label="counting group")
-        for (group, _), _ in zip(missing, results, strict=True):
-            stage.advance(len(group))
-    matrices = [Matrix(work, (Range(0, n),), (name,)) for name in names]
-    yield from merge_matrices(client, matrices, n, memory=memory, progress=progress)
+    ranges = tuple(shares.ranges)
+    matrices = [
+        Matrix(work, ranges, tuple(f"pairs/{group}-{r}" for r in range(len(ranges))))
+        for group in range(len(shares.groups))
+    ]
+    jobs = [
+        (work, group, rows, name, replace(what, given=None), memory)
+        for group, matrix in zip(shares.groups, matrices, strict=True)
+        for rows, name in zip(matrix.ranges, matrix.names, strict=True)
+    ]
+    missing = [job for job in jobs if not (work / job[3]).exists()]
+    with progress.stage("counting pairs", total=len(jobs), unit="shares") as stage:
+        stage.advance(len(jobs) - len(missing))
+        for _ in run_jobs(client, count_share, missing, label="counting share"):
+            stage.advance(1)
+    return matrices
 
 
-def count_group(work: Path, blocks: Sequence[int], name: str, what: Counting, memory: int | None) -> None:
-    """Count the pairs of blocks that were numbered, and leave their matrix in the shared folder under ``name``."""
+def count_share(
+    work: Path, blocks: Sequence[int], rows: Range, name: str, what: Counting, memory: int | None
+) -> None:
+    """Count some rows of blocks that were numbered, and leave them in the shared folder under ``name``."""
     import distributed
 
     words = SegmentFolder(work / "vocabulary").read(0, with_ids=False).words.unpack()
@@ -290,9 +299,10 @@ def count_group(work: Path, blocks: Sequence[int], name: str, what: Counting, me
         ThreadPoolExecutor(1) as pool,
     ):
         translation = Translation(words, close_gaps=what.close_gaps)
-        plan = runs.plan_runs(ids, n=len(words), memory=memory_of_job(memory, worker), workers=1)
-        rows = runs.count_text(
+        memory = memory_of_job(memory, worker)
+        plan = runs.plan_runs(ids, n=len(words), rows=rows, memory=memory, workers=1)
+        counted = runs.count_text(
             text, translation, Path(scratch),
             plan=plan, weights=what.weights, pool=pool, progress=LogProgress(),
         )  # fmt: skip
-        Run(new).write(rows)
+        Run(new).write(counted)

@@ -22,7 +22,7 @@ from psdvec.progress import Progress
 from psdvec.rows import Range, RowReader, Run, add_rows, cut_ranges
 
 RANGE_CELLS = 1 << 21  # of the sum that a job adds up: 25 megabytes on disk
-_CELLS = 1 << 20  # of the sum that are read at a time
+_CELLS = 1 << 19  # of the sum that are handed on at a time
 
 Int64s = npt.NDArray[np.int64]
 
@@ -33,6 +33,11 @@ class Matrix(NamedTuple):
     folder: Path
     ranges: tuple[Range, ...]
     names: tuple[str, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells it has."""
+        return sum(int(Run(self.folder / name).sizes().sum()) for name in self.names)
 
     def overlapping(self, rows: Range) -> Matrix:
         """Return only the pieces that hold some of ``rows``."""
@@ -85,11 +90,12 @@ def merge_matrices(
         ready = _merge_level(client, jobs, f"adding up {sum(map(len, groups))} matrices", progress)
         if len(groups) == 1:
             for path in ready:
-                yield from _rows_of(Run(path))
+                yield from Run(path).blocks(cells=_CELLS)
             return
         deque(ready, maxlen=0)
         level += 1
-    yield from _rows_of(Run(folder / matrices[0].names[0]))
+    for name in matrices[0].names:
+        yield from Run(folder / name).blocks(cells=_CELLS)
 
 
 def _merge_level(client: Any, jobs: list[tuple[Any, ...]], label: str, progress: Progress) -> Iterator[Path]:
@@ -113,7 +119,7 @@ def _merge_level(client: Any, jobs: list[tuple[Any, ...]], label: str, progress:
 
 def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, memory: int | None) -> None:
     """Add up some rows of several matrices of ``n`` columns into the :class:`Run` ``path``."""
-    sizes = sum((matrix.sizes(rows) for matrix in matrices), np.zeros(rows.end - rows.begin, np.int64))
+    sizes = sum((matrix.sizes(rows) for matrix in matrices), np.zeros(rows.size, np.int64))
 
     def reader(matrix: Matrix) -> RowReader:
         return lambda own: matrix.read(Range(own.begin + rows.begin, own.end + rows.begin))
@@ -128,8 +134,3 @@ def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, mem
             signs=[1] * len(matrices), n=n, sizes=sizes, cells=plan.cells, workers=1,
         )  # fmt: skip
         Run(new).write(added)
-
-
-def _rows_of(run: Run) -> Iterator[Rows]:
-    for rows in cut_ranges(run.sizes(), cells=_CELLS):
-        yield run.read(rows)

@@ -24,7 +24,9 @@ from psdvec.progress import Progress
 from psdvec.store import open_artefact
 from psdvec.workspace import open_workspace
 
-BLOCK_WORDS = BATCH  # that are solved together: their columns are looked up in one pass over the counts
+MOST_WORDS = BATCH  # of a block: their columns are looked up in one pass over the counts
+_FEWEST_WORDS = 512  # for fewer, the pass takes a tenth of the time or more
+_BLOCKS = 8  # that words are dealt into where their number allows, so that several workers have some
 _ATTEMPTS = 3  # at handing out the fixed side, should all workers that hold it be lost
 
 
@@ -33,7 +35,7 @@ def open_solver(
     client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
 ) -> Iterator[Solver]:
     """Hold the workspace of ``output`` and yield what :func:`psdvec.noncore.extend` takes as ``solve``."""
-    with open_workspace(output, plan={**plan, "block": BLOCK_WORDS}, progress=progress) as work:
+    with open_workspace(output, plan=plan, progress=progress) as work:
         check_workers(client, work.absolute())
         yield Solver(client, counts.absolute(), work.absolute())
 
@@ -50,10 +52,8 @@ class Solver:
         self, setting: Setting, counts: Any, *, advance: Callable[[int], None]
     ) -> list[Placed | None]:
         """Solve all words of ``setting``, in order; ``counts`` are read by the workers themselves."""
-        blocks = {
-            self.work / f"{begin:09d}.npz": slice(begin, min(begin + BLOCK_WORDS, setting.ids.size))
-            for begin in range(0, setting.ids.size, BLOCK_WORDS)
-        }
+        parts = cut_words(setting.ids.size)
+        blocks = {self.work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in parts}
         advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
         for attempt in range(1, _ATTEMPTS + 1):
             missing = {path: part for path, part in blocks.items() if not path.exists()}
@@ -75,6 +75,16 @@ class Solver:
         results = run_jobs(self.client, solve_block, jobs, label="solving block")
         for part, _ in zip(missing.values(), results, strict=True):
             advance(part.stop - part.start)
+
+
+def cut_words(n: int) -> list[slice]:
+    """Cut ``n`` words into blocks, the same for any cluster.
+
+    >>> cut_words(1200)
+    [slice(0, 512, None), slice(512, 1024, None), slice(1024, 1200, None)]
+    """
+    size = min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
 def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:

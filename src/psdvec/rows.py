@@ -34,6 +34,11 @@ class Range(NamedTuple):
     begin: int
     end: int
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.end - self.begin
+
 
 class Workbench:
     """What a thread needs to sum one row of ``n`` columns; each thread gets its own."""
@@ -76,19 +81,27 @@ def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
 
 
 def count_rows(
-    pool: Executor, tokens: Int32s, own: int, *, n: int, weights: Int64s, cells: int, workers: int
+    pool: Executor,
+    tokens: Int32s,
+    own: int,
+    *,
+    rows: Range,
+    n: int,
+    weights: Int64s,
+    cells: int,
+    workers: int,
 ) -> Iterator[Rows]:
-    """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of the ``n`` words in order."""
-    positions, starts = index_positions(pool, tokens, own, n=n, workers=workers)
+    """Count the pairs whose first word is among ``tokens[:own]``; yield ``rows`` of the ``n`` words in order."""
+    positions, starts = index_positions(pool, tokens, own, rows=rows, workers=workers)
     bound = np.minimum(np.diff(starts) * len(weights), n)
     bench = Workbench(n)
 
-    def count(rows: Range) -> Rows:
-        room = int(bound[rows.begin : rows.end].sum())
+    def count(part: Range) -> Rows:
+        room = int(bound[part.begin : part.end].sum())
         columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
-        sizes = np.empty(rows.end - rows.begin, np.int64)
+        sizes = np.empty(part.size, np.int64)
         used = cpu_pairs.count_rows(
-            tokens, positions, starts, rows.begin, rows.end, weights, *bench.take(), columns, values, sizes
+            tokens, positions, starts, *part, weights, *bench.take(), columns, values, sizes
         )
         return Rows(columns[:used], values[:used], sizes)
 
@@ -96,26 +109,28 @@ def count_rows(
 
 
 def index_positions(
-    pool: Executor, tokens: Int32s, own: int, *, n: int, workers: int
+    pool: Executor, tokens: Int32s, own: int, *, rows: Range, workers: int
 ) -> tuple[Int32s, Int64s]:
-    """Return the places of word 0, of word 1, ... in ``tokens[:own]``, and where each word's places start."""
+    """Return the places of the first word of ``rows``, of the next, ... in ``tokens[:own]``, and where each's start."""
     cuts = np.linspace(0, own, workers + 1).astype(np.int64)
-    histograms = np.zeros((workers, n), np.int64)
+    histograms = np.zeros((workers, rows.size + 1), np.int64)
+    first = np.int32(rows.begin)
 
     def count(part: int) -> None:
-        cpu_pairs.count_tokens_into(histograms[part], tokens, cuts[part], cuts[part + 1])
+        cpu_pairs.count_tokens_into(histograms[part], tokens, cuts[part], cuts[part + 1], first)
 
     list(pool.map(count, range(workers)))
-    starts = np.zeros(n + 1, np.int64)
-    np.cumsum(histograms.sum(axis=0), out=starts[1:])
-    cursors = starts[:-1] + np.cumsum(histograms, axis=0) - histograms
-    positions = np.empty(int(starts[-1]), np.int32)
+    histograms[:, -1] = 0
+    starts = np.zeros(rows.size + 1, np.int64)
+    np.cumsum(histograms[:, :-1].sum(axis=0), out=starts[1:])
+    cursors = starts + np.cumsum(histograms, axis=0) - histograms
+    positions = np.empty(int(starts[-1]) + 1, np.int32)
 
     def place(part: int) -> None:
-        cpu_pairs.place_positions_into(positions, cursors[part], tokens, cuts[part], cuts[part + 1])
+        cpu_pairs.place_positions_into(positions, cursors[part], tokens, cuts[part], cuts[part + 1], first)
 
     list(pool.map(place, range(workers)))
-    return positions, starts
+    return positions[:-1], starts
 
 
 RowReader = Callable[[Range], Rows]
@@ -131,15 +146,15 @@ def add_rows(
     cells: int,
     workers: int,
 ) -> Iterator[Rows]:
-    """Add matrices of ``n`` rows and columns, each taken ``signs`` times (+1 before -1); yield the rows in order.
+    """Add matrices of ``n`` columns, each taken ``signs`` times (+1 before -1); yield the rows in order.
 
-    ``sizes``: int64[n], cells of each row in all matrices together.
+    ``sizes``: int64[rows], cells of each row in all matrices together.
     """
     bench = Workbench(n)
 
     def add(rows: Range) -> Rows:
         parts = [read(rows) for read in readers]
-        bounds = np.zeros((len(parts), rows.end - rows.begin + 1), np.int64)
+        bounds = np.zeros((len(parts), rows.size + 1), np.int64)
         before = 0
         for part, bound in zip(parts, bounds, strict=True):
             np.cumsum(part.sizes, out=bound[1:])
@@ -147,7 +162,7 @@ def add_rows(
             before += len(part.columns)
         room = int(np.minimum(sizes[rows.begin : rows.end], n).sum())
         columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
-        out_sizes = np.empty(rows.end - rows.begin, np.int64)
+        out_sizes = np.empty(rows.size, np.int64)
         used = cpu_pairs.add_rows(
             np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
             bounds, np.array(signs, np.int64), *bench.take(), columns, values, out_sizes,
@@ -158,7 +173,7 @@ def add_rows(
 
 
 class Run:
-    """A whole matrix on disk: ``columns``, ``values`` and ``offsets`` as bare numbers, read by range of rows."""
+    """A matrix, or some of its rows, on disk: ``columns``, ``values`` and ``offsets`` as bare numbers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -190,15 +205,28 @@ class Run:
 
     def sizes(self, rows: Range | None = None) -> Int64s:
         """Return the number of cells in each row, or in some rows."""
-        begin, count = (0, -1) if rows is None else (rows.begin, rows.end - rows.begin + 1)
+        begin, count = (0, -1) if rows is None else (rows.begin, rows.size + 1)
         offsets = np.fromfile(self.folder / "offsets", np.int64, count, offset=8 * begin)
         return offsets[1:] - offsets[:-1]
 
+    def blocks(self, *, cells: int) -> Iterator[Rows]:
+        """Yield all rows in order, about ``cells`` cells at a time, mapped into memory."""
+        sizes = self.sizes()
+        if not sizes.any():
+            yield Rows(np.empty(0, np.int32), np.empty(0, np.int64), sizes)
+            return
+        columns = np.memmap(self.folder / "columns", np.int32, "r")
+        values = np.memmap(self.folder / "values", np.int64, "r")
+        begin = 0
+        for rows in cut_ranges(sizes, cells=cells):
+            own = sizes[rows.begin : rows.end]
+            end = begin + int(own.sum())
+            yield Rows(columns[begin:end], values[begin:end], own)
+            begin = end
+
     def read(self, rows: Range) -> Rows:
         """Return some rows."""
-        offsets = np.fromfile(
-            self.folder / "offsets", np.int64, rows.end - rows.begin + 1, offset=8 * rows.begin
-        )
+        offsets = np.fromfile(self.folder / "offsets", np.int64, rows.size + 1, offset=8 * rows.begin)
         begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
         columns = np.fromfile(self.folder / "columns", np.int32, count, offset=4 * begin)
         values = np.fromfile(self.folder / "values", np.int64, count, offset=8 * begin)

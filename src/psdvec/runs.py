@@ -22,7 +22,7 @@ from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import current_memory, format_size
-from psdvec.rows import CELL_BYTES, Run, Workbench, add_rows, count_rows
+from psdvec.rows import CELL_BYTES, Range, Run, Workbench, add_rows, count_rows
 from psdvec.segments import SegmentChain, SegmentFolder, Translation
 
 FAN_IN = 64
@@ -38,9 +38,10 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How much is done at a time: ``chunk`` ids of text, ``cells`` of the matrix in a block."""
+    """Which ``rows`` of ``n`` are counted, and how much at a time: ``chunk`` ids of text, ``cells`` of the matrix."""
 
     n: int
+    rows: Range
     ids: int
     chunk: int
     cells: int
@@ -52,8 +53,11 @@ class RunPlan:
         return self.ids <= self.chunk
 
 
-def plan_runs(ids: int, *, n: int, memory: int, workers: int) -> RunPlan:
-    """Plan the counting of ``ids`` of text over ``n`` words within ``memory``, what is in use now included."""
+def plan_runs(ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None) -> RunPlan:
+    """Plan the counting of ``ids`` of text over ``n`` words, or only of some ``rows``, within ``memory``.
+
+    ``memory`` includes what is in use now.
+    """
     chunk, cells = room_for_text(memory - current_memory(), n=n, workers=workers)
     if chunk < min(_MIN_CHUNK, ids):
         needed = memory + _TOKEN_BYTES * (_MIN_CHUNK - chunk)
@@ -61,7 +65,7 @@ def plan_runs(ids: int, *, n: int, memory: int, workers: int) -> RunPlan:
             f"counting {n:,} words with {workers} workers does not fit into {format_size(memory)}; "
             f"give --memory {format_size(needed)} or more, fewer --workers, or fewer words (--max-words)"
         )
-    return RunPlan(n, ids, chunk, cells, workers)
+    return RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
 
 
 def room_for_text(free: int, *, n: int, workers: int) -> tuple[int, int]:
@@ -84,10 +88,10 @@ def count_text(
     pool: Executor,
     progress: Progress,
 ) -> Iterator[Rows]:
-    """Yield the rows of the count matrix of all text in ``folder``."""
+    """Yield the plan's rows of the count matrix of all text in ``folder``."""
     chunks = _Chunks(folder, translation, plan, pool, halo=len(weights))
     if plan.is_one_pass:
-        with progress.stage("counting pairs", total=plan.n, unit="words") as stage:
+        with progress.stage("counting pairs", total=plan.rows.size, unit="words") as stage:
             for chunk in chunks.read(0, 0):
                 for rows in _count_chunk(chunk, plan, weights, pool):
                     yield rows
@@ -166,8 +170,9 @@ def _last_sentence_end(tokens: Int32s) -> int:
 
 def _count_chunk(chunk: _Chunk, plan: RunPlan, weights: Int64s, pool: Executor) -> Iterator[Rows]:
     return count_rows(
-        pool, chunk.tokens, chunk.own, n=plan.n, weights=weights, cells=plan.cells, workers=plan.workers
-    )
+        pool, chunk.tokens, chunk.own,
+        rows=plan.rows, n=plan.n, weights=weights, cells=plan.cells, workers=plan.workers,
+    )  # fmt: skip
 
 
 def _count_runs(
@@ -218,10 +223,10 @@ def _merge_runs(
 
 
 def _merge_pass(runs: list[Run], plan: RunPlan, pool: Executor, progress: Progress) -> Iterator[Rows]:
-    sizes = sum((run.sizes() for run in runs), np.zeros(plan.n, np.int64))
+    sizes = sum((run.sizes() for run in runs), np.zeros(plan.rows.size, np.int64))
     readers = [run.read for run in runs]
     signs = [1] * len(runs)
-    with progress.stage(f"merging {len(runs)} runs", total=plan.n, unit="words") as stage:
+    with progress.stage(f"merging {len(runs)} runs", total=plan.rows.size, unit="words") as stage:
         for rows in add_rows(
             pool, readers, signs=signs, n=plan.n, sizes=sizes, cells=plan.cells, workers=plan.workers
         ):

@@ -13,9 +13,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -137,36 +138,39 @@ class ArtefactWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.names: list[str] = []
+        self.digests: dict[
+            str, str | None
+        ] = {}  # of the files so far, None where the file must be read again
 
     def add_array(self, name: str, array: Array) -> None:
         """Add ``array`` as ``name.npy``."""
-        with self.stream_array(name, array.dtype) as stream:
+        with self.stream_array(name, array.dtype, length=array.size) as stream:
             stream.write(array)
 
     def add_text(self, name: str, text: str) -> None:
         """Add a UTF-8 text file under its full ``name``."""
         (self.folder / name).write_bytes(text.encode("utf-8"))
-        self.names.append(name)
+        self.add_file(name)
 
     def add_file(self, name: str) -> None:
         """Add a file that was written into ``self.folder`` by other means."""
-        self.names.append(name)
+        self.digests[name] = None
 
     @contextmanager
-    def stream_array(self, name: str, dtype: npt.DTypeLike) -> Iterator[ArrayStream]:
-        """Open ``name.npy`` for writing in pieces; its length need not be known beforehand."""
-        with (self.folder / f"{name}.npy").open("wb") as file:
-            stream = ArrayStream(file, np.dtype(dtype))
+    def stream_array(
+        self, name: str, dtype: npt.DTypeLike, *, length: int | None = None
+    ) -> Iterator[ArrayStream]:
+        """Open ``name.npy`` for writing in pieces; a known ``length`` saves reading it again for its digest."""
+        with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(1) as beside:
+            stream = ArrayStream(file, np.dtype(dtype), length, beside)
             yield stream
-            stream.finish()
-        self.names.append(f"{name}.npy")
+            self.digests[f"{name}.npy"] = stream.finish()
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return size and SHA-256 of every file."""
-        names = sorted(self.names)
+        names = sorted(self.digests)
         with ThreadPoolExecutor() as pool:
-            digests = pool.map(_digest, (self.folder / name for name in names))
+            digests = pool.map(lambda name: self.digests[name] or _digest(self.folder / name), names)
             return {
                 name: {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
                 for name, digest in zip(names, digests, strict=True)
@@ -174,31 +178,39 @@ class ArtefactWriter:
 
 
 class ArrayStream:
-    """A one-dimensional ``.npy`` file that grows; numpy's header leaves room for any length."""
+    """A one-dimensional ``.npy`` file that grows to ``length``, or to any: numpy's header leaves room for that."""
 
-    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
-        self.file, self.dtype = file, dtype
+    def __init__(self, file: BinaryIO, dtype: np.dtype[Any], length: int | None, beside: Executor) -> None:
+        self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
         self.length = 0
-        self._write_header()
+        header = self._header(length or 0)
+        file.write(header)
+        self._digest = hashlib.sha256(header)
 
-    def _write_header(self) -> None:
-        self.file.seek(0)
-        header = {
-            "descr": np.lib.format.dtype_to_descr(self.dtype),
-            "fortran_order": False,
-            "shape": (self.length,),
-        }
-        np.lib.format.write_array_header_1_0(self.file, header)
+    def _header(self, length: int) -> bytes:
+        described = np.lib.format.dtype_to_descr(self.dtype)
+        header = BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": described, "fortran_order": False, "shape": (length,)}
+        )
+        return header.getvalue()
 
     def write(self, array: Array) -> None:
-        """Append ``array``."""
-        data = np.ascontiguousarray(array, dtype=self.dtype)
-        self.file.write(data.data)
-        self.length += data.size
+        """Append ``array``; its digest is taken meanwhile."""
+        data = np.ascontiguousarray(array, dtype=self.dtype).data
+        digested = None if self.expected is None else self.beside.submit(self._digest.update, data)
+        self.file.write(data)
+        self.length += array.size
+        if digested is not None:
+            digested.result()
 
-    def finish(self) -> None:
-        """Write the true length into the header."""
-        self._write_header()
+    def finish(self) -> str | None:
+        """Return the SHA-256 of the file if its length was known, else write that into the header."""
+        if self.length == self.expected:
+            return self._digest.hexdigest()
+        self.file.seek(0)
+        self.file.write(self._header(self.length))
+        return None
 
 
 @contextmanager

@@ -143,12 +143,13 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
 
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPED = str.maketrans(_ESCAPES)
+_PLAIN = {escaped: character for character, escaped in _ESCAPES.items()}
 
 
 def _escape(word: str) -> str:
-    return re.sub(r"[\\\t\n\r]", lambda match: _ESCAPES[match[0]], word)
+    return word.translate(_ESCAPED)
 
 
 def _unescape(text: str) -> str:
-    plain = {escaped: character for character, escaped in _ESCAPES.items()}
-    return re.sub(r"\\[\\tnr]", lambda match: plain[match[0]], text)
+    return re.sub(r"\\[\\tnr]", lambda match: _PLAIN[match[0]], text)

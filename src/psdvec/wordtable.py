@@ -52,6 +52,12 @@ class WordTable:
             if done < len(words):
                 self._grow(2 * len(self._counts))
 
+    def deal(self, parts: int) -> list[tuple[WordList, Int64s]]:
+        """Return the words of each of ``parts``, told by hash as in :meth:`add`, and their counts."""
+        part_of = cpu_words.parts_of(self._hashes[: self.n], parts)
+        dealt = [np.flatnonzero(part_of == part) for part in range(parts)]
+        return [(self.words.take(ids), self.counts[ids]) for ids in dealt]
+
     def find(self, words: WordList) -> Int32s:
         """Return the ids of ``words``, :data:`~psdvec.backends.cpu_words.GAP` where there is none."""
         ids: Int32s = cpu_words.find_words(

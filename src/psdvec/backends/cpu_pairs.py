@@ -1,9 +1,9 @@
 """Counting pairs of words, and adding count matrices, in numba: one row of the matrix after the other.
 
-The text is ``tokens``, int32 ids with SENTENCE_END and GAP among them; ``positions`` holds the places of
-word 0, then of word 1, and so on, cut by ``starts``. A row is summed in a dense accumulator that is small
-enough for the cache, and written out in order of its columns; each row is owned by one thread, so any
-number of threads gives the same bytes. Twins in :mod:`psdvec.backends.reference_counting`.
+The text is ``tokens``, int32 ids with SENTENCE_END and GAP among them; ``positions`` holds the places of the first of
+some consecutive words, then of the next, and so on, cut by ``starts``. A row is summed in a dense accumulator that is
+small enough for the cache, and written out in order of its columns; each row is owned by one thread, so any number of
+threads gives the same bytes. Twins in :mod:`psdvec.backends.reference_counting`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,30 @@ _BIT_NUMBER = np.zeros(64, np.int64)
 _BIT_NUMBER[(_DE_BRUIJN << np.arange(64, dtype=np.uint64)) >> _SIX_BITS] = np.arange(64)
 
 
-# tokens int32[t]; histogram int64[n] changed
-@njit(nogil=True, cache=True)
-def count_tokens_into(histogram, tokens, begin, end):
-    """Add how often each word occurs in ``tokens[begin:end]``."""
-    for p in range(begin, end):
-        if tokens[p] >= 0:
-            histogram[tokens[p]] += 1
+@njit(nogil=True, cache=True, inline="always")
+def _row_of(word, first, rows):
+    """Return ``word - first``; ``rows`` for all that are none of them: asking would be guessed wrong too often."""
+    return min(np.uint32(word - first), np.uint32(rows))
 
 
-# tokens int32[t]; cursors int64[n], changed: the next free place of each word; positions int32[t] out
+# tokens int32[t]; first int32; histogram int64[rows + 1] changed, its last number for all other words
 @njit(nogil=True, cache=True)
-def place_positions_into(positions, cursors, tokens, begin, end):
-    """Enter the places of the words in ``tokens[begin:end]`` into ``positions``."""
+def count_tokens_into(histogram, tokens, begin, end, first):
+    """Add how often word ``first``, and each that follows it, occurs in ``tokens[begin:end]``."""
+    rows = len(histogram) - 1
     for p in range(begin, end):
-        word = tokens[p]
-        if word >= 0:
-            positions[cursors[word]] = p
-            cursors[word] += 1
+        histogram[_row_of(tokens[p], first, rows)] += 1
+
+
+# cursors int64[rows + 1], changed: the next free place of each word; positions int32 out, its last place is anybody's
+@njit(nogil=True, cache=True)
+def place_positions_into(positions, cursors, tokens, begin, end, first):
+    """Enter the places of word ``first``, and of those that follow it, in ``tokens[begin:end]`` into ``positions``."""
+    rows = len(cursors) - 1
+    for p in range(begin, end):
+        row = _row_of(tokens[p], first, rows)
+        positions[cursors[row]] = p
+        cursors[row] += row < rows
 
 
 # marks uint64[n/64 + 1]: a bit a column; tops uint64[n/4096 + 1]: a bit for each of the marks that is not 0
@@ -81,7 +87,7 @@ def _emit_row(columns, values, at, sums, marks, tops):
 # weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
 @njit(nogil=True, cache=True)
 def count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
-    """Count, for each context word ``begin`` to ``end``, the words that follow it within the window.
+    """Count, for the context words of rows ``begin`` to ``end``, the words that follow them within the window.
 
     Places far apart cost a cache miss each; asking for _AHEAD of them at once lets the misses overlap.
     """

@@ -164,6 +164,21 @@ def _hash_word(blob, offsets, i):
     return _hash_end(h), head
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _part_of(h, parts):
+    return np.int64((h >> _PART_BITS) % np.uint64(parts))
+
+
+# hashes uint64[n]; returns int64[n]
+@njit(nogil=True, cache=True)
+def parts_of(hashes, parts):
+    """Tell which of ``parts`` each word falls to."""
+    found = np.empty(len(hashes), dtype=np.int64)
+    for i in range(len(hashes)):
+        found[i] = _part_of(hashes[i], parts)
+    return found
+
+
 # new_blob, new_offsets, new_counts: m words to add; slots .. blob: the table, changed
 @njit(nogil=True, cache=True)
 def add_words(
@@ -172,7 +187,7 @@ def add_words(
     """Add counts of words ``begin`` on, of one hash part out of ``parts``; stop for want of room; return where, n."""
     for j in range(begin, len(new_counts)):
         h, head = _hash_word(new_blob, new_offsets, j)
-        if parts > 1 and np.int64((h >> _PART_BITS) % np.uint64(parts)) != part:
+        if parts > 1 and _part_of(h, parts) != part:
             continue
         start, length = new_offsets[j], new_offsets[j + 1] - new_offsets[j]
         at, i = _find(slots, heads, blob, offsets, h, head, new_blob, start, length)
