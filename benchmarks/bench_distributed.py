@@ -5,7 +5,8 @@
 CORPUS is text, plain or compressed, and is unpacked beforehand, so that it can be cut. Each worker has one thread, and
 so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
 The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and processor
-seconds, which mean something on a loaded machine too; then what each stage took and left on disk, which is what
+seconds, which mean something on a loaded machine too; then how much two processes without Dask get in each other's
+way, which is what two workers can gain at best here; then what each stage took and left on disk, which is what
 docs/scaling.md reckons with.
 """
 
@@ -17,6 +18,7 @@ import shutil
 import tempfile
 import time
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
 from psdvec import learning
@@ -47,6 +49,7 @@ def main():
         with open_client(cluster="local:1") as one, open_client(cluster="local:2") as two:
             clients = {"without Dask": None, "Dask, 1 worker": one, "Dask, 2 workers": two}
             bench_counting(text, folder, clients, options)
+            bench_neighbours(text, folder, options)
             bench_stages(text, folder, one, options)
             bench_solving(folder, clients, options)
 
@@ -62,26 +65,47 @@ def load():
     return ", ".join(f"{value:.1f}" for value in os.getloadavg())
 
 
+def count(source, output, client, options, **more):
+    alone = {"workers": 1} if client is None else {"client": client, **more}
+    count_pairs(
+        read_corpus(source), max_words=options.words, window=options.window, memory=options.memory,
+        output=output, overwrite=True, **alone,
+    )  # fmt: skip
+
+
 def bench_counting(text, folder, clients, options):
     tiny = folder / "tiny"
     tiny.write_text("a b c\n" * 9)
 
-    def count(source, output, client, **more):
-        alone = {"workers": 1} if client is None else {"client": client, **more}
-        count_pairs(
-            read_corpus(source), max_words=options.words, window=options.window, memory=options.memory,
-            output=output, overwrite=True, **alone,
-        )  # fmt: skip
-
     def warm_up(client):
-        count(tiny, folder / "warm", client, **({} if client is None else {"block_size": 20}))
+        count(tiny, folder / "warm", client, options, **({} if client is None else {"block_size": 20}))
 
     def work(name, client):
-        count(text, folder / name, client, block_size=options.block_size)
+        count(text, folder / name, client, options, block_size=options.block_size)
 
     compare("counting", work, warm_up, folder, clients, options.repeats)
     counts = load_counts(folder / "without Dask")
     print(f"    {counts.tally.tokens:,} tokens, {len(counts):,} words, {len(counts.values):,} cells")
+
+
+def bench_neighbours(text, folder, options):
+    """Print how long one process takes to count everything, and two at the same time."""
+    seconds = []
+    with get_context("spawn").Pool(2) as pool:
+        pool.starmap(count, [(folder / "tiny", folder / f"warm {i}", None, options) for i in range(2)], 1)
+        for many in (1, 2):
+            jobs = [(text, folder / f"neighbour {i}", None, options) for i in range(many)]
+            runs = [
+                timed(lambda jobs=jobs: pool.starmap(count, jobs, 1), None) for _ in range(options.repeats)
+            ]
+            seconds.append(min(wall for wall, _, _ in runs))
+    one, two = seconds
+    print(
+        f"    without Dask, one process {one:.2f} s, each of two at the same time {two:.2f} s: "
+        f"two do {2 * one / two:.2f} times the work of one"
+    )
+    for i in range(2):
+        shutil.rmtree(folder / f"neighbour {i}")
 
 
 class Stages(LogProgress):

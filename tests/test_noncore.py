@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from psdvec import noncore, ridge
+from psdvec.backends import reference
 from psdvec.cooccurrence import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods import psd
@@ -181,6 +182,20 @@ def test_a_model_of_zero_vectors_is_refused(model, counts):
 
     with pytest.raises(InputError, match="all vectors of the model are zero"):
         noncore.extend(replace(model, vectors=np.zeros_like(model.vectors)), counts)
+
+
+@pytest.mark.parametrize(("batch", "piece"), [(2048, 1 << 16), (3, 7), (1, 1000)])
+def test_a_words_pairs_are_its_row_and_its_column_whatever_comes_with_it(counts, monkeypatch, batch, piece):
+    monkeypatch.setattr(noncore, "BATCH", batch)
+    monkeypatch.setattr(noncore, "_PIECE", piece)
+    n = len(counts)
+    H = reference.dense_rows(counts.indptr, counts.indices, counts.values, n) / UNIT
+    ids = np.random.default_rng(0).permutation(n)[:20]
+    for word, (columns, after, rows, before) in zip(ids, noncore.pairs_of(counts, ids), strict=True):
+        assert columns.tolist() == np.flatnonzero(H[word]).tolist()
+        assert rows.tolist() == np.flatnonzero(H[:, word]).tolist()
+        assert after.tolist() == H[word, columns].tolist()
+        assert before.tolist() == H[rows, word].tolist()
 
 
 @pytest.mark.parametrize("unigrams", ["corpus", "model"])
