@@ -293,8 +293,8 @@ def pairs_of(counts: Any, ids: Ints) -> Iterator[tuple[Any, Any, Any, Any]]:
 def _places_of(columns: Any, words: Ints, *, n: int) -> Ints:
     """Return the places in ``columns`` (int32) of any of ``words``, rising.
 
-    Words that are solved together are mostly neighbours: what lies outside their range is left out first, which needs no
-    table, a piece at a time that stays in the cache.
+    Words that are solved together are mostly neighbours: what lies outside their range is left out first, which needs
+    no table, a piece at a time that stays in the cache.
     """
     chosen = np.zeros(n, bool)
     chosen[words] = True
