@@ -14,7 +14,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The programs our files are meant for, installed and tried: gensim, model2vec, sentence-transformers, spaCy.
+# The programs our files are meant for, installed and tried: gensim, model2vec, sentence-transformers, spaCy; and S3.
 interop: .venv/interop
 	PSDVEC_INTEROP=1 $(BIN)/python -m pytest tests/interop tests/docs
 
