@@ -69,10 +69,10 @@ def search(page: Any, word: str) -> None:
 
 
 def wait_until_still(page: Any) -> None:
-    """Wait until the map has ended its flight."""
+    """Wait until the map has ended its flight and is drawn where it ended."""
     page.wait_for_selector("#canvas[aria-busy=false]")
 
 
 def view_of(page: Any) -> list[float]:
     """The left and the right end of what the map shows."""
-    return page.evaluate("document.getElementById('plot').layout.xaxis.range")
+    return page.evaluate("JSON.parse(document.getElementById('canvas').dataset.view)")

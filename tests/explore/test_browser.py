@@ -48,8 +48,13 @@ def test_searching_shows_neighbours_and_flies_there(page, library):
     wait_until_still(page)
     left, right = view_of(page)
     assert right - left < (before[1] - before[0]) / 5
-    x = page.evaluate("document.getElementById('plot').data[1].x[0]")
-    assert (left + right) / 2 == pytest.approx(x, abs=1e-3)
+    assert_in_the_middle(page, "#rings .self")
+
+
+def assert_in_the_middle(page, selector):
+    ring, box = page.locator(selector).bounding_box(), page.locator("#canvas").bounding_box()
+    for place, size in (("x", "width"), ("y", "height")):
+        assert ring[place] + ring[size] / 2 == pytest.approx(box[place] + box[size] / 2, abs=1)
 
 
 def test_a_neighbour_can_be_followed(page):
@@ -114,6 +119,8 @@ def test_a_word_is_added_and_marked_on_the_map(page):
     page.wait_for_selector("#panel-extend .card h2 >> text=zither")
     assert set(words_of(page, "#panel-extend")) & {"guitar", "piano", "violin", "song", "melody", "concert"}
     page.wait_for_selector("#labels .added >> text=zither")
+    wait_until_still(page)
+    assert_in_the_middle(page, "#rings .added")
 
 
 def test_two_models_are_compared(page):

@@ -131,26 +131,49 @@ def point_at(page, x: float, y: float, *, word: str) -> None:
 
 def test_the_map_follows_the_mouse(page):
     box = page.locator("#canvas").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = box["x"] + box["width"] / 3, box["y"] + box["height"] / 2
     left, right = view_of(page)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x - 100, y, steps=5)
     page.mouse.up()
     step = 100 * (right - left) / box["width"]
-    page.wait_for_function(
-        "left => document.getElementById('plot').layout.xaxis.range[0] > left", arg=left + 0.5 * step
-    )
+    wait_until_still(page)
     moved = view_of(page)
-    assert moved == pytest.approx([left + step, right + step], abs=0.1 * step)
+    assert moved == pytest.approx([left + step, right + step], abs=0.02 * step)
+    page.mouse.move(x, y)
     page.mouse.wheel(0, -300)
     page.wait_for_function(
-        """([left, right]) => {
-          const [from, to] = document.getElementById("plot").layout.xaxis.range;
-          return to - from < 0.95 * (right - left);
-        }""",
-        arg=moved,
+        "before => JSON.parse(document.getElementById('canvas').dataset.view)[0] !== before[0]", arg=moved
     )
+    wait_until_still(page)
+    zoomed = view_of(page)
+    assert zoomed[1] - zoomed[0] < 0.9 * (moved[1] - moved[0])
+    under = [a + (b - a) / 3 for a, b in (moved, zoomed)]
+    assert under[0] == pytest.approx(under[1], abs=0.02 * step), "what is under the mouse stays there"
+
+
+def test_two_fingers_zoom_the_map(chromium, trouble, library):
+    with running(library.model) as (address, _):
+        page = open_page(chromium, address, trouble=trouble, has_touch=True)
+        box = page.locator("#canvas").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        before = view_of(page)
+        session = page.context.new_cdp_session(page)
+        for apart in (50, 80, 120, 200):
+            fingers = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+            kind = "touchStart" if apart == 50 else "touchMove"
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_function(
+            "before => JSON.parse(document.getElementById('canvas').dataset.view)[0] !== before[0]",
+            arg=before,
+        )
+        wait_until_still(page)
+        after = view_of(page)
+        assert after[1] - after[0] == pytest.approx((before[1] - before[0]) / 4, rel=0.05)
+        assert sum(after) == pytest.approx(sum(before), abs=0.02 * (before[1] - before[0]))
+        page.context.close()
 
 
 def write_random(path: Path, *, words: int) -> Path:

@@ -17,16 +17,16 @@ export class Labels {
 
   // `points`: {words, x, y}, most frequent first; `marked`: [{word, x, y, kind}], drawn before all others.
   draw(points, marked, view, box) {
-    const taken = new Set();
+    const taken = new Grid(box);
     let used = 0;
     const put = (word, x, y, kind) => {
       const [left, top] = view.place(x, y, box);
       if (left < 0 || top < 0 || left > box.width || top > box.height) return;
+      const always = kind === "self" || kind === "added";
+      if (!always && taken.has(left, top)) return;
       const width = this.width(word) + (kind ? 16 : 4);
-      const from = Math.min(left + 6, box.width - width);
-      const cells = cellsOf(from, top - HEIGHT / 2, width);
-      if (kind !== "self" && kind !== "added" && cells.some((cell) => taken.has(cell))) return;
-      cells.forEach((cell) => taken.add(cell));
+      const from = Math.max(Math.min(left + 6, box.width - width), 0);
+      if (!taken.take(from, Math.max(top - HEIGHT / 2, 0), width, always)) return;
       this.show(used, word, from, top - HEIGHT / 2, kind);
       used += 1;
     };
@@ -53,10 +53,26 @@ export class Labels {
   }
 }
 
-function cellsOf(left, top, width) {
-  const cells = [];
-  for (let x = Math.floor(left / CELL); x <= Math.floor((left + width) / CELL); x += 1) {
-    for (let y = Math.floor(top / CELL); y <= Math.floor((top + HEIGHT) / CELL); y += 1) cells.push(`${x} ${y}`);
+// Which parts of the screen are taken, in cells.
+class Grid {
+  constructor(box) {
+    this.columns = Math.floor(box.width / CELL) + 1;
+    this.rows = Math.floor((box.height + HEIGHT) / CELL) + 1;
+    this.cells = new Uint8Array(this.columns * this.rows);
   }
-  return cells;
+
+  has(left, top) {
+    return this.cells[Math.floor(top / CELL) * this.columns + Math.floor(left / CELL)] === 1;
+  }
+
+  // Take a part as high as a label, if all of it is free or it must be; say whether it was taken.
+  take(left, top, width, must) {
+    const [from, to] = [Math.floor(left / CELL), Math.min(Math.floor((left + width) / CELL), this.columns - 1)];
+    const [first, last] = [Math.floor(top / CELL), Math.floor((top + HEIGHT) / CELL)];
+    let free = true;
+    for (let y = first; y <= last; y += 1) for (let x = from; x <= to; x += 1) free &&= !this.cells[y * this.columns + x];
+    if (!free && !must) return false;
+    for (let y = first; y <= last; y += 1) this.cells.fill(1, y * this.columns + from, y * this.columns + to + 1);
+    return true;
+  }
 }

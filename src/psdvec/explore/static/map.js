@@ -1,37 +1,46 @@
-// The map: points by plotly, everything that is text by us. Plotly is given numbers only.
+// The map: points by plotly, rings and everything that is text by us. Plotly is given numbers only.
 
 import { announce, byId, fill, make, whole } from "/static/dom.js";
-import { markers, variable } from "/static/colours.js";
+import { markers } from "/static/colours.js";
+import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
+import { Rings } from "/static/rings.js";
 import { look } from "/static/state.js";
 import { View } from "/static/view.js";
 
 const FLIGHT = 650; // milliseconds
 const FEW = 3000; // points drawn where there is no WebGL
-const CONFIG = { scrollZoom: true, displayModeBar: false, doubleClick: false, responsive: false };
-const AXIS = { visible: false, fixedrange: false, zeroline: false, showgrid: false };
+const REST = 140; // milliseconds after which a moved map is drawn anew
+const WIDER = 1.5; // times the screen that is drawn, so that there is something to move
+const REACH = 12; // pixels from a dot at which it is meant
+const CONFIG = { staticPlot: true, responsive: false };
+const AXIS = { visible: false, zeroline: false, showgrid: false };
 
 export class WordMap {
   constructor() {
     this.plot = byId("plot");
+    this.canvas = byId("canvas");
     this.labels = new Labels(byId("labels"));
+    this.rings = new Rings(byId("rings"));
     this.points = null;
     this.ids = new Map();
     this.near = { word: null, words: [] };
     this.added = [];
     this.colour = "frequency";
     this.flight = 0;
+    this.flying = false;
     this.gl = hasWebGL();
-    new ResizeObserver(() => this.resize()).observe(byId("canvas"));
+    new ResizeObserver(() => this.points && this.draw()).observe(this.canvas);
     document.addEventListener("psdvec:theme", () => this.points && this.draw());
-    byId("canvas").addEventListener("keydown", (event) => this.key(event));
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.listen();
     byId("closer").addEventListener("click", () => this.fly(this.view.zoomed(0.5)));
     byId("farther").addEventListener("click", () => this.fly(this.view.zoomed(2)));
     byId("whole").addEventListener("click", () => this.fly(this.everything()));
   }
 
   get box() {
-    const { clientWidth, clientHeight } = byId("canvas");
+    const { clientWidth, clientHeight } = this.canvas;
     return { width: Math.max(clientWidth, 1), height: Math.max(clientHeight, 1) };
   }
 
@@ -40,10 +49,10 @@ export class WordMap {
     this.points = this.gl ? points : firstOf(points, FEW);
     this.layout = layout;
     this.ids = new Map(this.points.words.map((word, i) => [word, i]));
-    this.view = this.everything();
+    this.view = this.drawn = this.everything();
     await this.draw();
     byId("veil").hidden = true;
-    byId("canvas").setAttribute("aria-label", `Map of ${whole(this.points.words.length)} words`);
+    this.canvas.setAttribute("aria-label", `Map of ${whole(this.points.words.length)} words`);
     this.note(this.gl ? "" : `Without WebGL the map shows the ${whole(FEW)} most frequent words only.`);
   }
 
@@ -51,35 +60,25 @@ export class WordMap {
     return View.around(this.points.x, this.points.y, this.box);
   }
 
+  // Draw everything, by the present colours and at the present size.
   async draw() {
-    const { points, box } = this;
-    const ranges = this.view.ranges(box);
+    const { points, box, view } = this;
+    const [width, height] = [box.width * WIDER, box.height * WIDER];
+    Object.assign(this.plot.style, { width: `${width}px`, height: `${height}px` });
+    const ranges = this.drawnRanges(view);
     const layout = {
-      width: box.width, height: box.height, margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: "pan", hovermode: "closest",
-      hoverdistance: 12, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      width, height, margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: false, hovermode: false, showlegend: false,
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       xaxis: { ...AXIS, range: ranges["xaxis.range"] }, yaxis: { ...AXIS, range: ranges["yaxis.range"] },
     };
-    const shared = { mode: "markers", hoverinfo: "none" };
-    const all = { ...shared, type: this.gl ? "scattergl" : "scatter", x: points.x, y: points.y, marker: markers(points, this.colour) };
-    await window.Plotly.react(this.plot, [all, { ...shared, ...this.rings() }], layout, CONFIG);
-    if (!this.listening) this.listen();
-    this.label();
+    const all = { mode: "markers", hoverinfo: "none", type: this.gl ? "scattergl" : "scatter", x: points.x, y: points.y, marker: markers(points, this.colour) };
+    await window.Plotly.react(this.plot, [all], layout, CONFIG);
+    this.drawn = view;
+    this.shift();
   }
 
-  // The rings around marked words, in plain SVG above the points.
-  rings() {
-    const marks = this.marks();
-    const colour = { near: variable("accent"), self: variable("accent"), added: variable("warm") };
-    return {
-      type: "scatter", x: marks.map((mark) => mark.x), y: marks.map((mark) => mark.y),
-      marker: {
-        opacity: 1,
-        size: marks.map((mark) => (mark.kind === "near" ? 9 : 13)),
-        symbol: marks.map((mark) => (mark.kind === "added" ? "diamond" : "circle")),
-        color: marks.map((mark) => (mark.kind === "near" ? variable("surface") : colour[mark.kind])),
-        line: { width: 2, color: marks.map((mark) => (mark.kind === "near" ? colour.near : variable("surface"))) },
-      },
-    };
+  drawnRanges(view) {
+    return view.zoomed(WIDER).ranges(this.box);
   }
 
   marks() {
@@ -102,17 +101,11 @@ export class WordMap {
     return { word: one.word, kind: "added", x, y };
   }
 
-  async remark() {
-    const { x, y, marker } = this.rings();
-    await window.Plotly.restyle(this.plot, { x: [x], y: [y], marker: [marker] }, [1]);
-    this.label();
-  }
-
   // Mark a word and those near it; say so where it is not on the map.
   mark(near) {
     this.near = near;
     if (!this.points) return;
-    this.remark();
+    this.shift();
     if (near.frame) this.frame();
     const missing = near.words.length && !this.ids.has(near.word);
     this.note(missing ? `“${near.word}” is not among the ${whole(this.points.words.length)} words on the map.` : "");
@@ -122,7 +115,7 @@ export class WordMap {
     const fresh = new Set(words.map((one) => one.word));
     this.added = [...this.added.filter((one) => !fresh.has(one.word)), ...words];
     this.near = { word: null, words: words.length === 1 ? words[0].neighbours.map((one) => one.word) : [] };
-    this.remark();
+    this.shift();
     const { x, y } = this.addedMark(words[0]);
     this.fly(new View(x, y, this.everything().width / 5));
   }
@@ -154,68 +147,104 @@ export class WordMap {
   fly(goal) {
     const start = this.view;
     const turn = (this.flight += 1);
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      this.jump(goal);
+    this.flying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (!this.flying) {
+      this.see(goal);
       return;
     }
     const begun = performance.now();
-    const canvas = byId("canvas");
-    canvas.setAttribute("aria-busy", "true");
-    const step = async (now) => {
+    this.canvas.setAttribute("aria-busy", "true");
+    const step = (now) => {
       if (turn !== this.flight) return;
       const share = Math.min(Math.max((now - begun) / FLIGHT, 0), 1);
-      await this.jump(start.towards(goal, share * share * (3 - 2 * share)));
-      if (share < 1) requestAnimationFrame(step);
-      else if (turn === this.flight) canvas.setAttribute("aria-busy", "false");
+      this.flying = share < 1;
+      this.see(start.towards(goal, share * share * (3 - 2 * share)));
+      if (this.flying) requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   }
 
-  async jump(view) {
+  // Look at another part of the plane: the picture is moved at once, and made anew when the hand rests or it falls short.
+  see(view) {
     this.view = view;
-    this.label();
-    await window.Plotly.relayout(this.plot, view.ranges(this.box));
+    this.canvas.setAttribute("aria-busy", "true");
+    this.awaited ||= requestAnimationFrame(() => {
+      this.awaited = 0;
+      this.shift();
+    });
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.redraw(), REST);
   }
 
-  label() {
-    this.labels.draw(this.points, this.marks(), this.view, this.box);
+  shift() {
+    this.plot.style.transform = this.drawn.transform(this.view, this.box);
+    const marks = this.marks();
+    this.rings.draw(marks, this.view, this.box);
+    this.labels.draw(this.points, marks, this.view, this.box);
+    this.canvas.dataset.view = JSON.stringify(this.view.ranges(this.box)["xaxis.range"]);
+    if (!this.drawn.zoomed(WIDER).suffices(this.view, this.box)) this.redraw();
+    this.canvas.setAttribute("aria-busy", String(this.flying || this.drawn !== this.view));
+  }
+
+  async redraw() {
+    if (this.drawing || this.drawn === this.view) return;
+    this.drawing = true;
+    const view = this.view;
+    await window.Plotly.relayout(this.plot, this.drawnRanges(view));
+    this.drawing = false;
+    this.drawn = view;
+    this.see(this.view);
+  }
+
+  // The reader's hand ends a flight.
+  steer(view) {
+    if (!this.points) return;
+    this.flight += 1;
+    this.flying = false;
+    this.tip(null);
+    const most = this.everything().width;
+    if (view.width < 4 * most && view.width > most / 1e5) this.see(view);
   }
 
   listen() {
-    this.listening = true;
-    const follow = (change) => {
-      const read = (axis) => change[`${axis}.range`] || [change[`${axis}.range[0]`], change[`${axis}.range[1]`]];
-      const [x, y] = [read("xaxis"), read("yaxis")];
-      if (x[0] == null || y[0] == null) return;
-      this.view = View.ofRanges(x, y);
-      this.label();
-    };
-    this.plot.on("plotly_relayouting", (change) => {
-      this.flight += 1; // the reader's hand ends a flight
-      byId("canvas").setAttribute("aria-busy", "false");
-      follow(change);
-    });
-    this.plot.on("plotly_relayout", follow);
-    this.plot.on("plotly_hover", (event) => this.tip(event.points[0]));
-    this.plot.on("plotly_unhover", () => { byId("tip").hidden = true; });
-    this.plot.on("plotly_click", (event) => {
-      const word = this.wordAt(event.points[0]);
-      if (this.ids.has(word)) look(word, { fly: false });
+    new Gestures(this.canvas, {
+      move: (right, down) => this.points && this.steer(this.view.moved(-right / this.box.width, down / this.box.width)),
+      zoom: (factor, x, y) => this.points && this.steer(this.view.zoomedAt(factor, x, y, this.box)),
+      point: (x, y) => this.tip(this.wordAt(x, y)),
+      leave: () => this.tip(null),
+      tap: (x, y) => {
+        const word = this.wordAt(x, y);
+        if (this.ids.has(word)) look(word, { fly: false });
+      },
     });
   }
 
-  wordAt(point) {
-    return point.curveNumber === 0 ? this.points.words[point.pointIndex] : this.marks()[point.pointIndex]?.word;
+  // The word whose dot is nearest to a place on the screen, the marked ones first; null if none is near.
+  wordAt(left, top) {
+    if (!this.points) return null;
+    const { words, x, y } = this.points;
+    const [a, b] = this.view.at(left, top, this.box);
+    const reach = (REACH * this.view.width) / this.box.width;
+    const mark = this.marks().find((one) => Math.hypot(one.x - a, one.y - b) < reach / 2);
+    if (mark) return mark.word;
+    let [nearest, least] = [null, reach * reach];
+    for (let i = 0; i < words.length; i += 1) {
+      const distance = (x[i] - a) ** 2 + (y[i] - b) ** 2;
+      if (distance < least) [nearest, least] = [i, distance];
+    }
+    return nearest === null ? null : words[nearest];
   }
 
-  tip(point) {
-    const word = this.wordAt(point);
-    if (word == null) return;
-    const [left, top] = this.view.place(point.x, point.y, this.box);
-    const count = this.points.counts?.[this.ids.get(word)];
+  tip(word) {
+    byId("tip").hidden = word === null;
+    this.canvas.classList.toggle("meant", word !== null);
+    if (word === null) return;
+    const mark = this.marks().find((one) => one.word === word);
+    const i = this.ids.get(word);
+    const [left, top] = mark ? this.view.place(mark.x, mark.y, this.box) : this.view.place(this.points.x[i], this.points.y[i], this.box);
+    const count = this.points.counts?.[i];
     fill(byId("tip"), word, count == null ? null : make("em", {}, whole(count)));
     byId("tip").style.transform = `translate(${Math.min(left + 12, this.box.width - 180)}px, ${top + 12}px)`;
-    byId("tip").hidden = false;
   }
 
   key(event) {
@@ -229,12 +258,6 @@ export class WordMap {
     if (!goals[event.key] || event.ctrlKey || event.metaKey || event.altKey || !this.points) return;
     event.preventDefault();
     this.fly(goals[event.key]());
-  }
-
-  async resize() {
-    if (!this.points || !this.listening) return;
-    await window.Plotly.relayout(this.plot, { ...this.box, ...this.view.ranges(this.box) });
-    this.label();
   }
 
   note(sentence) {

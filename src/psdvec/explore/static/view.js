@@ -1,5 +1,7 @@
 // The part of the plane that is seen: ranges of x and y, always in the proportions of the screen.
 
+const COARSE = 6; // times as wide as what is seen of it
+
 export class View {
   constructor(x, y, width) {
     this.x = x;
@@ -30,6 +32,33 @@ export class View {
   place(x, y, box) {
     const scale = box.width / this.width;
     return [box.width / 2 + (x - this.x) * scale, box.height / 2 - (y - this.y) * scale];
+  }
+
+  // The point of the plane at a place on the screen.
+  at(left, top, box) {
+    const scale = this.width / box.width;
+    return [this.x + (left - box.width / 2) * scale, this.y - (top - box.height / 2) * scale];
+  }
+
+  // Zoomed with the point at a place on the screen staying there.
+  zoomedAt(factor, left, top, box) {
+    const [x, y] = this.at(left, top, box);
+    return new View(x + (this.x - x) * factor, y + (this.y - y) * factor, this.width * factor);
+  }
+
+  // How a picture of this view must be shifted and scaled about its middle to show another.
+  transform(other, box) {
+    const scale = box.width / other.width;
+    const [right, down] = [(this.x - other.x) * scale, (other.y - this.y) * scale];
+    return `translate(${right}px, ${down}px) scale(${this.width / other.width})`;
+  }
+
+  // Whether a picture of this view shows all of another, and neither too coarsely nor too finely.
+  suffices(other, box) {
+    const across = (this.width - other.width) / 2;
+    const grown = this.width / other.width;
+    const inside = Math.abs(this.x - other.x) <= across && Math.abs(this.y - other.y) <= (across * box.height) / box.width;
+    return inside && grown < COARSE;
   }
 
   moved(right, up) {
