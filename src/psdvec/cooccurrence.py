@@ -104,6 +104,14 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
     )  # fmt: skip
 
 
+def open_counts(path: str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
+    """Open counts on disk, checked so that kernels may trust them; return them, and their name as a source."""
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    counts = load_counts(artefact)
+    check_counts(counts, artefact.path)
+    return counts, {"counts": artefact.path.name, "digest": artefact.digest}
+
+
 def check_counts(counts: Cooccurrence, path: Path) -> None:
     """Raise :class:`StoreError` where the arrays of counts at ``path`` do not belong together.
 

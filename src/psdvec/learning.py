@@ -14,7 +14,7 @@ from typing import Any
 
 from psdvec import noncore
 from psdvec.backends import open_backend
-from psdvec.cooccurrence import KIND, VERSION, Cooccurrence, check_counts, load_counts
+from psdvec.cooccurrence import Cooccurrence, open_counts
 from psdvec.errors import InputError, demand_positive
 from psdvec.formats import model as model_format
 from psdvec.methods import psd
@@ -200,10 +200,7 @@ def _with_others(
 def _open_counts(counts: Cooccurrence | str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
     if isinstance(counts, Cooccurrence):
         return counts, {"counts": "in memory"}
-    artefact = open_artefact(counts, kind=KIND, version=VERSION)
-    store = load_counts(artefact)
-    check_counts(store, artefact.path)
-    return store, {"counts": artefact.path.name, "digest": artefact.digest}
+    return open_counts(counts)
 
 
 def _open_model(model: Model | str | Path) -> tuple[Model, dict[str, Any]]:

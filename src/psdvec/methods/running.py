@@ -82,16 +82,14 @@ def fit_method(
     ``corpus`` names the text of methods that read it, cut into words as for ``counts``; ``settings`` change the
     method's hyper-parameters.
     """
-    from psdvec.cooccurrence import KIND, VERSION, check_counts, load_counts
-    from psdvec.store import check_output, open_artefact
+    from psdvec.cooccurrence import open_counts
+    from psdvec.store import check_output
 
     method = method_named(name)
     changed = dict(settings or {})
     _check_text(name, method, corpus, changed)
     check_output(output, overwrite=overwrite)
-    artefact = open_artefact(counts, kind=KIND, version=VERSION)
-    store = load_counts(artefact)
-    check_counts(store, artefact.path)
+    store, parent = open_counts(counts)
     parameters = inspect.signature(method.function).parameters
     options = {
         "dim": dim,
@@ -105,8 +103,7 @@ def fit_method(
     vectors = method.function(source, **options, **changed)
     made = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    parents = [{"counts": artefact.path.name, "digest": artefact.digest}]
-    _write(vectors, output, parameters=made, sources=parents, overwrite=overwrite)
+    _write(vectors, output, parameters=made, sources=[parent], overwrite=overwrite)
     return vectors
 
 
