@@ -214,6 +214,9 @@ def test_an_interval_needs_deviations():
 def test_an_interval_holds_the_cosine_and_shrinks_to_it():
     e = compass()
     sure = Embeddings(e.words, e.vectors, deviations=np.zeros(6))
+    for confidence in (0, 1, -0.5, float("nan")):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            sure.similarity("north", "east", interval=True, confidence=confidence)
     assert sure.similarity("north", "east", interval=True) == Interval(0.0, *[pytest.approx(0, abs=1e-7)] * 2)
     unsure = Embeddings(e.words, e.vectors, deviations=np.full(6, 0.1))
     value, low, high = unsure.similarity("north", "east", interval=True)

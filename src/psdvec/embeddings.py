@@ -194,6 +194,8 @@ class Embeddings:
         cosine = _cosine(self.vectors[i], self.vectors[j])
         if not interval:
             return cosine
+        if not 0 < confidence < 1:
+            raise InputError(f"a confidence of {confidence} cannot be; give one between 0 and 1, as 0.95")
         if self.deviations is None:
             raise InputError(
                 "these embeddings hold no deviations, which an interval needs; fit them with psdvec"
