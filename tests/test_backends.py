@@ -153,6 +153,36 @@ def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
         for_chunks(full, 10, width=10)
 
 
+def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(monkeypatch):
+    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends.gpu_ridge import _Solver
+
+    counts = drawn_counts(words=90, sentences=900)
+    model = psd.fit(counts, dim=6, max_words=50)
+    roomy = noncore.extend(model, counts, device="torch:cpu")
+    solve, sizes = _Solver.solve, []
+
+    def cramped(self, chosen, ridges):
+        sizes.append(chosen.size)
+        if chosen.size > 7:
+            raise torch.OutOfMemoryError
+        return solve(self, chosen, ridges)
+
+    monkeypatch.setattr(_Solver, "solve", cramped)
+    found = noncore.extend(model, counts, device="torch:cpu")
+    assert max(sizes) > 7
+    assert found.learned == roomy.learned
+    np.testing.assert_allclose(found.model.vectors, roomy.model.vectors, atol=1e-5)
+
+    def full(self, *arguments):
+        raise torch.OutOfMemoryError
+
+    for name in ("solve", "_cells"):
+        monkeypatch.setattr(_Solver, name, full)
+        with pytest.raises(ResourceError, match=r"the device has no room for .*; learn fewer .*--device cpu"):
+            noncore.extend(model, counts, device="torch:cpu")
+
+
 def test_a_device_that_is_not_there_is_refused():
     pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
     with pytest.raises(InputError, match="torch cannot use the device 'nonsense'"):

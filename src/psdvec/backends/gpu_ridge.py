@@ -8,6 +8,7 @@ contexts; the device's matrix products may round otherwise for other batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from psdvec.backends.gpu import GpuBackend
-from psdvec.errors import InputError
+from psdvec.errors import InputError, ResourceError
 from psdvec.noncore import Placed, Setting
 from psdvec.ridge import CALIBRATION, LEAST, SINGULAR
 
@@ -31,16 +32,43 @@ LEAF = 64  # rows up to which torch's own factorisation is used; measured on an 
 def solve_words(
     backend: GpuBackend, setting: Setting, counts: Any, *, advance: Callable[[int], None]
 ) -> list[Placed | None]:
-    """Solve the words of ``setting`` in batches; None for those with too few contexts."""
+    """Solve the words of ``setting`` in batches; None for those with too few contexts.
+
+    Where the device has no room for a batch, its halves are tried.
+    """
     ids = setting.ids
-    solver = _Solver(backend, setting, counts)
     results: list[Placed | None] = [None] * ids.size
-    for chosen in solver.batches():
-        x, deviation = solver.solve(chosen, [setting.choose(int(ids[place]) + 1) for place in chosen])
+    with _room_for(f"the pairs of {ids.size:,} words", "learn fewer at a time, --words FILE"):
+        solver = _Solver(backend, setting, counts)
+    waiting = list(solver.batches())[::-1]
+    while waiting:
+        chosen = waiting.pop()
+        ridges = [setting.choose(int(ids[place]) + 1) for place in chosen]
+        try:
+            with _room_for("the equations of a word", "learn fewer dimensions"):
+                x, deviation = solver.solve(chosen, ridges)
+        except ResourceError:
+            if chosen.size == 1:
+                raise
+            half = chosen.size // 2
+            waiting += [chosen[half:], chosen[:half]]
+            continue
         for place, vector, spread in zip(chosen.tolist(), x, deviation, strict=True):
             results[place] = vector, CALIBRATION * float(spread)
         advance(chosen.size)
     return results
+
+
+@contextmanager
+def _room_for(what: str, otherwise: str) -> Iterator[None]:
+    """Say in a sentence where the device has no room."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        torch.cuda.empty_cache()
+        raise ResourceError(
+            f"the device has no room for {what}; {otherwise}, or take --device cpu"
+        ) from error
 
 
 class _Solver:
