@@ -160,26 +160,32 @@ def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_
     counts = drawn_counts(words=90, sentences=900)
     model = psd.fit(counts, dim=6, max_words=50)
     roomy = noncore.extend(model, counts, device="torch:cpu")
-    solve, sizes = _Solver.solve, []
+    cells, solve, sizes = _Solver._cells, _Solver.solve, []
 
-    def cramped(self, chosen, ridges):
+    def few_cells(self, counts):
+        if self.setting.ids.size > 30:
+            raise torch.OutOfMemoryError
+        return cells(self, counts)
+
+    def few_equations(self, chosen, ridges):
         sizes.append(chosen.size)
         if chosen.size > 7:
             raise torch.OutOfMemoryError
         return solve(self, chosen, ridges)
 
-    monkeypatch.setattr(_Solver, "solve", cramped)
+    monkeypatch.setattr(_Solver, "_cells", few_cells)
+    monkeypatch.setattr(_Solver, "solve", few_equations)
     found = noncore.extend(model, counts, device="torch:cpu")
-    assert max(sizes) > 7
+    assert 7 < max(sizes) <= 30
     assert found.learned == roomy.learned
     np.testing.assert_allclose(found.model.vectors, roomy.model.vectors, atol=1e-5)
 
     def full(self, *arguments):
         raise torch.OutOfMemoryError
 
-    for name in ("solve", "_cells"):
+    for name, what in (("solve", "the equations of a word of"), ("_cells", "the pairs of a word")):
         monkeypatch.setattr(_Solver, name, full)
-        with pytest.raises(ResourceError, match=r"the device has no room for .*; learn fewer .*--device cpu"):
+        with pytest.raises(ResourceError, match=rf"the device has no room for {what}.*; take --device cpu"):
             noncore.extend(model, counts, device="torch:cpu")
 
 

@@ -8,9 +8,9 @@ contexts; the device's matrix products may round otherwise for other batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from psdvec.noncore import Placed, Setting
 from psdvec.ridge import CALIBRATION, LEAST, SINGULAR
 
 Ints = npt.NDArray[np.int64]
+Found = TypeVar("Found")
 
 NUMBERS = 1 << 30  # float32 numbers that a batch's features may take
 SHARE = 1 / 8  # of the free memory that they may take
@@ -34,41 +35,43 @@ def solve_words(
 ) -> list[Placed | None]:
     """Solve the words of ``setting`` in batches; None for those with too few contexts.
 
-    Where the device has no room for a batch, its halves are tried.
+    Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
     """
     ids = setting.ids
+    solver = _if_there_is_room(lambda: _Solver(backend, setting, counts))
+    if solver is None:
+        if ids.size == 1:
+            raise ResourceError("the device has no room for the pairs of a word; take --device cpu")
+        halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
+        return [one for half in halves for one in solve_words(backend, half, counts, advance=advance)]
     results: list[Placed | None] = [None] * ids.size
-    with _room_for(f"the pairs of {ids.size:,} words", "learn fewer at a time, --words FILE"):
-        solver = _Solver(backend, setting, counts)
     waiting = list(solver.batches())[::-1]
     while waiting:
         chosen = waiting.pop()
         ridges = [setting.choose(int(ids[place]) + 1) for place in chosen]
-        try:
-            with _room_for("the equations of a word", "learn fewer dimensions"):
-                x, deviation = solver.solve(chosen, ridges)
-        except ResourceError:
-            if chosen.size == 1:
-                raise
-            half = chosen.size // 2
-            waiting += [chosen[half:], chosen[:half]]
-            continue
-        for place, vector, spread in zip(chosen.tolist(), x, deviation, strict=True):
-            results[place] = vector, CALIBRATION * float(spread)
-        advance(chosen.size)
+        found = _if_there_is_room(partial(solver.solve, chosen, ridges))
+        if found is not None:
+            for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
+                results[place] = vector, CALIBRATION * float(spread)
+            advance(chosen.size)
+        elif chosen.size > 1:
+            waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
+        else:
+            raise ResourceError(
+                f"the device has no room for the equations of a word of {solver.features.shape[1]} numbers; take "
+                "--device cpu"
+            )
     return results
 
 
-@contextmanager
-def _room_for(what: str, otherwise: str) -> Iterator[None]:
-    """Say in a sentence where the device has no room."""
+def _if_there_is_room(work: Callable[[], Found]) -> Found | None:
+    """Return what ``work`` does, None if the device has no room; what it took is free again afterwards."""
     try:
-        yield
-    except torch.OutOfMemoryError as error:
-        torch.cuda.empty_cache()
-        raise ResourceError(
-            f"the device has no room for {what}; {otherwise}, or take --device cpu"
-        ) from error
+        return work()
+    except torch.OutOfMemoryError:
+        pass
+    torch.cuda.empty_cache()
+    return None
 
 
 class _Solver:
