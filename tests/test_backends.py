@@ -153,6 +153,28 @@ def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
         for_chunks(full, 10, width=10)
 
 
+def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch):
+    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.backends import gpu
+
+    def full(*arguments):
+        raise torch.OutOfMemoryError
+
+    kept = []
+    sparse_pairs = gpu._sparse_pairs
+    monkeypatch.setattr(gpu, "_dense_pairs", full)
+    monkeypatch.setattr(gpu, "_sparse_pairs", lambda *a: kept.append(sparse_pairs(*a)) or kept[0])
+    here, there = (psd.fit(drawn_counts(), dim=4, device=device) for device in ("cpu", "torch:cpu"))
+    assert len(kept) == 1
+    np.testing.assert_allclose(there.vectors, here.vectors, atol=2e-3 * np.abs(here.vectors).max())
+    for name in ("_sparse_pairs", "_pair_terms"):
+        monkeypatch.setattr(gpu, name, full)
+        with pytest.raises(
+            ResourceError, match=r"the device has no room for the pairs of .* words; fit fewer"
+        ):
+            psd.fit(drawn_counts(), dim=4, device="torch:cpu")
+
+
 def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(monkeypatch):
     torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
     from psdvec.backends.gpu_ridge import _Solver

@@ -2,7 +2,7 @@
 
 Goes in: a count store, and tall float32 blocks on the device. Comes out: :class:`DensePairs` or :class:`SparsePairs`
 and the products of :class:`psdvec.backends.Backend`, to float32 accuracy those of :mod:`psdvec.backends.reference`.
-Needs torch and NumPy, not numba. Pairs are kept as whole matrices where the device has room for three, else as rows.
+Needs torch and NumPy, not numba. Pairs are kept as whole matrices where the device has room for them, else as rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,11 @@ from psdvec.resources import available_memory, format_size
 from psdvec.weighting import UNIT
 
 Floats = npt.NDArray[np.float64]
+Found = TypeVar("Found")
 
 ROWS = 4096  # rows whose products are summed in float32 before they are added up in float64
 SHARE = 0.8  # of the free memory that whole matrices may take
+MATRICES = 4  # the three that are kept, and what comes and goes beside them
 SMALLEST = 1 << 14  # numbers of a chunk below which it is not cut again
 
 
@@ -59,10 +61,17 @@ class GpuBackend:
     ) -> DensePairs | SparsePairs:
         """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
         n = len(scales)
-        keys, terms, squares = self._symmetric_terms(counts, scales, constants, recipe)
-        if 3 * 4 * n * n < SHARE * self.available_memory():
-            return _dense_pairs(n, keys, terms, squares)
-        return _sparse_pairs(n, keys, terms, squares)
+        found = if_there_is_room(lambda: self._symmetric_terms(counts, scales, constants, recipe))
+        pairs: DensePairs | SparsePairs | None = None
+        if found is not None and MATRICES * 4 * n * n < SHARE * self.available_memory():
+            pairs = if_there_is_room(lambda: _dense_pairs(n, *found))
+        if found is not None and pairs is None:
+            pairs = if_there_is_room(lambda: _sparse_pairs(n, *found))
+        if pairs is None:
+            raise ResourceError(
+                f"the device has no room for the pairs of {n:,} words; fit fewer at once, --core N, or use --device cpu"
+            )
+        return pairs
 
     def _symmetric_terms(
         self, counts: SparseCounts, scales: WordScales, constants: Constants, recipe: Recipe
@@ -283,6 +292,16 @@ def _csr(indptr: Tensor, columns: Tensor, values: Tensor) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse")
         return torch.sparse_csr_tensor(indptr, columns, values, size=(n, n), check_invariants=False)
+
+
+def if_there_is_room(work: Callable[[], Found]) -> Found | None:
+    """Return what ``work`` does, None if the device has no room; what it took is free again afterwards."""
+    try:
+        return work()
+    except torch.OutOfMemoryError:
+        pass
+    torch.cuda.empty_cache()
+    return None
 
 
 def for_chunks(work: Callable[[int, int], None], size: int, *, width: int) -> None:

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from psdvec.backends.gpu import GpuBackend
+from psdvec.backends.gpu import GpuBackend, if_there_is_room
 from psdvec.errors import InputError, ResourceError
 from psdvec.noncore import Placed, Setting
 from psdvec.ridge import CALIBRATION, LEAST, SINGULAR
 
 Ints = npt.NDArray[np.int64]
-Found = TypeVar("Found")
 
 NUMBERS = 1 << 30  # float32 numbers that a batch's features may take
 SHARE = 1 / 8  # of the free memory that they may take
@@ -38,7 +37,7 @@ def solve_words(
     Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
     """
     ids = setting.ids
-    solver = _if_there_is_room(lambda: _Solver(backend, setting, counts))
+    solver = if_there_is_room(lambda: _Solver(backend, setting, counts))
     if solver is None:
         if ids.size == 1:
             raise ResourceError("the device has no room for the pairs of a word; take --device cpu")
@@ -49,7 +48,7 @@ def solve_words(
     while waiting:
         chosen = waiting.pop()
         ridges = [setting.choose(int(ids[place]) + 1) for place in chosen]
-        found = _if_there_is_room(partial(solver.solve, chosen, ridges))
+        found = if_there_is_room(partial(solver.solve, chosen, ridges))
         if found is not None:
             for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
                 results[place] = vector, CALIBRATION * float(spread)
@@ -62,16 +61,6 @@ def solve_words(
                 "--device cpu"
             )
     return results
-
-
-def _if_there_is_room(work: Callable[[], Found]) -> Found | None:
-    """Return what ``work`` does, None if the device has no room; what it took is free again afterwards."""
-    try:
-        return work()
-    except torch.OutOfMemoryError:
-        pass
-    torch.cuda.empty_cache()
-    return None
 
 
 class _Solver:
