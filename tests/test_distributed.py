@@ -304,6 +304,14 @@ def test_the_commands_work_on_a_cluster_of_their_own_or_on_another(client, corpu
     assert contents(tmp_path / "larger") == contents(model / "single")
 
 
+def test_workers_of_a_local_cluster_do_not_give_memory_back_at_once(monkeypatch):
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "20000000")
+    names = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"]
+    with open_client(cluster="local:1") as client:
+        (found,) = client.run(lambda: [os.environ.get(name) for name in names]).values()
+    assert found == [str(1 << 25), "20000000"], "what is set already stands"
+
+
 def test_a_plan_says_what_the_cluster_would_do_and_reaches_none(corpus, tmp_path, run):
     arguments = ["count", corpus, "-o", tmp_path / "counts", "--dry-run"]
     code, out, _ = run(*arguments, "--scheduler", "tcp://127.0.0.1:9", "--block-size", 2000, "--memory", "1G")

@@ -27,7 +27,7 @@ _ANSWER = 5  # seconds that a scheduler has to answer
 _PATIENCE = 30  # seconds until a scheduler or a first worker is missed
 
 # Dask has its workers give memory back at once; blocks of text and rows then cost a fault for every page they touch.
-_KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+_KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 25, "MALLOC_MMAP_THRESHOLD_": 1 << 24}
 
 
 @contextmanager
