@@ -305,6 +305,7 @@ def test_the_commands_work_on_a_cluster_of_their_own_or_on_another(client, corpu
 
 
 def test_workers_of_a_local_cluster_do_not_give_memory_back_at_once(monkeypatch):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # left by clusters of other tests
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "20000000")
     names = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"]
     with open_client(cluster="local:1") as client:
