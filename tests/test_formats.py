@@ -48,6 +48,8 @@ def toy(n: int = 3) -> Embeddings:
 @pytest.mark.parametrize("format", ["text", "glove", "binary", "npz", "model"])
 @settings(deadline=None, max_examples=60)
 @given(e=embeddings())
+@example(e=Embeddings(("\r",), np.zeros((1, 2), np.float32)))
+@example(e=Embeddings(("0",), np.array([[2e-2, 5.82877e-10]], np.float32)))  # its bytes read as a number
 def test_every_format_gives_back_what_it_was_given(format, e, tmp_path_factory):
     path = tmp_path_factory.mktemp("round") / "vectors"
     save(e, path, format=format)

@@ -27,7 +27,7 @@ from psdvec.words import WordList
 Floats = npt.NDArray[np.float32]
 Line = tuple[int, bytes]
 
-HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
+HEADER = re.compile(rb"(?:[ \t]*\r?\n)*[ \t]*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
 _CHUNK = 1 << 22
 _ROWS = 1024
 _NUMBERS = 1 << 15
@@ -91,11 +91,20 @@ def write_binary(embeddings: Embeddings, file: BinaryIO) -> None:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Say whether the beginning of a file is text: a word and numbers on one of its first lines."""
+    """Say whether the beginning of a file is text: a word and numbers on one of its first lines.
+
+    Where the very first promises some numbers, there are as many on one of the next, or some on all of them: the bytes
+    of binary numbers, too, may read as a few.
+    """
     header = HEADER.match(head)
-    lines = head[header.end() if header else 0 :].split(b"\n", 6)[:5]
+    *lines, cut = head[header.end() if header else 0 :].split(b"\n")
     dim = int(header[2]) if header else 0
-    return any(_all_numbers(_columns(line)[1:][-dim:]) for line in lines)
+    found = [_columns(line)[1:][-dim:] for line in lines[:5] if line.strip()]
+    if not found:
+        begun = _columns(cut)[1:]
+        return _all_numbers(begun) or _all_numbers(begun[:-1])
+    rows = [numbers for numbers in found if _all_numbers(numbers)]
+    return len(rows) == len(found) or any(not dim or len(numbers) == dim for numbers in rows)
 
 
 # Text
@@ -188,7 +197,7 @@ def _parse(numbers: bytes) -> Floats:
 
 
 def _columns(line: bytes) -> list[bytes]:
-    return re.split(rb"[ \t]+", line.strip(b" \t\r"))
+    return re.split(rb"[ \t]+", line.lstrip(b" \t").rstrip(b" \t\r"))
 
 
 def _all_numbers(parts: list[bytes]) -> bool:
