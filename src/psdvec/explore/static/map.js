@@ -34,9 +34,9 @@ export class WordMap {
     document.addEventListener("psdvec:theme", () => this.points && this.draw());
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.listen();
-    byId("closer").addEventListener("click", () => this.fly(this.view.zoomed(0.5)));
-    byId("farther").addEventListener("click", () => this.fly(this.view.zoomed(2)));
-    byId("whole").addEventListener("click", () => this.fly(this.everything()));
+    byId("closer").addEventListener("click", () => this.points && this.fly(this.view.zoomed(0.5)));
+    byId("farther").addEventListener("click", () => this.points && this.fly(this.view.zoomed(2)));
+    byId("whole").addEventListener("click", () => this.points && this.fly(this.everything()));
   }
 
   get box() {
@@ -49,6 +49,8 @@ export class WordMap {
     this.points = this.gl ? points : firstOf(points, FEW);
     this.layout = layout;
     this.ids = new Map(this.points.words.map((word, i) => [word, i]));
+    this.flight += 1; // one that is under way was over other points
+    this.flying = false;
     this.view = this.drawn = this.everything();
     await this.draw();
     byId("veil").hidden = true;
@@ -190,9 +192,12 @@ export class WordMap {
     if (this.drawing || this.drawn === this.view) return;
     this.drawing = true;
     const view = this.view;
-    await window.Plotly.relayout(this.plot, this.drawnRanges(view));
-    this.drawing = false;
-    this.drawn = view;
+    try {
+      await window.Plotly.relayout(this.plot, this.drawnRanges(view));
+      this.drawn = view;
+    } finally {
+      this.drawing = false;
+    }
     this.see(this.view);
   }
 
