@@ -348,6 +348,13 @@ def test_bad_text_is_refused_by_file_and_place(client, tmp_path):
         count_pairs(read_corpus(tmp_path / "empty.txt"), client=client, output=tmp_path / "counts")
 
 
+def test_no_word_frequent_enough_is_told_as_on_one_machine(client, corpus, tmp_path):
+    for where in ({}, {"client": client}):
+        with pytest.raises(InputError, match="no word occurs 1000000 times or more"):
+            count_pairs(read_corpus(corpus), min_count=1_000_000, output=tmp_path / "counts", **where)
+        assert not (tmp_path / "counts").exists()
+
+
 def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
     text, output = read_corpus(corpus), tmp_path / "counts"
     with pytest.raises(InputError, match="write the text to files first"):

@@ -125,6 +125,8 @@ def count_blocks(
     tally = sum((block.tally for block in read), Tally())
     check_words_found(tally)
     vocabulary = _choose_words(client, len(blocks), what, work, progress)
+    if not len(vocabulary):
+        return Counted(tally, vocabulary, iter(()))
     shares = _share_out(client, read, vocabulary, what, work, threads=threads, memory=memory)
     matrices = _count_shares(client, shares, what, work, memory=memory, progress=progress)
     rows = merge_matrices(client, matrices, len(vocabulary), memory=memory, progress=progress)

@@ -44,7 +44,7 @@ export class WordMap {
     return { width: Math.max(clientWidth, 1), height: Math.max(clientHeight, 1) };
   }
 
-  // Show points: {words, x, y, counts, clusters}; the old view is kept only if the layout is the same.
+  // Show points, all of them at first: {words, x, y, counts, clusters}.
   async show(points, layout) {
     this.points = this.gl ? points : firstOf(points, FEW);
     this.layout = layout;
