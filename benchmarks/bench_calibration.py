@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from bench_extend import without
-from psdvec import learning, noncore
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
-from psdvec.embeddings import Embeddings
+from psdvec.counts.count import count_pairs
+from psdvec.solver import fit, noncore
+from psdvec.text.corpus import read_corpus
+from psdvec.vectors.embeddings import Embeddings
 
 BANDS = (0, 20, 50, 100, 300, 1000, 10**9)
 
@@ -41,7 +41,7 @@ def main():
     rng = np.random.default_rng(0)
     candidates = whole.vocabulary.words[options.first_rank : options.last_rank]
     out = rng.choice(candidates, options.held_out, replace=False).tolist()
-    model = learning.fit(without(whole, set(out)), dim=options.dim)
+    model = fit.fit(without(whole, set(out)), dim=options.dim)
     halves = [place(model, options, whole.vocabulary, out, thin=thin) for thin in (True, False)]
     words = [word for word in out if all(word in half.ids for half in halves)]
     counts, ids = whole.vocabulary.counts, whole.vocabulary.ids

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from measure import PSDVEC, Cost, best, run, table
-from psdvec.cooccurrence import load_counts
-from psdvec.corpus import read_corpus
-from psdvec.weighting import UNIT
+from psdvec.counts.matrix import load_counts
+from psdvec.counts.weighting import UNIT
+from psdvec.text.corpus import read_corpus
 
 REPEATS = int(os.environ.get("REPEATS", "3"))
 WORDS = 50_000

@@ -21,13 +21,13 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
-from psdvec import learning
-from psdvec.cooccurrence import load_counts
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
-from psdvec.distributed import open_client, run_jobs
+from psdvec.cluster.client import open_client, run_jobs
+from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import load_counts
 from psdvec.progress import LogProgress
 from psdvec.resources import peak_memory
+from psdvec.solver import fit
+from psdvec.text.corpus import read_corpus
 
 
 def main():
@@ -157,13 +157,11 @@ def bench_solving(folder, clients, options):
     counts = folder / "without Dask"
     words = load_counts(counts).vocabulary.words
     core = min(len(words) // 2, 10_000)
-    learning.fit(
-        counts, dim=100, max_words=core, changes={"rounds": 1}, output=folder / "model", overwrite=True
-    )
+    fit.fit(counts, dim=100, max_words=core, changes={"rounds": 1}, output=folder / "model", overwrite=True)
 
     def extend(output, client, new):
         alone = {"workers": 1} if client is None else {"client": client}
-        learning.extend(folder / "model", counts, words=new, output=output, overwrite=True, **alone)
+        fit.extend(folder / "model", counts, words=new, output=output, overwrite=True, **alone)
 
     def warm_up(client):
         extend(folder / "warm-model", client, words[core : core + 10])

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 import nine_sets
-from psdvec import learning, noncore
-from psdvec.cooccurrence import load_counts
-from psdvec.vocabulary import Vocabulary
+from psdvec.counts.matrix import load_counts
+from psdvec.counts.vocabulary import Vocabulary
+from psdvec.solver import fit, noncore
 
 
 def main():
@@ -34,9 +34,9 @@ def main():
     candidates = [word for word in counts.vocabulary.words[options.first_rank :] if word in known]
     out = np.random.default_rng(0).choice(candidates, options.held_out, replace=False).tolist()
     changes = {"rounds": options.rounds}
-    joint = learning.fit(counts, dim=options.dim, changes=changes)
+    joint = fit.fit(counts, dim=options.dim, changes=changes)
     print("together:", nine_sets.show(nine_sets.score(joint.words, joint.vectors, options.testsets)))
-    model = learning.fit(without(counts, set(out)), dim=options.dim, changes=changes)
+    model = fit.fit(without(counts, set(out)), dim=options.dim, changes=changes)
     stores = {"same corpus": counts}
     if options.domain:
         stores["domain"] = load_counts(options.domain)

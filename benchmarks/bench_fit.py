@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 import nine_sets
-from psdvec.model import read_model
+from psdvec.solver.model import read_model
 
-WARM_UP = "psdvec.learning.fit(psdvec.count_pairs([['a', 'b', 'c'] * 9] * 9, min_count=1), dim=2)"
+WARM_UP = "psdvec.solver.fit.fit(psdvec.count_pairs([['a', 'b', 'c'] * 9] * 9, min_count=1), dim=2)"
 
 
 def main():
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     options = parser.parse_args()
     subprocess.run(
-        [sys.executable, "-c", f"import psdvec, psdvec.learning; {WARM_UP}"], check=True
+        [sys.executable, "-c", f"import psdvec, psdvec.solver.fit; {WARM_UP}"], check=True
     )  # compile
     with tempfile.TemporaryDirectory() as folder:
         counts, model = Path(folder, "counts"), Path(folder, "model")

@@ -14,9 +14,8 @@ import argparse
 import time
 
 from bench_growth import drawn_counts
-from psdvec import noncore
-from psdvec.methods import psd
-from psdvec.recipe import make_recipe
+from psdvec.solver import core, noncore
+from psdvec.solver.recipe import make_recipe
 
 
 def main():
@@ -33,7 +32,7 @@ def main():
     options = parser.parse_args()
     small = drawn_counts(3_000, 200_000)
     noncore.extend(
-        psd.fit(small, dim=20, max_words=2_000, device=options.device), small, device=options.device
+        core.fit(small, dim=20, max_words=2_000, device=options.device), small, device=options.device
     )
     counts = drawn_counts(options.words, int(options.pairs * 1e6))
     print(f"{options.words:,} words, {counts.values.size / 1e6:.0f} M pairs drawn", flush=True)
@@ -42,7 +41,7 @@ def main():
         make_recipe("paper", rounds=options.rounds),
     ):
         took, model = timed(
-            lambda recipe=recipe: psd.fit(
+            lambda recipe=recipe: core.fit(
                 counts, dim=options.dim, max_words=options.core, recipe=recipe, device=options.device
             ),
             options.repeats,
@@ -56,7 +55,7 @@ def main():
         )
         print(f"  {len(extension.learned):,} words by ridge {model.recipe.ridge}: {took}", flush=True)
     took, model = timed(
-        lambda: psd.fit(
+        lambda: core.fit(
             counts, dim=options.dim, recipe=make_recipe("default", rounds=options.rounds), device=options.device,
         ),
         options.repeats,

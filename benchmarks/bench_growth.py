@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 
-from psdvec import learning, noncore
-from psdvec.cooccurrence import Cooccurrence, Tally
+from psdvec.counts.matrix import Cooccurrence, Tally
+from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.weighting import UNIT
 from psdvec.resources import format_size, peak_memory
-from psdvec.vocabulary import Vocabulary
-from psdvec.weighting import UNIT
+from psdvec.solver import fit, noncore
 
 
 def main():
@@ -55,7 +55,7 @@ def paper_size(counts, options):
 
 def fit_timed(counts, *, dim, rounds, core=None, max_words=None, recipe="default"):
     start = time.perf_counter()
-    model = learning.fit(
+    model = fit.fit(
         counts, dim=dim, core=core, max_words=max_words, recipe=recipe, changes={"rounds": rounds}
     )
     took = time.perf_counter() - start

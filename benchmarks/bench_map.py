@@ -22,8 +22,8 @@ import numpy as np
 from tests.explore.browsers import browser, open_page, search, wait_until_still, why_no_browser
 from tests.explore.servers import running
 
-from psdvec.embeddings import Embeddings
 from psdvec.formats import save
+from psdvec.vectors.embeddings import Embeddings
 
 RECORD = """() => {
   const frames = (window.frames_seen = []);

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.embeddings import Embeddings
-from psdvec.evaluation import METHODS, evaluate
+from psdvec.evaluation.evaluate import METHODS, evaluate
+from psdvec.evaluation.tasks import Analogies
+from psdvec.evaluation.testsets import find_tasks
 from psdvec.formats import load, save
 from psdvec.resources import format_size, peak_memory
-from psdvec.tasks import Analogies
-from psdvec.testsets import find_tasks
+from psdvec.vectors.embeddings import Embeddings
 
 QUERIES = 1000
 

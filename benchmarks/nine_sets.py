@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from psdvec.embeddings import Embeddings
-from psdvec.evaluation import evaluate
-from psdvec.reporting import column_title
-from psdvec.tasks import Choices
-from psdvec.testsets import BESIDE, find_tasks
+from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.tables import column_title
+from psdvec.evaluation.tasks import Choices
+from psdvec.evaluation.testsets import BESIDE, find_tasks
+from psdvec.vectors.embeddings import Embeddings
 
 
 def nine_tasks(folder):

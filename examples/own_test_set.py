@@ -10,7 +10,7 @@ Prints:
 from tempfile import TemporaryDirectory
 
 import psdvec
-from psdvec.tasks import Analogies
+from psdvec.evaluation.tasks import Analogies
 from sample import COUNTRIES, make_text
 
 pairs = [line.split()[:2] for line in COUNTRIES]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from psdvec import runs
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.rows import Range
+from psdvec.counts import out_of_core
+from psdvec.counts.matrix import Cooccurrence
+from psdvec.counts.pair_rows import Range
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:
@@ -35,8 +35,10 @@ def count_in_small_runs(
 ) -> None:
     """Make counting proceed as it would with little memory: short chunks, small blocks, several merge passes."""
 
-    def plan(ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None) -> runs.RunPlan:
-        return runs.RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
+    def plan(
+        ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None
+    ) -> out_of_core.RunPlan:
+        return out_of_core.RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
 
-    monkeypatch.setattr(runs, "plan_runs", plan)
-    monkeypatch.setattr(runs, "FAN_IN", fan_in)
+    monkeypatch.setattr(out_of_core, "plan_runs", plan)
+    monkeypatch.setattr(out_of_core, "FAN_IN", fan_in)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from psdvec.counts import count_pairs
-from psdvec.weighting import UNIT
+from psdvec.counts.count import count_pairs
+from psdvec.counts.weighting import UNIT
 from tests.helpers import cells
 
 THEORY = Path(__file__).parent.parent / "docs" / "theory.md"

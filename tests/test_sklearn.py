@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
-from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
 from psdvec.formats import save
-from psdvec.sentences import common_direction, mean_vectors, sif_weights, without_direction
 from psdvec.sklearn import WordVectors
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import common_direction, mean_vectors, sif_weights, without_direction
 
 
 def toy() -> Embeddings:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.counts import count_pairs
+from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import Cooccurrence
 
 
 def drawn_counts(

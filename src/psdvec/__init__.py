@@ -9,18 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psdvec.artefacts import load
-    from psdvec.cooccurrence import Cooccurrence
-    from psdvec.corpus import read_corpus
-    from psdvec.counts import count_pairs, count_words
-    from psdvec.embeddings import Embeddings
+    from psdvec.counts.count import count_pairs, count_words
+    from psdvec.counts.matrix import Cooccurrence
+    from psdvec.counts.merge import merge_counts
+    from psdvec.counts.vocabulary import Vocabulary
     from psdvec.errors import PSDVecError
-    from psdvec.evaluation import Report, evaluate
+    from psdvec.evaluation.evaluate import Report, evaluate
     from psdvec.formats import save
-    from psdvec.learning import extend, fit
-    from psdvec.merging import merge_counts
-    from psdvec.training import train
-    from psdvec.vocabulary import Vocabulary
+    from psdvec.loading import load
+    from psdvec.solver.fit import extend, fit
+    from psdvec.solver.train import train
+    from psdvec.text.corpus import read_corpus
+    from psdvec.vectors.embeddings import Embeddings
 
 __version__ = "0.1.0"
 
@@ -43,21 +43,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cooccurrence": "cooccurrence",
-    "Embeddings": "embeddings",
+    "Cooccurrence": "counts.matrix",
+    "Embeddings": "vectors.embeddings",
     "PSDVecError": "errors",
-    "Report": "evaluation",
-    "Vocabulary": "vocabulary",
-    "count_pairs": "counts",
-    "count_words": "counts",
-    "evaluate": "evaluation",
-    "extend": "learning",
-    "fit": "learning",
-    "load": "artefacts",
-    "merge_counts": "merging",
-    "read_corpus": "corpus",
+    "Report": "evaluation.evaluate",
+    "Vocabulary": "counts.vocabulary",
+    "count_pairs": "counts.count",
+    "count_words": "counts.count",
+    "evaluate": "evaluation.evaluate",
+    "extend": "solver.fit",
+    "fit": "solver.fit",
+    "load": "loading",
+    "merge_counts": "counts.merge",
+    "read_corpus": "text.corpus",
     "save": "formats",
-    "train": "training",
+    "train": "solver.train",
 }
 
 

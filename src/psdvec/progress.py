@@ -2,7 +2,7 @@
 
 Functions that take long accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage`
 for each part of the work. The library's default, :class:`LogProgress`, writes to :mod:`logging`; the
-command line draws a bar instead (:mod:`psdvec.cli.bars`).
+command line draws a bar instead (:mod:`psdvec.cli.progress_bar`).
 """
 
 from __future__ import annotations

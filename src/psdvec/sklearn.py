@@ -1,7 +1,7 @@
 """Word vectors as a scikit-learn transformer: texts in, a matrix of sentence vectors out.
 
-Goes in: the path of vectors or :class:`~psdvec.embeddings.Embeddings`, and texts. Comes out: one row a text,
-the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.sentences`). ``fit`` learns nothing
+Goes in: the path of vectors or :class:`~psdvec.vectors.embeddings.Embeddings`, and texts. Comes out: one row a text,
+the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.vectors.sentences`). ``fit`` learns nothing
 but the direction that SIF takes away, so a pipeline can be fitted on one set of texts and used on another.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.formats import load
-from psdvec.sentences import (
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import (
     Tokenizer,
     common_direction,
     make_tokenizer,
@@ -25,7 +25,7 @@ from psdvec.sentences import (
     sif_weights,
     without_direction,
 )
-from psdvec.vectorizing import Weighting
+from psdvec.vectors.vectorize import Weighting
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -16,7 +16,7 @@ import typer
 
 import psdvec
 from psdvec.cli import app
-from psdvec.recipe import RECIPES, Recipe
+from psdvec.solver.recipe import RECIPES, Recipe
 from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
 

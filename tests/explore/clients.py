@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from psdvec.explore.api import Desk
 from psdvec.explore.app import make_app
-from psdvec.explore.desk import Desk
 
 
 def client_of(desk: Desk, *, host: str = "127.0.0.1", raising: bool = True) -> TestClient:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec import training
-from psdvec.corpus import read_corpus
-from psdvec.explore.desk import Desk
-from psdvec.explore.subjects import Subject, open_subject
+from psdvec.explore.api import Desk
+from psdvec.explore.models import Subject, open_subject
+from psdvec.solver import train
+from psdvec.text.corpus import read_corpus
 from tests.explore.browsers import browser, open_page
 from tests.explore.servers import running
 
@@ -67,7 +67,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
     for name, seed in (("model", 0), ("other", 1)):
         write_text(folder / f"{name}.txt", seed=seed)
-        training.train(
+        train.train(
             read_corpus(folder / f"{name}.txt", tokenizer="whitespace"),
             output=folder / name, keep=folder / f"{name}.counts", dim=8, core=50,
             counting={"min_count": 2, "window": 5},

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from psdvec import formats
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
-from psdvec.explore import asking
-from psdvec.explore.desk import Desk
-from psdvec.explore.subjects import open_subject
-from psdvec.noncore import extend
+from psdvec.counts.count import count_pairs
+from psdvec.explore import request
+from psdvec.explore.api import Desk
+from psdvec.explore.models import open_subject
+from psdvec.solver.noncore import extend
+from psdvec.text.corpus import read_corpus
 from tests.explore.clients import client_of
 from tests.explore.conftest import HOSTILE, RARE
 
@@ -232,7 +232,7 @@ def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, subj
         ({"text": "the guitar and piano"}, "knows every word of the text already"),
         ({"text": "zither the", "word": "zither"}, "too few words that the model knows"),
         ({"text": "zyx qqq"}, "no word in common"),
-        ({"text": "x" * (asking.LONGEST_TEXT + 1)}, "paste 1,000,000 at most"),
+        ({"text": "x" * (request.LONGEST_TEXT + 1)}, "paste 1,000,000 at most"),
         ({"text": 7}, "'text' is not a text"),
         ({"text": SENTENCES, "word": "\ud800"}, "does not stand in the text"),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psdvec import formats
-from psdvec.embeddings import Embeddings
+from psdvec.vectors.embeddings import Embeddings
 from tests.explore.browsers import (
     NO_WEBGL,
     launch,

@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from psdvec.explore.layouts import available_layouts
+from psdvec.explore.projections import available_layouts
 from psdvec.explore.server import address_of, open_socket
 from tests.explore.servers import running
 

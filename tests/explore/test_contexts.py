@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psdvec.backends import reference
+from psdvec.counts.weighting import UNIT
 from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
-from psdvec.pmi import margins, word_scales
-from psdvec.recipe import RIDGES
-from psdvec.weighting import UNIT
+from psdvec.reference import rounds
+from psdvec.solver.pmi import margins, word_scales
+from psdvec.solver.recipe import RIDGES
 from tests.explore.conftest import RARE
 
 
@@ -26,8 +26,8 @@ def dense(index):
     """W, PMI and the fitted values of all core pairs, (core, core) each, and the counts of both directions."""
     model, counts = index.model, index.counts
     n = model.core
-    H = reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, n)
-    W, T, _, _ = reference.weights_and_targets(H, model.scales, model.constants)
+    H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, n)
+    W, T, _, _ = rounds.weights_and_targets(H, model.scales, model.constants)
     s = np.outer(model.scales.emphases, model.scales.emphases)
     X = (model.vectors[:n] * model.signs) @ model.vectors[:n].T - np.outer(model.constant, model.constant)
     return {"count": H + H.T, "weight": W * s**2, "pmi": T / (W * s), "fitted": X}
@@ -89,8 +89,8 @@ def placed_densely(model, counts, word):
     core, i = model.core, counts.vocabulary.ids[word]
     order = np.r_[np.arange(core), i]
     scales = word_scales(*(sums[order] for sums in margins(counts)), model.constants)
-    H = reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts.vocabulary))
-    W, T, _, _ = reference.weights_and_targets(H[np.ix_(order, order)], scales, model.constants)
+    H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts.vocabulary))
+    W, T, _, _ = rounds.weights_and_targets(H[np.ix_(order, order)], scales, model.constants)
     s = scales.emphases
     plain = np.column_stack([model.vectors[:core] * model.signs, -model.constant]).astype(float)
     F = plain * s[:core, None]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psdvec.explore.api import Desk
 from psdvec.explore.app import read_files
-from psdvec.explore.desk import Desk
-from psdvec.explore.guard import HEADERS, MOST_BODY, is_own_host
+from psdvec.explore.security import HEADERS, MOST_BODY, is_own_host
 from tests.explore.clients import client_of
 
 JSON = {"content-type": "application/json"}

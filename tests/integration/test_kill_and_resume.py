@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from psdvec import runs, segments
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
+from psdvec.counts import out_of_core, segments
+from psdvec.counts.count import count_pairs
+from psdvec.text.corpus import read_corpus
 from tests.helpers import contents, count_in_small_runs
 
 KILLS = 50
@@ -21,9 +21,9 @@ SCRIPT = """
 import os, random, shutil, signal, sys, time
 from pathlib import Path
 import pytest
-from psdvec import corpus
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
+from psdvec.text import corpus
+from psdvec.text.corpus import read_corpus
+from psdvec.counts.count import count_pairs
 from tests.helpers import contents, count_in_small_runs
 
 folder, kills = Path(sys.argv[1]), int(sys.argv[2])
@@ -107,14 +107,14 @@ class StopError(Exception):
     ("module", "function", "calls", "pattern"),
     [
         (segments, "number_block", 9, "segments/*.segment"),
-        (runs, "count_rows", 5, "runs/chunk-*/??????"),
-        (runs, "add_rows", 2, "runs/merged/*-??????"),
+        (out_of_core, "count_rows", 5, "runs/chunk-*/??????"),
+        (out_of_core, "add_rows", 2, "runs/merged/*-??????"),
     ],
 )
 def test_finished_parts_are_not_done_again(tmp_path, monkeypatch, module, function, calls, pattern):
     write_text(tmp_path / "text")
     count_in_small_runs(monkeypatch, chunk=700)
-    monkeypatch.setattr("psdvec.corpus.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("psdvec.text.corpus.BLOCK_BYTES", 2000)
     corpus, options = read_corpus(tmp_path / "text"), {"min_count": 2, "window": 4, "workers": 1}
     original, made = getattr(module, function), []
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from psdvec.embeddings import Embeddings
+from psdvec.vectors.embeddings import Embeddings
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
-from psdvec.evaluation import evaluate
+from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.tasks import read_task
 from psdvec.formats import load, save
-from psdvec.tasks import read_task
+from psdvec.vectors.embeddings import Embeddings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.embeddings import Embeddings
 from psdvec.formats import load, save
-from psdvec.sentences import mean_vectors
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import mean_vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -7,9 +7,9 @@ import gzip
 import pytest
 from tests.helpers import contents
 
-from psdvec.corpus import read_corpus
-from psdvec.counts import count_pairs
+from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
+from psdvec.text.corpus import read_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.embeddings import Embeddings
 from psdvec.formats import save
+from psdvec.vectors.embeddings import Embeddings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from psdvec import __version__
-from psdvec.cli import comparing, counting, exploring, extracting, judging, learning, using
+from psdvec.cli import compare, count, evaluate, explore, extract, learn, query
 from psdvec.errors import PSDVecError
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
@@ -49,24 +49,24 @@ def describe_program(
     """
 
 
-app.command(rich_help_panel=MAKE)(learning.train)
-app.command(rich_help_panel=MAKE)(extracting.extract)
-app.command(rich_help_panel=MAKE)(counting.count)
-app.command(rich_help_panel=MAKE)(learning.fit)
-app.command(rich_help_panel=MAKE)(learning.extend)
-app.command(rich_help_panel=USE)(using.similar)
-app.command(rich_help_panel=USE)(using.analogy)
-app.command(rich_help_panel=USE)(using.odd)
-app.command(rich_help_panel=USE)(using.vectorize)
-app.command(rich_help_panel=USE)(using.convert)
-app.command(rich_help_panel=USE)(exploring.explore)
-app.command("evaluate", rich_help_panel=JUDGE)(judging.evaluate_models)
-app.command(rich_help_panel=JUDGE)(comparing.compare)
-app.add_typer(judging.testsets, name="testsets", rich_help_panel=JUDGE)
-app.command(rich_help_panel=OTHER)(counting.merge)
-app.command(rich_help_panel=OTHER)(counting.info)
-app.command(rich_help_panel=OTHER)(counting.import_grams)
-app.command(rich_help_panel=OTHER)(counting.export_grams)
+app.command(rich_help_panel=MAKE)(learn.train)
+app.command(rich_help_panel=MAKE)(extract.extract)
+app.command(rich_help_panel=MAKE)(count.count)
+app.command(rich_help_panel=MAKE)(learn.fit)
+app.command(rich_help_panel=MAKE)(learn.extend)
+app.command(rich_help_panel=USE)(query.similar)
+app.command(rich_help_panel=USE)(query.analogy)
+app.command(rich_help_panel=USE)(query.odd)
+app.command(rich_help_panel=USE)(query.vectorize)
+app.command(rich_help_panel=USE)(query.convert)
+app.command(rich_help_panel=USE)(explore.explore)
+app.command("evaluate", rich_help_panel=JUDGE)(evaluate.evaluate_models)
+app.command(rich_help_panel=JUDGE)(compare.compare)
+app.add_typer(evaluate.testsets, name="testsets", rich_help_panel=JUDGE)
+app.command(rich_help_panel=OTHER)(count.merge)
+app.command(rich_help_panel=OTHER)(count.info)
+app.command(rich_help_panel=OTHER)(count.import_grams)
+app.command(rich_help_panel=OTHER)(count.export_grams)
 
 
 class _InterruptedError(BaseException):

@@ -11,17 +11,17 @@ from typing import Any
 def default(function: str, parameter: str) -> Any:
     """Return the default of a parameter of ``module.function``, without importing the module.
 
-    >>> default("counts.count_pairs", "window")
+    >>> default("counts.count.count_pairs", "window")
     20
     """
-    module, _, name = function.partition(".")
+    module, _, name = function.rpartition(".")
     return _defaults(module)[name][parameter]
 
 
 @cache
 def _defaults(module: str) -> dict[str, dict[str, Any]]:
     """Read the literal defaults of keyword-only parameters out of a module's source."""
-    source = files("psdvec").joinpath(f"{module}.py").read_text(encoding="utf-8")
+    source = files("psdvec").joinpath(f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     return {
         node.name: {
             argument.arg: ast.literal_eval(value)

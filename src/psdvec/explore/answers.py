@@ -1,7 +1,7 @@
 """Questions about words, answered as plain values: similar, analogy, odd, compare.
 
-Goes in: :class:`~psdvec.embeddings.Embeddings` and words. Comes out: dictionaries that JSON can hold, the names those
-of the command line's ``--json``; a number that is not known is None. Nothing is printed, nothing is kept.
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and words. Comes out: dictionaries that JSON can hold, the
+names those of the command line's ``--json``; a number that is not known is None. Nothing is printed, nothing is kept.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.embeddings import Embeddings, Floats, Ranking
 from psdvec.errors import InputError
+from psdvec.vectors.embeddings import Embeddings, Floats, Ranking
 
 COMPARED = 3_000  # common words whose neighbours are compared to see what moved
 SEARCHED = 20_000  # common words among which those neighbours are looked for
@@ -119,7 +119,7 @@ def deviation(e: Embeddings, word: str) -> float | None:
 
 
 def is_thin(vector: Floats, deviation: float | None, *, limit: float = 0.5) -> bool:
-    """Say whether one vector rests on little; see :meth:`~psdvec.embeddings.Embeddings.thin_evidence`."""
+    """Say whether one vector rests on little; see :meth:`~psdvec.vectors.embeddings.Embeddings.thin_evidence`."""
     if deviation is None:
         return False
     return bool(vector.size * deviation**2 > limit * float(vector @ vector))

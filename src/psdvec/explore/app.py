@@ -1,6 +1,6 @@
 """The web application: the page, its scripts, and the JSON API, behind the guard.
 
-Goes in: a :class:`~psdvec.explore.desk.Desk`. Comes out: an ASGI application. All files it ever sends are read when it
+Goes in: a :class:`~psdvec.explore.api.Desk`. Comes out: an ASGI application. All files it ever sends are read when it
 is made and kept by name, so that no part of a request is ever used as a path.
 """
 
@@ -21,9 +21,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
-from psdvec.explore.asking import Question
-from psdvec.explore.desk import Answer, Desk
-from psdvec.explore.guard import Guard, TooLargeError
+from psdvec.explore.api import Answer, Desk
+from psdvec.explore.request import Question
+from psdvec.explore.security import Guard, TooLargeError
 
 logger = logging.getLogger("psdvec")
 

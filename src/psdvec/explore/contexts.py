@@ -1,11 +1,12 @@
 """Why a word is where it is: the contexts that pulled hardest on it, and on a pair of words.
 
-Goes in: a :class:`~psdvec.model.Model` and the counts it was made from. Comes out, for a word: every core word seen
-near it (no other is ever a context), with the count of both directions, the PMI that was asked for, the value that the
-vectors give, the weight W of their squared difference, and the pull, ``W · PMI · |v|`` with v the context's vector:
-the length of the term ``w g f`` that the context adds to the right side of the word's equation (10). Equations (1) to
-(6) and (10) of ``docs/theory.md``. A word placed after the core has a coordinate along the constant direction too,
-which no model keeps; it is solved again, and used only if the rest of the vector comes out as the model has it.
+Goes in: a :class:`~psdvec.solver.model.Model` and the counts it was made from. Comes out, for a word: every core word
+seen near it (no other is ever a context), with the count of both directions, the PMI that was asked for, the value
+that the vectors give, the weight W of their squared difference, and the pull, ``W · PMI · |v|`` with v the context's
+vector: the length of the term ``w g f`` that the context adds to the right side of the word's equation (10).
+Equations (1) to (6) and (10) of ``docs/theory.md``. A word placed after the core has a coordinate along the constant
+direction too, which no model keeps; it is solved again, and used only if the rest of the vector comes out as the
+model has it.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.errors import MissingWordError
-from psdvec.spelling import closest_spellings
+from psdvec.vectors.spelling import closest_spellings
 
 if TYPE_CHECKING:
-    from psdvec.cooccurrence import Cooccurrence
-    from psdvec.model import Model
-    from psdvec.noncore import Setting
-    from psdvec.pmi import Constants, WordScales
+    from psdvec.counts.matrix import Cooccurrence
+    from psdvec.solver.model import Model
+    from psdvec.solver.noncore import Setting
+    from psdvec.solver.pmi import Constants, WordScales
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,7 +52,7 @@ class ContextIndex:
     """A model and the counts it was made from, opened so that any word's contexts can be looked up."""
 
     def __init__(self, model: Model, counts: Cooccurrence) -> None:
-        from psdvec.noncore import check_compatible  # brings numba
+        from psdvec.solver.noncore import check_compatible  # brings numba
 
         check_compatible(model, counts)
         self.model, self.counts = model, counts
@@ -94,7 +95,7 @@ class ContextIndex:
     @cached_property
     def _scales(self) -> tuple[Constants, WordScales]:
         """The scales of all counted words, with the totals of the counts at hand."""
-        from psdvec.pmi import margins, word_scales
+        from psdvec.solver.pmi import margins, word_scales
 
         row_sums, column_sums = margins(self.counts)
         old = self.model.constants
@@ -120,7 +121,7 @@ class ContextIndex:
         return ids[word]
 
     def _pulls(self, words: list[str]) -> list[Pulls]:
-        from psdvec.noncore import pairs_of
+        from psdvec.solver.noncore import pairs_of
 
         ids = np.array([self._id(word) for word in words], dtype=np.int64)
         return [
@@ -130,7 +131,7 @@ class ContextIndex:
 
     def _word_pulls(self, i: int, after: Ints, H_after: Floats, before: Ints, H_before: Floats) -> Pulls:
         """Put the two directions of each pair together, an unseen direction counting as the background."""
-        from psdvec.pmi import pmi, weight
+        from psdvec.solver.pmi import pmi, weight
 
         constants, s = self._scales
         H = np.zeros((2, len(self.words)))
@@ -176,7 +177,7 @@ class ContextIndex:
 
         Not a number where the vector comes out differently: it was placed from other counts, or by another ridge.
         """
-        from psdvec.noncore import solve_words
+        from psdvec.solver.noncore import solve_words
 
         if not self.model.constant.any():
             return 0.0
@@ -190,7 +191,7 @@ class ContextIndex:
     @cached_property
     def _setting(self) -> Setting:
         """What every counted word is solved with, by the model's recipe."""
-        from psdvec.noncore import prepare
+        from psdvec.solver.noncore import prepare
 
         recipe, ids = self.model.recipe, np.arange(len(self.words))
         return prepare(

@@ -1,4 +1,4 @@
-"""Reading and writing vectors: one file or folder in, :class:`~psdvec.embeddings.Embeddings` out, and back.
+"""Reading and writing vectors: one file or folder in, :class:`~psdvec.vectors.embeddings.Embeddings` out, and back.
 
 Goes in: a path. The kind is recognised by content, never by name, and gzip, xz, bzip2 and Zstandard are
 unpacked on the way. Comes out: embeddings. Writing goes to a temporary name that is renamed when complete;
@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
-from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError, ResourceError
+from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows, rows_not_finite
 from psdvec.formats.model import read_model, write_model
 from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
-from psdvec.formats.rows import BadRows, ReadingRules, Source, keep_good_rows, rows_not_finite
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
-from psdvec.outputs import check_file_output, replaced_file
 from psdvec.progress import LogProgress, Progress
-from psdvec.sparse_rows import csr_of
-from psdvec.store import META, check_output
-from psdvec.streams import open_stream
+from psdvec.storage.artefact import META, check_output
+from psdvec.storage.atomic import check_file_output, replaced_file
+from psdvec.text.decompress import open_stream
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import csr_of
 
 Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
 

@@ -1,9 +1,9 @@
 """The folder psdvec keeps its own vectors in: an artefact that is mapped into memory, not read.
 
-Goes in: :class:`~psdvec.embeddings.Embeddings` and how they were made. Comes out: an artefact of kind
-``embeddings`` (:mod:`psdvec.store`) with the vectors in ``vectors.safetensors`` (or, where they are sparse, as the
-arrays of a CSR matrix), words, counts and deviations in ``.npy`` files, and whatever further arrays the caller adds,
-and back. Opening it costs the words alone.
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and how they were made. Comes out: an artefact of kind
+``embeddings`` (:mod:`psdvec.storage.artefact`) with the vectors in ``vectors.safetensors`` (or, where they are
+sparse, as the arrays of a CSR matrix), words, counts and deviations in ``.npy`` files, and whatever further arrays
+the caller adds, and back. Opening it costs the words alone.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.embeddings import Embeddings
+from psdvec.counts.packed_words import WordList
+from psdvec.counts.vocabulary import read_words
 from psdvec.errors import StoreError
-from psdvec.formats.packing import map_safetensors, write_safetensors
-from psdvec.sparse_rows import csr_of, sparse_vectors
-from psdvec.store import Artefact, create_artefact, open_artefact
-from psdvec.vocabulary import read_words
-from psdvec.words import WordList
+from psdvec.formats.tensors import map_safetensors, write_safetensors
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import csr_of, sparse_vectors
 
 KIND = "embeddings"
 VERSION = 1

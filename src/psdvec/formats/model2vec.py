@@ -1,6 +1,6 @@
 """The folder that model2vec and sentence-transformers load: tensors, a tokenizer, and their settings.
 
-Goes in: :class:`~psdvec.embeddings.Embeddings`. Comes out: ``model.safetensors``, ``tokenizer.json`` (one
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: ``model.safetensors``, ``tokenizer.json`` (one
 token a word), ``config.json``, ``modules.json`` and ``README.md``, and back. A text's vector there is the
 mean of its words' vectors; words that are not in the vocabulary are left out.
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.embeddings import Embeddings
 from psdvec.errors import InputError
-from psdvec.formats.packing import map_safetensors, write_safetensors
+from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.resources import disk_errors_explained
+from psdvec.vectors.embeddings import Embeddings
 
 UNKNOWN = "[UNK]"
 _TENSORS = ("embeddings", "embedding.weight")

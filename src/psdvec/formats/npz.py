@@ -1,6 +1,6 @@
 """NumPy's ``.npz``: one file that holds everything and that any NumPy reads.
 
-Goes in: :class:`~psdvec.embeddings.Embeddings`. Comes out: a ``.npz`` with ``vectors`` (n, d) float32,
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: a ``.npz`` with ``vectors`` (n, d) float32,
 ``words`` (the UTF-8 bytes of all words, uint8), ``word_offsets`` (n + 1), and where known ``counts`` and
 ``deviations``, and back. A ``.npz`` of somebody else's with a matrix and an array of strings is read too;
 pickled objects never are. Arrays that are not compressed are mapped into memory, not read.
@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.embeddings import Embeddings
+from psdvec.counts.packed_words import WordList
 from psdvec.errors import InputError
-from psdvec.words import WordList
+from psdvec.vectors.embeddings import Embeddings
 
 Array = npt.NDArray[Any]
 

@@ -1,6 +1,6 @@
 """The two formats of word2vec, text and binary, and the text of GloVe, which has no first line.
 
-Goes in: bytes, decompressed. Comes out: :class:`~psdvec.embeddings.Embeddings`, or an error with the line
+Goes in: bytes, decompressed. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, or an error with the line
 or the number of the word, and back. In text a word may hold spaces (the numbers are counted from the right);
 neither format is written with them, since other readers would stumble.
 """
@@ -17,12 +17,12 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.embeddings import Embeddings
+from psdvec.counts.packed_words import WordList
 from psdvec.errors import InputError
+from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows
-from psdvec.formats.rows import ReadingRules, RowCollector, Source
 from psdvec.progress import LogProgress, Progress
-from psdvec.words import WordList
+from psdvec.vectors.embeddings import Embeddings
 
 Floats = npt.NDArray[np.float32]
 Line = tuple[int, bytes]

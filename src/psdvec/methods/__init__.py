@@ -1,9 +1,9 @@
 """Methods that make vectors: ours and the paper's rivals, one file each, one line each in :data:`METHODS`.
 
 A method is a function ``fit(source, *, dim, seed, workers, progress, ...)`` that returns a
-:class:`~psdvec.model.Model` or :class:`~psdvec.embeddings.Embeddings`, the words in the vocabulary's order. Its
-further keyword arguments are its hyper-parameters, with the defaults of the paper that proposed it. Functions are
-imported when they are first asked for, so that a missing package is missed only where it is needed.
+:class:`~psdvec.solver.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, the words in the vocabulary's
+order. Its further keyword arguments are its hyper-parameters, with the defaults of the paper that proposed it.
+Functions are imported when they are first asked for, so that a missing package is missed only where it is needed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from psdvec.errors import InputError
 class Method:
     """What is known of a method before it is loaded.
 
-    ``home`` is ``module.function`` below this package. ``reads`` says what its function takes first: a count
-    store, or a corpus (and then ``vocabulary`` by name). ``counting`` holds the options of
-    :func:`psdvec.count_pairs` that its paper chose, where they are not ours; ``package`` what it needs beside psdvec.
-    ``recipe`` are the arguments of :func:`psdvec.recipe.make_recipe` where the recipe's numbers are settings too.
+    ``home`` is ``module.function`` below this package. ``reads`` says what its function takes first: a count store,
+    or a corpus (and then ``vocabulary`` by name). ``counting`` holds the options of :func:`psdvec.count_pairs` that
+    its paper chose, where they are not ours; ``package`` what it needs beside psdvec. ``recipe`` are the arguments of
+    :func:`psdvec.solver.recipe.make_recipe` where the recipe's numbers are settings too.
     """
 
     title: str
@@ -50,18 +50,16 @@ class Method:
 _HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
 
 METHODS: dict[str, Method] = {
-    "psdvec": Method(
-        "signed low-rank PMI, default recipe", "recipes.fit_default", recipe={"name": "default"}
-    ),
+    "psdvec": Method("signed low-rank PMI, default recipe", "own.fit_default", recipe={"name": "default"}),
     "psd": Method(
         "the paper's recipe, core and noncore words",
-        "recipes.fit_paper",
+        "own.fit_paper",
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "paper"},
     ),
     "psd-unreg": Method(
         "the paper's recipe without regularisation",
-        "recipes.fit_unregularised",
+        "own.fit_unregularised",
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "paper", "ridge": "0"},
     ),

@@ -1,7 +1,7 @@
 """Canonical correlations of words and contexts (Stratos, Collins and Hsu 2015; their program is Singular).
 
-Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings`, the rows of U Σ^p scaled to length 1, where
-U Σ Vᵀ approximates ``#(w,c)^t / sqrt(#(w)^t (#(c)^t)^α)``, all counts raised to the power t first.
+Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, the rows of U Σ^p scaled to length
+1, where U Σ Vᵀ approximates ``#(w,c)^t / sqrt(#(w)^t (#(c)^t)^α)``, all counts raised to the power t first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.embeddings import Embeddings
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods.matrices import (
     context_matrix,
@@ -22,6 +21,7 @@ from psdvec.methods.matrices import (
 )
 from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.embeddings import Embeddings
 
 
 def fit(

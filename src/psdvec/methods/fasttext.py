@@ -1,17 +1,17 @@
 """fastText: skip-gram whose words are sums of their subwords (Bojanowski et al. 2017), trained by gensim.
 
-Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.embeddings.Embeddings` of the vocabulary's words, their
-subwords included.
+Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` of the vocabulary's
+words, their subwords included.
 """
 
 from __future__ import annotations
 
-from psdvec.corpus import Corpus
-from psdvec.counts import Sentences
-from psdvec.embeddings import Embeddings
+from psdvec.counts.count import Sentences
+from psdvec.counts.vocabulary import Vocabulary
 from psdvec.methods.gensim_training import train
 from psdvec.progress import LogProgress, Progress
-from psdvec.vocabulary import Vocabulary
+from psdvec.text.corpus import Corpus
+from psdvec.vectors.embeddings import Embeddings
 
 
 def fit(

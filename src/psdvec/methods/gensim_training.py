@@ -1,6 +1,6 @@
 """What word2vec and fastText have in common: a corpus given to gensim as a file, and its vectors in our order.
 
-Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.embeddings.Embeddings`. The text is written to a
+Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`. The text is written to a
 temporary file once, already cut into words, because gensim reads files several times as fast as it takes sentences
 from Python.
 """
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.corpus import Corpus
-from psdvec.embeddings import Embeddings
+from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError, import_extra
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
-from psdvec.vocabulary import Vocabulary
+from psdvec.text.corpus import Corpus
+from psdvec.vectors.embeddings import Embeddings
 
 _BLANKS = bytes(0x20 if code < 0x20 and code != 0x0A else code for code in range(256))
 

@@ -1,7 +1,7 @@
 """GloVe: weighted least squares of the logarithms of counts (Pennington, Socher and Manning 2014).
 
-Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings`, each word's vector plus its vector as a
-context. Every pair is visited once an epoch, in one random order, and the loss is shown.
+Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, each word's vector plus its vector
+as a context. Every pair is visited once an epoch, in one random order, and the loss is shown.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.embeddings import Embeddings
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods.matrices import context_matrix, row_numbers
 from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.embeddings import Embeddings
 
 Floats = npt.NDArray[np.float32]
 
@@ -95,11 +95,11 @@ def descend(pairs: Pairs, vectors: Floats, *, eta: float, epochs: int) -> Any:
     """Change ``vectors`` in place, epoch by epoch, and yield the loss met in each."""
     import numba
 
-    from psdvec.backends import cpu_glove
+    from psdvec.kernels import glove
 
     squares = np.ones_like(vectors)
     for _ in range(epochs):
-        yield cpu_glove.pass_over_pairs(
+        yield glove.pass_over_pairs(
             pairs.rows,
             pairs.columns,
             pairs.logs,

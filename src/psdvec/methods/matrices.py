@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
-from psdvec.weighting import UNIT
 
 Floats = npt.NDArray[np.float32]
 GUARDS = 16  # singular vectors iterated beside the wanted ones, so that the last wanted ones converge too
@@ -74,10 +74,10 @@ class SingularVectors:
 def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVectors:
     """Return the ``rank`` leading singular vectors of a square CSR matrix, fewer where there are fewer.
 
-    They are the eigenvectors of A Aᵀ, by block Lanczos (:func:`psdvec.eigen.leading_eigenpairs`).
+    They are the eigenvectors of A Aᵀ, by block Lanczos (:func:`psdvec.solver.eigen.leading_eigenpairs`).
     """
-    from psdvec.backends import cpu
-    from psdvec.eigen import leading_eigenpairs
+    from psdvec.solver.devices import cpu
+    from psdvec.solver.eigen import leading_eigenpairs
 
     if rank < 1:
         raise InputError(f"{rank} dimensions cannot hold a vector; give 1 or more")
@@ -96,14 +96,14 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 def _product_with(matrix: Any) -> Any:
     """Return the function that multiplies a CSR matrix with a tall block."""
-    from psdvec.backends import cpu_solver
+    from psdvec.kernels import rounds
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float32)
 
     def times(block: Floats) -> Floats:
         product = np.zeros(block.shape, np.float32)
-        cpu_solver.product_into(indptr, indices, values, np.ascontiguousarray(block), product)
+        rounds.product_into(indptr, indices, values, np.ascontiguousarray(block), product)
         return product
 
     return times
@@ -116,6 +116,6 @@ def widened(vectors: Floats, dim: int) -> Floats:
 
 def unit_rows(vectors: Floats) -> Floats:
     """Return ``vectors`` with rows of length 1; rows of zeros stay."""
-    from psdvec.neighbours import lengths_of
+    from psdvec.vectors.neighbours import lengths_of
 
     return np.asarray(vectors / lengths_of(vectors)[:, None], dtype=np.float32)

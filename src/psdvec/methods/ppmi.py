@@ -1,16 +1,16 @@
 """Sparse rows of positive pointwise mutual information (Levy, Goldberg and Dagan 2015).
 
-Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings` whose vectors are
-:class:`~psdvec.sparse_rows.SparseRows`, as long as the vocabulary, so that no dense (n, n) matrix is ever made.
+Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` whose vectors are
+:class:`~psdvec.vectors.sparse.SparseRows`, as long as the vocabulary, so that no dense (n, n) matrix is ever made.
 """
 
 from __future__ import annotations
 
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.embeddings import Embeddings
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.methods.matrices import context_matrix, positive_pmi
 from psdvec.progress import LogProgress, Progress
-from psdvec.sparse_rows import sparse_vectors
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import sparse_vectors
 
 
 def fit(

@@ -1,9 +1,9 @@
 """Sparse coding of given vectors over more directions than they have numbers (Faruqui et al. 2015).
 
-Goes in: vectors, by default word2vec's of the corpus. Comes out: :class:`~psdvec.embeddings.Embeddings` with ``factor``
-times as many numbers a word, most of them zero. A dictionary D and codes A are sought that lower
-``Σ |x - a D|² / 2 + l1 |a|₁`` over all words, the vectors x scaled to length 1. Codes and dictionary are improved in
-turn by products of whole matrices.
+Goes in: vectors, by default word2vec's of the corpus. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` with
+``factor`` times as many numbers a word, most of them zero. A dictionary D and codes A are sought that lower ``Σ |x -
+a D|² / 2 + l1 |a|₁`` over all words, the vectors x scaled to length 1. Codes and dictionary are improved in turn by
+products of whole matrices.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.corpus import Corpus
-from psdvec.counts import Sentences
-from psdvec.embeddings import Embeddings
+from psdvec.counts.count import Sentences
+from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.formats import load
 from psdvec.methods import word2vec
 from psdvec.methods.matrices import unit_rows
 from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
-from psdvec.vocabulary import Vocabulary
+from psdvec.text.corpus import Corpus
+from psdvec.vectors.embeddings import Embeddings
 
 Floats = npt.NDArray[np.float32]
 BLOCK = 4096  # words coded at a time

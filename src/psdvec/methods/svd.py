@@ -1,18 +1,18 @@
 """Truncated SVD of the positive PMI matrix (Levy, Goldberg and Dagan 2015).
 
-Goes in: a count store. Comes out: :class:`~psdvec.embeddings.Embeddings`, the rows of U Σ^p, and of V Σ^p added to
-them where contexts are wanted too.
+Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, the rows of U Σ^p, and of V Σ^p
+added to them where contexts are wanted too.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from psdvec.cooccurrence import Cooccurrence
-from psdvec.embeddings import Embeddings
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors, positive_pmi, unit_rows, widened
 from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.embeddings import Embeddings
 
 
 def fit(

@@ -1,0 +1,100 @@
+"""The command that compares methods: ``compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from psdvec.cli.count import Quiet, Workers
+from psdvec.cli.defaults import default
+from psdvec.cli.evaluate import Folder
+from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import format_table
+from psdvec.errors import InputError
+from psdvec.methods import METHODS
+
+
+def compare(
+    corpus: Annotated[list[str], typer.Argument(help="Files, folders or globs.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the report to.")],
+    methods: Annotated[str, typer.Option(help="Which methods, with commas.")] = ",".join(METHODS),
+    dim: Annotated[int, typer.Option(help="Numbers a word.")] = default("compare.run.compare", "dim"),
+    max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
+    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
+        "compare.run.compare", "min_count"
+    ),
+    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
+        "compare.run.compare", "tokenizer"
+    ),
+    window: Annotated[
+        int | None, typer.Option(help="Window of the counts, for all methods; else each paper's own.")
+    ] = None,
+    weighting: Annotated[
+        str | None, typer.Option(help="Weighting of the counts, for all methods; else each paper's own.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="method.name=value; may be repeated.")
+    ] = None,
+    second: Annotated[
+        list[str] | None, typer.Option(help="A second corpus, for the ratio of times; may be repeated.")
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="name=path of vectors to judge too; may be repeated.")
+    ] = None,
+    only_tasks: Annotated[
+        str | None, typer.Option(help="Which test sets, with commas; else the usual.")
+    ] = None,
+    testsets: Folder = None,
+    tagging: Annotated[
+        list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = default("compare.run.compare", "seed"),
+    workers: Workers = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on in an output that is there; what is finished stays.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train several methods on one corpus; show quality, time and memory side by side.
+
+    Example: `psdvec compare corpus.txt -o report/ --methods psdvec,svd,word2vec --max-words 30000`
+
+    Interrupted, it goes on with the first unfinished method when `--resume` is added.
+    """
+    from psdvec.compare.run import compare as compare_methods
+    from psdvec.compare.tables import remarks, tables
+    from psdvec.evaluation.tables import rules
+
+    comparison = compare_methods(
+        corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
+        tokenizer=tokenizer, window=window, weighting=weighting, settings=settings or (), second=second or (),
+        also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
+        testsets=testsets, tagging=tagging or (), seed=seed, workers=workers, resume=resume,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    for name, text in comparison.header.items():
+        print(f"{name}: {text}")
+    for title, table in tables(comparison):
+        if title != "Settings":
+            print(f"\n{title}\n{format_table(table.header, table.rows)}")
+    print("", rules(comparison.report), *remarks(comparison), sep="\n")
+    print(f"The whole report is in {output / 'report.html'}.")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _names_and_paths(texts: Sequence[str]) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or name in METHODS or name in paths:
+            raise InputError(
+                f"'{text}' names no vectors; write name=path, with a name that neither a method nor other vectors have"
+            )
+        paths[name] = path
+    return paths

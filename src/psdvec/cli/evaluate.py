@@ -1,0 +1,198 @@
+"""Commands that judge vectors: evaluate, testsets list, testsets fetch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import format_table
+from psdvec.errors import InputError
+from psdvec.evaluation.conll import load_tagging
+from psdvec.evaluation.crf import check_tagger, evaluate_tagging
+from psdvec.evaluation.evaluate import METHODS, Oov, Report, add_tagging, evaluate
+from psdvec.evaluation.fetch import fetch_testsets
+from psdvec.evaluation.page import as_html
+from psdvec.evaluation.tables import (
+    Table,
+    as_csv,
+    as_values,
+    coverage_table,
+    interval_table,
+    rules,
+    score_table,
+    section_table,
+    tagging_table,
+)
+from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
+from psdvec.formats import load
+from psdvec.storage.atomic import check_file_output, replaced_file
+
+testsets = typer.Typer(
+    help="The test sets that vectors are judged by.\n\nExample: `psdvec testsets list`", no_args_is_help=True
+)
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--testsets", help=f"Folder of test sets; else {ENVIRONMENT}, the cache, packages.", metavar="DIR"
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+
+
+def evaluate_models(
+    models: Annotated[list[Path], typer.Argument(help="Vectors, in any format; several are compared.")],
+    folder: Folder = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="A test set by name, or a file of your own; may be repeated.")
+    ] = None,
+    tagging: Annotated[
+        list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
+    ] = None,
+    oov: Annotated[Oov, typer.Option(help="What a word without a vector counts as.")] = "skip",
+    common: Annotated[bool, typer.Option("--common", help="Use only items that all models cover.")] = False,
+    case: Annotated[bool, typer.Option("--case", help="Tell 'Paris' from 'paris'.")] = False,
+    restrict_vocab: Annotated[
+        int | None, typer.Option("--restrict-vocab", min=1, help="Use the first N words only.", metavar="N")
+    ] = None,
+    sections: Annotated[
+        bool, typer.Option("--sections", help="Show sections of analogies and labels too.")
+    ] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Show bootstrap intervals too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with plots here.", metavar="FILE")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals and of what is drawn.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Score vectors at word similarity, synonyms, analogies and tagging, side by side.
+
+    Example: `psdvec evaluate mine glove.txt --common --html report.html`
+    """
+    progress = make_progress(quiet=quiet)
+    if as_json and csv:
+        raise InputError("--json and --csv both print to standard output; choose one of them")
+    if html is not None:
+        check_file_output(html, overwrite=True)
+    tasks = find_tasks(task, folder=folder)
+    to_tag = [load_tagging(spec, seed=seed) for spec in tagging or []]
+    if to_tag:
+        check_tagger()
+    if not tasks and not tagging:
+        raise InputError(
+            "no test set is on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
+        )
+    loaded = {name: load(path, progress=progress) for name, path in _name_models(models).items()}
+    report = evaluate(
+        loaded,
+        tasks,
+        oov=oov,
+        common=common,
+        ignore_case=not case,
+        restrict_vocab=restrict_vocab,
+        methods=METHODS,
+        seed=seed,
+        progress=progress,
+    )
+    for data in to_tag:
+        report = add_tagging(report, evaluate_tagging(loaded, data, progress=progress))
+    if html is not None:
+        with replaced_file(html, overwrite=True) as file:
+            file.write(as_html(report).encode())
+        progress.say(f"report written to {html}")
+    _print_report(report, as_json=as_json, csv=csv, sections=sections, intervals=intervals)
+
+
+@testsets.command("list")
+def list_testsets(
+    folder: Folder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the catalogue, and where each test set is on this machine.
+
+    Example: `psdvec testsets list`
+    """
+    found = {entry.name: locate(entry, folder=folder) for entry in CATALOGUE}
+    if as_json:
+        records = [
+            {
+                "name": entry.name,
+                "kind": entry.kind,
+                "title": entry.title,
+                "source": entry.source,
+                "licence": entry.licence,
+                "sha256": entry.origin.sha256 if entry.origin else None,
+                "path": str(found[entry.name]) if found[entry.name] else None,
+            }
+            for entry in CATALOGUE
+        ]
+        print(json.dumps(records, ensure_ascii=False))
+        return
+    rows = [
+        (
+            entry.name,
+            entry.kind,
+            entry.title,
+            entry.licence,
+            str(found[entry.name] or _how_to_get(entry.name)),
+        )
+        for entry in CATALOGUE
+    ]
+    print(format_table(("name", "kind", "title", "licence", "where"), rows, left=5))
+
+
+@testsets.command("fetch")
+def bring_testsets(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Test sets; without any, all that are missing.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Download test sets into the cache, each checked against its known checksum.
+
+    Example: `psdvec testsets fetch simlex-999 men`
+    """
+    progress = make_progress(quiet=quiet)
+    wanted = (
+        [entry_named(name) for name in names]
+        if names
+        else [entry for entry in CATALOGUE if entry.origin is not None and locate(entry) is None]
+    )
+    for entry, path in fetch_testsets(wanted, progress=progress):
+        print(f"{entry.name}\t{path}\t{entry.licence}")
+
+
+def _how_to_get(name: str) -> str:
+    entry = entry_named(name)
+    return f"not here; psdvec testsets fetch {name}" if entry.origin else f"not here; ask {entry.source}"
+
+
+def _name_models(paths: list[Path]) -> dict[str, Path]:
+    """Name models by their last path part, or by the whole path where that is not unique."""
+    twice = next((path for i, path in enumerate(paths) if path in paths[:i]), None)
+    if twice is not None:
+        raise InputError(f"the model '{twice}' is given twice; give every model once")
+    short = [path.resolve().name for path in paths]
+    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
+    return dict(zip(names, paths, strict=True))
+
+
+def _print_report(report: Report, *, as_json: bool, csv: bool, sections: bool, intervals: bool) -> None:
+    if as_json:
+        print(json.dumps(as_values(report), ensure_ascii=False))
+    elif csv:
+        print(as_csv(report), end="")
+    else:
+        tables: list[Table | None] = [score_table(report)]
+        if intervals:
+            tables.append(interval_table(report))
+        tables += [coverage_table(report), tagging_table(report)]
+        if sections:
+            tables += [section_table(report, *column) for column in report.columns]
+        for table in filter(None, tables):
+            print(format_table(table.header, table.rows), end="\n\n")
+        print(rules(report))

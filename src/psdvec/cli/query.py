@@ -1,0 +1,245 @@
+"""Commands that use vectors: similar, analogy, odd, convert, vectorize.
+
+Words are arguments, or lines of standard input where a ``-`` stands for them. Tables are for people;
+``--json`` prints one JSON value for machines.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import format_table
+from psdvec.errors import InputError, MissingWordError
+from psdvec.formats import BadRows, Format, choose_format, load, save
+from psdvec.storage.atomic import check_file_output, nearest_folder
+from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.vectorize import Weighting, vectorize_file
+
+Model = Annotated[Path, typer.Argument(help="Vectors: a model folder or a file in any format psdvec reads.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="How many words to show.")]
+Restrict = Annotated[
+    int | None, typer.Option("--restrict-vocab", min=1, help="Search the first N words only.", metavar="N")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+
+THIN = "~"
+
+
+def similar(
+    model: Model,
+    words: Annotated[list[str], typer.Argument(help="Words, or - for one a line on standard input.")],
+    topn: Topn = 10,
+    restrict_vocab: Restrict = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the words nearest to each WORD.
+
+    Example: `psdvec similar model/ king queen`
+    """
+    e = load(model, progress=make_progress(quiet=quiet))
+    asked = _words_or_lines(words)
+    known = [word for word in asked if word in e]
+    found = dict(
+        zip(known, e.most_similar_many(known, topn=topn, restrict_vocab=restrict_vocab), strict=True)
+    )
+    if as_json:
+        answers = [
+            {"word": word, "neighbours": _as_records(e, found[word])} if word in found else _missing(e, word)
+            for word in asked
+        ]
+        print(json.dumps(answers, ensure_ascii=False))
+    else:
+        for word in known:
+            _print_ranking(e, word, found[word])
+    _exit_if_missing(e, [word for word in asked if word not in found])
+
+
+def analogy(
+    model: Model,
+    words: Annotated[
+        list[str], typer.Argument(help="Three words a b c, or - for three a line on standard input.")
+    ],
+    topn: Topn = 10,
+    restrict_vocab: Restrict = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add cosines (3CosAdd) instead of multiplying them.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the words that are to C as B is to A.
+
+    Example: `psdvec analogy model/ man king woman`
+    """
+    e = load(model, progress=make_progress(quiet=quiet))
+    ask = e.most_similar if add else e.most_similar_cosmul
+
+    def answer(group: list[str]) -> _Answer:
+        a, b, c = group
+        found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
+        record = {"a": a, "b": b, "c": c, "answers": _as_records(e, found)}
+        return _Answer(record, f"{a} : {b} = {c} : ?", found)
+
+    _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
+
+
+def odd(
+    model: Model,
+    words: Annotated[
+        list[str], typer.Argument(help="Three words or more, or - for a group a line on standard input.")
+    ],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show which word does not belong with the others.
+
+    Example: `psdvec odd model/ breakfast cereal dinner lunch`
+    """
+    e = load(model, progress=make_progress(quiet=quiet))
+
+    def answer(group: list[str]) -> _Answer:
+        ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(group))]
+        record = {"odd": ranking[0][0], "words": _as_records(e, ranking)}
+        return _Answer(record, f"odd: {ranking[0][0]}", ranking)
+
+    _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="Vectors in any format psdvec reads.", metavar="IN")],
+    target: Annotated[
+        Path, typer.Argument(help="Where to write: .txt, .vec, .bin, .npz, or a folder.", metavar="OUT")
+    ],
+    to: Annotated[Format | None, typer.Option(help="Format to write; else the ending of OUT tells.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Keep the first N words only.", metavar="N")
+    ] = None,
+    bad_rows: Annotated[BadRows, typer.Option(help="What to do with rows that make no sense.")] = "refuse",
+    spaces: Annotated[str | None, typer.Option(help="Write this in place of spaces in words.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert vectors from one format to another; the format of IN is recognised by its content.
+
+    Example: `psdvec convert glove.6B.300d.txt glove-model/`
+    """
+    progress = make_progress(quiet=quiet)
+    choose_format(target, to, overwrite=overwrite)
+    scratch = nearest_folder(target)
+    e = load(source, limit=limit, bad_rows=bad_rows, scratch=scratch, progress=progress)
+    save(e, target, format=to, spaces=spaces, overwrite=overwrite)
+    progress.say(f"{len(e):,} words of {e.dim} dimensions written to {target}")
+
+
+def vectorize(
+    model: Model,
+    text: Annotated[Path, typer.Argument(help="Text, one sentence or document a line; - is standard input.")],
+    target: Annotated[
+        Path, typer.Argument(help="Where to write the matrix (.npy), a row a line.", metavar="OUT")
+    ],
+    weighting: Annotated[Weighting, typer.Option(help="Plain mean, or SIF: rare words weigh more.")] = "mean",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn each line of a text file into a vector.
+
+    Example: `psdvec vectorize model/ reviews.txt reviews.npy --weighting sif`
+    """
+    progress = make_progress(quiet=quiet)
+    check_file_output(target, overwrite=overwrite)
+    e = load(model, progress=progress)
+    summary = vectorize_file(e, text, target, weighting=weighting, overwrite=overwrite, progress=progress)
+    progress.say(
+        f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; "
+        f"{summary.known:,} of {summary.words:,} words known, {summary.empty:,} lines without any"
+    )
+
+
+def _words_or_lines(words: list[str]) -> list[str]:
+    """Return the words given, lines of standard input in place of ``-``."""
+    read: list[str] = []
+    for word in words:
+        read += [line.strip() for line in sys.stdin if line.strip()] if word == "-" else [word]
+    return list(dict.fromkeys(read))
+
+
+def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
+    """Return groups of words: the arguments are one, each line of standard input is one."""
+    lines = [line.split() for line in sys.stdin] if words == ["-"] else [words]
+    for number, group in enumerate(lines, start=1):
+        if group and (len(group) < at_least or (exactly is not None and len(group) != exactly)):
+            wanted = f"{exactly}" if exactly is not None else f"at least {at_least}"
+            where = f" in line {number} of standard input" if words == ["-"] else ""
+            raise InputError(
+                f"{wanted} words are needed{where}, and {len(group)} were given: {' '.join(group)}; "
+                f"give {wanted}"
+            )
+    return [group for group in lines if group]
+
+
+class _Answer(NamedTuple):
+    """The answer to one question, for machines and for people."""
+
+    record: dict[str, Any]
+    title: str
+    ranking: Ranking
+
+
+def _answer_all(
+    e: Embeddings, groups: list[list[str]], answer: Callable[[list[str]], _Answer], *, as_json: bool
+) -> None:
+    """Print the answer for each group of words; one with a missing word does not stop the others."""
+    records: list[dict[str, Any]] = []
+    missing: list[str] = []
+    for group in groups:
+        try:
+            found = answer(group)
+        except MissingWordError as error:
+            missing.append(error.word)
+            records.append({"words": group, "error": str(error)})
+            continue
+        records.append(found.record)
+        if not as_json:
+            _print_ranking(e, found.title, found.ranking)
+    if as_json:
+        print(json.dumps(records, ensure_ascii=False))
+    _exit_if_missing(e, list(dict.fromkeys(missing)))
+
+
+def _as_records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:
+    thin = e.thin_evidence()
+    return [
+        {"word": word, "score": score, **({"thin": True} if thin[e.key_to_index[word]] else {})}
+        for word, score in ranking
+    ]
+
+
+def _missing(e: Embeddings, word: str) -> dict[str, Any]:
+    return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
+
+
+def _print_ranking(e: Embeddings, title: str, ranking: Ranking) -> None:
+    thin = e.thin_evidence()
+    rows = [
+        [word + (f" {THIN}" if thin[e.key_to_index[word]] else ""), f"{score:.4f}"] for word, score in ranking
+    ]
+    print(format_table([title, ""], rows))
+    if any(row[0].endswith(f" {THIN}") for row in rows):
+        print(f"{THIN} thin evidence: the vector rests on few occurrences")
+    print()
+
+
+def _exit_if_missing(e: Embeddings, words: list[str]) -> None:
+    for word in words:
+        print(f"psdvec: {_missing(e, word)['error']}", file=sys.stderr)
+    if words:
+        raise typer.Exit(1)

@@ -1,0 +1,65 @@
+"""The numbers of a recipe as options, the same for every command that fits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from psdvec.solver.recipe import Recipe
+
+HELP = {
+    "smoothing": "κ: share of the independent model in the smoothed probabilities.",
+    "background": "β: share of the expected count in the weights.",
+    "exponent": "p: weights grow with the smoothed count to this power.",
+    "saturation": "Count at which an average pair has weight 1; 0 leaves it to --cut.",
+    "cut": "Share of seen pairs whose weight is cut off at 1.",
+    "majoriser": "γ: the majoriser grows with frequency to this power.",
+    "emphasis": "δ: errors of a word count with its frequency to this power.",
+    "unigram": "α: focus words' frequencies are raised to this power.",
+    "diagonal": "Whether a word beside itself is a pair like any other.",
+    "negligible": "Pairs that differ less from an unseen one are treated as unseen.",
+    "spectrum": "signed, or positive as in the paper.",
+    "start": "zero, or half as in the paper.",
+    "head": "Words to start with, the most frequent; 0: all.",
+    "rounds": "Rounds of the solver.",
+    "relaxation": "ω: length of a round's step; 1 is the plain majoriser.",
+    "momentum": "θ: how far a round looks ahead along the last step.",
+    "ridge": "auto, a number, or bands 2:80000,4:130000,8.",
+    "damping": "Weight that holds the fitted values of words placed later at 0.",
+}
+TYPES = {"float": float, "int": int, "bool": bool, "str": str}
+
+
+def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command`` an option for each number of a recipe; those that were given reach it as ``changes``."""
+    names = [field.name for field in fields(Recipe)]
+
+    def run(**given: Any) -> None:
+        changes = {name: given.pop(name) for name in names}
+        command(**given, changes={name: value for name, value in changes.items() if value is not None})
+
+    own = inspect.signature(command, eval_str=True).parameters
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                TYPES[str(field.type)] | None, typer.Option(show_default="recipe's", help=HELP[field.name])
+            ],
+        )
+        for field in fields(Recipe)
+    ]
+    kept = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in own.items()
+        if name != "changes"
+    ]
+    run.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*kept, *options)}
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    return run

@@ -1,0 +1,1 @@
+"""Counting and solving on a Dask cluster."""

@@ -1,0 +1,253 @@
+"""A Dask cluster: reach it, hand jobs out, and say in one sentence what went wrong.
+
+Goes in: a :class:`distributed.Client`, or what :func:`open_client` makes one of. Comes out: the results of jobs, in
+order. Jobs leave their work as files in a folder that all workers share, under names that appear when the work is
+whole, so that a lost worker costs the job it was at and a lost scheduler costs the jobs that were under way. What the
+jobs are is in :mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.solving`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psdvec
+from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
+from psdvec.resources import available_memory, current_memory
+
+_BATCH = 1000  # jobs that go to the scheduler in one message
+_ANSWER = 5  # seconds that a scheduler has to answer
+_PATIENCE = 30  # seconds until a scheduler or a first worker is missed
+
+# Dask has its workers give memory back at once; blocks of text and rows then cost a fault for every page they touch.
+_KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 25, "MALLOC_MMAP_THRESHOLD_": 1 << 24}
+
+
+@contextmanager
+def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> Iterator[Any]:
+    """Connect to the scheduler at an address, or start a cluster of this machine (``"local:4"``, four processes).
+
+    With neither, None is yielded, and work is done without a cluster.
+    """
+    if name_cluster(scheduler=scheduler, cluster=cluster) is None:
+        yield None
+        return
+    dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
+    if cluster is not None:
+        with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:
+            yield client
+        return
+    try:
+        client = dask.Client(scheduler, timeout=_PATIENCE)
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at '{scheduler}' ({error}); start one with: dask scheduler"
+        ) from error
+    with client:
+        yield client
+
+
+def _local_cluster(dask: Any, workers: int) -> Any:
+    from dask import config
+
+    environ = {**config.get("distributed.nanny.pre-spawn-environ"), **_KEEP_MEMORY}
+    with config.set({"distributed.nanny.pre-spawn-environ": environ}):
+        return dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+
+
+def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:
+    """Return what to call the cluster that is asked for, None if none is; it is neither reached nor started."""
+    if scheduler is not None and cluster is not None:
+        raise InputError("both a scheduler and a cluster were given; give one of them")
+    if cluster is not None:
+        return f"a Dask cluster of this machine with {_local_workers(cluster)} workers"
+    return None if scheduler is None else f"the Dask cluster of the scheduler at '{scheduler}'"
+
+
+def _local_workers(cluster: str) -> int:
+    match = re.fullmatch(r"local:([1-9]\d*)", cluster)
+    if match is None:
+        raise InputError(f"the cluster '{cluster}' is unknown; give local:N, with N worker processes")
+    return int(match[1])
+
+
+def check_workers(client: Any, folder: Path) -> int:
+    """Return how many jobs the workers do at a time, all of this version of psdvec and all able to see ``folder``.
+
+    Raises
+    ------
+    ClusterError
+        If there is no worker, or one of another version, or one that does not see ``folder``.
+    """
+    wait_for_workers(client)
+    probe = folder / f"probe-{uuid.uuid4().hex}"
+    probe.touch()
+    try:
+        found = client.run(_look_around, str(probe))
+    finally:
+        probe.unlink()
+    for worker, (version, sees, _) in found.items():
+        if version != psdvec.__version__:
+            raise ClusterError(
+                f"the worker {worker} has psdvec {version}, not {psdvec.__version__}; install the same everywhere"
+            )
+        if not sees:
+            raise ClusterError(
+                f"the worker {worker} does not see '{folder}'; put the output on a disk that all workers share"
+            )
+    return sum(threads for _, _, threads in found.values())
+
+
+def wait_for_workers(client: Any) -> None:
+    """Wait until there is a worker; raise :class:`ClusterError` if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
+        ) from error
+
+
+def _look_around(probe: str, dask_worker: Any) -> tuple[str, bool, int]:
+    return psdvec.__version__, Path(probe).exists(), int(dask_worker.state.nthreads)
+
+
+def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is being lost gives no answer."""
+    try:
+        return list(client.run(function, *arguments, on_error="ignore").values())
+    except OSError as error:
+        raise _lost_scheduler(client) from error
+
+
+def run_jobs(
+    client: Any, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], *, label: str
+) -> Iterator[Any]:
+    """Call ``function(*job)`` for all jobs on the workers and yield the results in the order of ``jobs``.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler is lost.
+    ResourceError
+        If a job took several workers down with it, which is what happens where memory does not suffice.
+    """
+    if not jobs:
+        return
+    futures = client.map(function, *zip(*jobs, strict=True), pure=False, batch_size=_BATCH)
+    try:
+        for number, future in enumerate(futures, 1):
+            yield _result_of(client, future, f"{label} {number} of {len(jobs)}")
+    finally:
+        if client.status == "running":
+            with suppress(OSError):  # the scheduler is lost just now; the error that says so is on its way
+                client.cancel(futures)
+
+
+def _result_of(client: Any, future: Any, name: str) -> Any:
+    import distributed
+    from distributed.comm.core import CommClosedError
+
+    try:
+        return future.result()
+    except distributed.KilledWorker as error:
+        raise ResourceError(
+            f"{name} failed: {error.allowed_failures + 1} workers died at it, most likely for want of "
+            "memory; give the workers more, or less to do at a time (--block-size), and run the same command again to "
+            "go on"
+        ) from error
+    except FileNotFoundError as error:
+        raise ClusterError(
+            f"{name} failed: a worker does not see '{error.filename}'; "
+            "put the input and the output on disks that all workers share"
+        ) from error
+    except (CancelledError, CommClosedError) as error:
+        if _answers(client):
+            raise LostWorkError(
+                f"{name} was lost with the workers that had what it needs; what is finished is kept, "
+                "run the same command again to go on"
+            ) from error
+        raise _lost_scheduler(client) from error
+
+
+def hand_out(client: Any, value: object) -> Any:
+    """Give ``value`` to every worker, once, and return what stands for it in the arguments of jobs.
+
+    A worker that is lost meanwhile makes the scheduler raise whatever it stumbles over.
+    """
+    try:
+        return client.scatter(value, broadcast=True, hash=False)
+    except Exception as error:
+        if _answers(client):
+            raise LostWorkError(
+                f"handing out the fixed side failed ({error}); see whether workers are lost, and run the same command "
+                "again to go on"
+            ) from error
+        raise _lost_scheduler(client) from error
+
+
+def _lost_scheduler(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
+        "run the same command again to go on"
+    )
+
+
+def _answers(client: Any) -> bool:
+    """Say whether the scheduler is there; what is lost with it is noticed before the client notices."""
+    try:
+        client.sync(client.scheduler.identity, callback_timeout=_ANSWER)
+    except (OSError, TimeoutError, AttributeError):
+        return False
+    return bool(client.status == "running")
+
+
+class LostWorkError(ClusterError):
+    """What was handed out went down with the last worker that held it, and must be handed out again."""
+
+
+def _address(client: Any) -> str:
+    return str(client.scheduler.address) if client.scheduler is not None else "an unknown address"
+
+
+@contextmanager
+def made_once(path: Path) -> Iterator[Path]:
+    """Yield a name beside ``path`` that nobody else uses; what the block puts there is renamed to ``path``.
+
+    If the same job, taken for lost, was done elsewhere in the meantime, that work stands: it is the same.
+    """
+    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        yield new
+        try:
+            new.rename(path)
+        except OSError:
+            if not path.exists():
+                raise
+    finally:
+        if new.is_dir():
+            shutil.rmtree(new, ignore_errors=True)
+        else:
+            new.unlink(missing_ok=True)
+
+
+def memory_of_job(memory: int | None, worker: Any) -> int:
+    """Return how much memory this process, a ``worker``, may have in use while it does one more job, in bytes.
+
+    A worker's threads share what it may take, ``memory`` or half of the limit that Dask set, beyond what the process
+    took before the first of them.
+    """
+    most = memory or (worker.memory_manager.memory_limit or available_memory()) // 2
+    return current_memory() + max(most - _memory_at_rest(), 0) // int(worker.state.nthreads)
+
+
+@cache
+def _memory_at_rest() -> int:
+    return current_memory()

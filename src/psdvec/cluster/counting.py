@@ -1,0 +1,310 @@
+"""Counting on a cluster: blocks of text in, the rows of the count matrix out, the same as from one machine.
+
+A block is some files, or a span of one file between two line ends, and is itself a :class:`~psdvec.text.corpus.Corpus`.
+Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs, each some rows
+of a group of blocks (:mod:`psdvec.cluster.shares`), then add the groups up (:mod:`psdvec.cluster.merging`).
+The code that counts is that of one machine; sentences do not cross lines and counts are integers, so neither the cuts
+nor the order can be seen in the result. Every step leaves files in the shared folder ``work``, where a later attempt
+finds them::
+
+    blocks/NNNNNN     segments of the block, its words in parts, and what was read
+    vocabulary        the words that were chosen
+    shares.json       the blocks of each group, and the ranges of rows
+    pairs/G-R         group G: range R of the rows of its matrix, a Run
+    merged/L-G-R      level L, group G: the sum of the group's matrices, range R of the rows
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psdvec.cluster.client import ask_workers, check_workers, made_once, memory_of_job, run_jobs
+from psdvec.cluster.merging import Matrix, merge_matrices
+from psdvec.cluster.shares import MOST_IDS, Shares, share_out
+from psdvec.counts import out_of_core, segments
+from psdvec.counts.count import Counted, Counting, Int64s, check_words_found
+from psdvec.counts.matrix import Tally
+from psdvec.counts.packed_words import Bytes, WordList
+from psdvec.counts.pair_rows import Range, Run
+from psdvec.counts.segments import Segment, SegmentChain, SegmentFolder, Translation
+from psdvec.counts.vocabulary import Vocabulary, frequent_words, select_words
+from psdvec.counts.word_table import WordTable
+from psdvec.errors import InputError
+from psdvec.progress import LogProgress, Progress
+from psdvec.resources import current_memory, parse_size
+from psdvec.storage.workspace import write_whole
+from psdvec.text.corpus import Corpus, Place
+from psdvec.text.files import Span, file_status, open_file
+from psdvec.text.readers import STANDARD_INPUT, can_be_cut
+
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
+_BLOCKS = 64  # that a corpus is cut into where their size allows
+_BYTES_PER_PART = 1 << 36  # of the corpus, for each part of its words
+_FEWEST_PARTS = 4
+_PIECE = 1 << 16
+
+
+def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
+    """Cut a corpus into blocks of at most ``block_size`` bytes; compressed files and Parquet stay whole.
+
+    The cuts lie anywhere in a line; :func:`end_at_lines` moves them to its end.
+    """
+    if not isinstance(corpus, Corpus) or STANDARD_INPUT in corpus.files:
+        raise InputError("a cluster cannot read from Python or standard input; write the text to files first")
+    files = [file if "://" in file else str(Path(file).absolute()) for file in corpus.files]
+    sizes = [file_status(file).bytes for file in files]
+    size = (
+        int(np.clip(sum(sizes) // _BLOCKS, _SMALLEST_BLOCK, _LARGEST_BLOCK))
+        if block_size is None
+        else parse_size(block_size)
+    )
+    if size < 1:
+        raise InputError(f"a block of {block_size} bytes holds nothing; give a larger one, as 256M")
+    blocks: list[Corpus] = []
+    small: list[str] = []
+    room = size
+    for file, length in zip(files, sizes, strict=True):
+        if length > size and can_be_cut(file):
+            even = -(-length // -(-length // size))
+            for begin in range(0, length, even):
+                span = Span(begin, min(begin + even, length))
+                blocks.append(replace(corpus, files=(file,), span=span))
+            continue
+        if small and length > room:
+            blocks.append(replace(corpus, files=tuple(small)))
+            small, room = [], size
+        small.append(file)
+        room -= length
+    return [*blocks, replace(corpus, files=tuple(small))] if small else blocks
+
+
+def end_at_lines(block: Corpus) -> Corpus:
+    """Return the block with the lines that begin in its span: from the first of them to the end of the last."""
+    if block.span is None:
+        return block
+    begin, end = (_next_line(block.files[0], place) for place in block.span)
+    return replace(block, span=Span(begin, end))
+
+
+def _next_line(file: str, place: int) -> int:
+    """Return where the first line at or behind ``place`` begins; the end of the file, if none does."""
+    if place == 0:
+        return 0
+    with open_file(file) as stream:
+        stream.seek(place - 1)
+        at = place - 1
+        while piece := stream.read(_PIECE):
+            found = piece.find(b"\n")
+            if found >= 0:
+                return at + found + 1
+            at += len(piece)
+    return at
+
+
+def count_blocks(
+    client: Any,
+    blocks: Sequence[Corpus],
+    what: Counting,
+    work: Path,
+    *,
+    memory: int | None,
+    progress: Progress,
+) -> Counted:
+    """Count on the workers of ``client``, each of which takes at most ``memory``, or half of Dask's limit."""
+    work = work.absolute()
+    threads = check_workers(client, work)
+    read = _number_blocks(client, blocks, work, progress)
+    tally = sum((block.tally for block in read), Tally())
+    check_words_found(tally)
+    vocabulary = _choose_words(client, len(blocks), what, work, progress)
+    if not len(vocabulary):
+        return Counted(tally, vocabulary, iter(()))
+    shares = _share_out(client, read, vocabulary, what, work, threads=threads, memory=memory)
+    matrices = _count_shares(client, shares, what, work, memory=memory, progress=progress)
+    rows = merge_matrices(client, matrices, len(vocabulary), memory=memory, progress=progress)
+    return Counted(tally, vocabulary, rows, matrices[0].cells if len(matrices) == 1 else None)
+
+
+class BlockRead(NamedTuple):
+    """What a block was found to hold: its ``tally``, and ``ids``, sentence ends and gaps included."""
+
+    tally: Tally
+    ids: int
+
+
+def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: Progress) -> list[BlockRead]:
+    folder = work / "blocks"
+    folder.mkdir(exist_ok=True)
+    sizes = [block.raw_size or 0 for block in blocks]
+    parts = _FEWEST_PARTS + sum(sizes) // _BYTES_PER_PART
+    missing = [number for number in range(len(blocks)) if not _block(work, number).exists()]
+    with progress.stage("reading blocks", total=sum(sizes), unit="B") as stage:
+        stage.advance(sum(sizes) - sum(sizes[number] for number in missing))
+        jobs = [(blocks[number], _block(work, number), parts) for number in missing]
+        for number, _ in zip(
+            missing, run_jobs(client, number_block, jobs, label="reading block"), strict=True
+        ):
+            stage.advance(sizes[number])
+    return [_block_read(_block(work, number)) for number in range(len(blocks))]
+
+
+def _block_read(path: Path) -> BlockRead:
+    found = json.loads((path / "read.json").read_text())
+    return BlockRead(Tally(**found["tally"]), found["ids"])
+
+
+def _block(work: Path, number: int) -> Path:
+    return work / "blocks" / f"{number:06d}"
+
+
+def number_block(block: Corpus, path: Path, parts: int) -> None:
+    """Number a block into the folder ``path``, with its words in ``parts``."""
+    with made_once(path) as new:
+        new.mkdir()
+        folder = SegmentFolder(new / "segments")
+        tally = segments.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
+        table = WordTable()
+        for number in range(len(folder)):
+            segment = folder.read(number, with_ids=False)
+            table.add(segment.words, segment.counts)
+        for part, (words, counts) in enumerate(table.deal(parts)):
+            _write_words(new / "words", part, words, counts)
+        found = {"tally": asdict(tally), "ids": folder.totals()[1]}
+        (new / "read.json").write_text(json.dumps(found))
+
+
+def _write_words(folder: Path, number: int, words: WordList, counts: Int64s) -> None:
+    SegmentFolder(folder).write(
+        number, Segment(words, counts, np.empty(0, np.int32), Tally(), Place(0, 0), True)
+    )
+
+
+def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress: Progress) -> Vocabulary:
+    """Add up the words of all blocks, keep those that are wanted, and leave them where the workers find them."""
+    path = work / "vocabulary"
+    if not path.exists():
+        parts = len(SegmentFolder(_block(work, 0) / "words"))
+        jobs = [(work, blocks, part, what) for part in range(parts)]
+        with progress.stage("choosing words", total=parts, unit="parts") as stage:
+            found = []
+            for blob, offsets, counts in run_jobs(client, add_words, jobs, label="adding up words, part"):
+                found.append((WordList(blob, offsets), counts))
+                stage.advance(1)
+        lists, amounts = zip(*found, strict=True)
+        kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
+        chosen = select_words(WordList.join(lists), np.concatenate(amounts), min_count=floor, max_words=kept)
+        with made_once(path) as new:
+            _write_words(new, 0, WordList.pack(chosen.words), chosen.counts)
+    segment = SegmentFolder(path).read(0, with_ids=False)
+    return Vocabulary(segment.words.unpack(), segment.counts)
+
+
+def add_words(work: Path, blocks: int, part: int, what: Counting) -> tuple[Bytes, Int64s, Int64s]:
+    """Return the words of one part that may be chosen, of all blocks: their bytes, offsets and counts.
+
+    Given words are all returned, also those that do not occur.
+    """
+    table = WordTable()
+    for number in range(blocks):
+        segment = SegmentFolder(_block(work, number) / "words").read(part, with_ids=False)
+        table.add(segment.words, segment.counts)
+    if what.given is None:
+        words, counts = frequent_words(
+            table.words, table.counts, min_count=what.min_count, max_words=what.max_words
+        )
+        return *words, counts
+    given, packed = WordTable(), WordList.pack(what.given)
+    parts = len(SegmentFolder(_block(work, 0) / "words"))
+    given.add(packed, np.zeros(len(packed), np.int64), part=part, parts=parts)
+    places = table.find(given.words)
+    return *given.words, np.where(places >= 0, table.counts[places], 0) if len(table) else given.counts
+
+
+def _share_out(
+    client: Any,
+    read: Sequence[BlockRead],
+    vocabulary: Vocabulary,
+    what: Counting,
+    work: Path,
+    *,
+    threads: int,
+    memory: int | None,
+) -> Shares:
+    """Say which blocks and which rows are counted together: a job for each of ``threads``, more if memory asks for it.
+
+    It is decided once: what is counted belongs to these shares, whatever the cluster is when the work goes on.
+    """
+    path = work / "shares.json"
+    if not path.exists():
+        n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
+        full = [number for number, block in enumerate(read) if block.tally.tokens]
+        room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
+        loads = pairs + np.minimum(pairs, n)  # every pair is added to a cell, and every cell is written
+        found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
+        shares = [[full[place] for place in group] for group in found.groups], found.ranges
+        with write_whole(path) as file:
+            file.write(json.dumps(shares).encode())
+    groups, ranges = json.loads(path.read_text())
+    return Shares(groups, [Range(*rows) for rows in ranges])
+
+
+def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
+    """Return how many ids of text a job of this worker can count at once."""
+    budget = memory_of_job(memory, dask_worker) - current_memory()
+    return out_of_core.room_for_text(budget, n=n, workers=1)[0]
+
+
+def _count_shares(
+    client: Any, shares: Shares, what: Counting, work: Path, *, memory: int | None, progress: Progress
+) -> list[Matrix]:
+    for name in ("pairs", "merged"):
+        (work / name).mkdir(exist_ok=True)
+    ranges = tuple(shares.ranges)
+    matrices = [
+        Matrix(work, ranges, tuple(f"pairs/{group}-{r}" for r in range(len(ranges))))
+        for group in range(len(shares.groups))
+    ]
+    jobs = [
+        (work, group, rows, name, replace(what, given=None), memory)
+        for group, matrix in zip(shares.groups, matrices, strict=True)
+        for rows, name in zip(matrix.ranges, matrix.names, strict=True)
+    ]
+    missing = [job for job in jobs if not (work / job[3]).exists()]
+    with progress.stage("counting pairs", total=len(jobs), unit="shares") as stage:
+        stage.advance(len(jobs) - len(missing))
+        for _ in run_jobs(client, count_share, missing, label="counting share"):
+            stage.advance(1)
+    return matrices
+
+
+def count_share(
+    work: Path, blocks: Sequence[int], rows: Range, name: str, what: Counting, memory: int | None
+) -> None:
+    """Count some rows of blocks that were numbered, and leave them in the shared folder under ``name``."""
+    import distributed
+
+    words = SegmentFolder(work / "vocabulary").read(0, with_ids=False).words.unpack()
+    text = SegmentChain(SegmentFolder(_block(work, number) / "segments") for number in blocks)
+    ids = sum(_block_read(_block(work, number)).ids for number in blocks)
+    worker = distributed.get_worker()
+    with (
+        made_once(work / name) as new,
+        tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        translation = Translation(words, close_gaps=what.close_gaps)
+        memory = memory_of_job(memory, worker)
+        plan = out_of_core.plan_runs(ids, n=len(words), rows=rows, memory=memory, workers=1)
+        counted = out_of_core.count_text(
+            text, translation, Path(scratch),
+            plan=plan, weights=what.weights, pool=pool, progress=LogProgress(),
+        )  # fmt: skip
+        Run(new).write(counted)

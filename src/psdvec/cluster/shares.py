@@ -1,0 +1,75 @@
+"""Shares of the work: which blocks and which rows one job of a cluster counts, so that little needs adding up.
+
+Goes in: how many ids of text each block has, how many jobs a cluster does at a time, and how many ids fit into a
+worker's memory. Comes out: groups of consecutive blocks, as even as whole blocks allow, and ranges of rows. Matrices of
+several groups must be added up; ranges of the same group are put one after the other, but each job reads all its text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.counts.pair_rows import Range
+
+MOST_IDS = 1 << 30  # of text in a group, however much fits: what must be counted again if a worker is lost
+MOST_RANGES = 8  # beyond that, reading the text takes longer than counting its pairs
+
+Int64s = npt.NDArray[np.int64]
+
+
+class Shares(NamedTuple):
+    """Who counts what: a job for each of ``groups``, numbers of blocks, and each of ``ranges``, of rows."""
+
+    groups: list[list[int]]
+    ranges: list[Range]
+
+
+def share_out(sizes: Sequence[int], loads: Int64s, *, threads: int, room: int) -> Shares:
+    """Share out blocks of the given ``sizes``, and rows that make ``loads`` of work, among ``threads``.
+
+    >>> share_out([3, 3, 3], np.array([4, 2, 1, 1]), threads=2, room=100)
+    Shares(groups=[[0, 1, 2]], ranges=[Range(begin=0, end=1), Range(begin=1, end=4)])
+    """
+    groups = [list(group) for group in group_blocks(sizes, groups=-(-threads // MOST_RANGES), room=room)]
+    return Shares(groups, even_ranges(loads, min(-(-threads // max(len(groups), 1)), MOST_RANGES)))
+
+
+def even_ranges(loads: Int64s, most: int) -> list[Range]:
+    """Cut rows that make ``loads`` of work into at most ``most`` ranges of about the same load, none of them empty."""
+    ends = np.cumsum(loads)
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, most) / most) + 1
+    inside = [int(cut) for cut in np.unique(cuts) if cut < len(loads)]
+    return [Range(*pair) for pair in zip([0, *inside], [*inside, len(loads)], strict=True)]
+
+
+def group_blocks(sizes: Sequence[int], *, groups: int, room: int) -> list[range]:
+    """Cut blocks of the given ``sizes`` into at most ``groups`` groups, or as many as ``room`` for each asks for.
+
+    The largest group is as small as that number of groups allows. A block larger than ``room`` is a group of its own.
+
+    >>> group_blocks([3, 3, 3, 3, 3], groups=2, room=100)
+    [range(0, 3), range(3, 5)]
+    >>> group_blocks([3, 3, 3, 3, 3], groups=2, room=6)
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    room = max(min(room, MOST_IDS), 1)
+    most = max(groups, len(_fill(sizes, room)))
+    limits = range(1, room + 1)
+    return _fill(sizes, limits[bisect_left(limits, True, key=lambda limit: len(_fill(sizes, limit)) <= most)])
+
+
+def _fill(sizes: Sequence[int], limit: int) -> list[range]:
+    """Fill one group after the other up to ``limit``; each has one block at least."""
+    groups: list[range] = []
+    begin, held = 0, 0
+    for number, size in enumerate(sizes):
+        if number > begin and held + size > limit:
+            groups.append(range(begin, number))
+            begin, held = number, 0
+        held += size
+    return [*groups, range(begin, len(sizes))] if len(sizes) else groups

@@ -1,0 +1,122 @@
+"""Ridge solves on a cluster: blocks of words, the fixed side of their regressions handed to every worker once.
+
+Goes in: a :class:`~psdvec.solver.noncore.Setting` and a folder with counts that all workers see. Comes out: a vector
+for each word, or None, the same to the bit as one machine's, as every word is solved on its own. Solved blocks are
+files in the workspace of the output, where a later attempt finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.cluster.client import (
+    LostWorkError,
+    check_workers,
+    hand_out,
+    made_once,
+    run_jobs,
+    wait_for_workers,
+)
+from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.progress import Progress
+from psdvec.solver import noncore
+from psdvec.solver.noncore import BATCH, Placed, Setting
+from psdvec.storage.artefact import open_artefact
+from psdvec.storage.workspace import open_workspace
+
+MOST_WORDS = BATCH  # of a block: their columns are looked up in one pass over the counts
+_FEWEST_WORDS = 512  # for fewer, the pass takes a tenth of the time or more
+_BLOCKS = 8  # that words are dealt into where their number allows, so that several workers have some
+_ATTEMPTS = 3  # at handing out the fixed side, should all workers that hold it be lost
+
+
+@contextmanager
+def open_solver(
+    client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
+) -> Iterator[Solver]:
+    """Hold the workspace of ``output`` and yield what :func:`psdvec.solver.noncore.extend` takes as ``solve``."""
+    with open_workspace(output, plan=plan, progress=progress) as work:
+        check_workers(client, work.absolute())
+        yield Solver(client, counts.absolute(), work.absolute())
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Solves words on the workers of ``client``, from the counts in the folder ``counts``, by way of ``work``."""
+
+    client: Any
+    counts: Path
+    work: Path
+
+    def __call__(
+        self, setting: Setting, counts: Any, *, advance: Callable[[int], None]
+    ) -> list[Placed | None]:
+        """Solve all words of ``setting``, in order; ``counts`` are read by the workers themselves."""
+        parts = cut_words(setting.ids.size)
+        blocks = {self.work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in parts}
+        advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
+        for attempt in range(1, _ATTEMPTS + 1):
+            missing = {path: part for path, part in blocks.items() if not path.exists()}
+            try:
+                self._solve(setting, missing, advance)
+                break
+            except LostWorkError:
+                if attempt == _ATTEMPTS:
+                    raise
+        return [placed for path in blocks for placed in _read_placed(path)]
+
+    def _solve(self, setting: Setting, missing: Mapping[Path, slice], advance: Callable[[int], None]) -> None:
+        if not missing:
+            return
+        wait_for_workers(self.client)
+        handed = hand_out(self.client, setting)
+        digest = open_artefact(self.counts).digest
+        jobs = [(handed, self.counts, digest, part, path) for path, part in missing.items()]
+        results = run_jobs(self.client, solve_block, jobs, label="solving block")
+        for part, _ in zip(missing.values(), results, strict=True):
+            advance(part.stop - part.start)
+
+
+def cut_words(n: int) -> list[slice]:
+    """Cut ``n`` words into blocks, the same for any cluster.
+
+    >>> cut_words(1200)
+    [slice(0, 512, None), slice(512, 1024, None), slice(1024, 1200, None)]
+    """
+    size = min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:
+    """Solve some words of ``setting`` and write what was found to ``path``."""
+    found = noncore.solve_words(setting.take(part), _open_counts(counts, digest), workers=1)
+    places = np.array([i for i, placed in enumerate(found) if placed is not None], np.int64)
+    solved = [placed for placed in found if placed is not None]
+    width = setting.regressors.features.shape[1]
+    vectors = np.array([vector for vector, _ in solved], np.float32).reshape(-1, width)
+    deviations = np.array([deviation for _, deviation in solved], np.float64)
+    with made_once(path) as new, new.open("wb") as file:
+        np.savez(file, words=np.int64(len(found)), places=places, vectors=vectors, deviations=deviations)
+
+
+@lru_cache(maxsize=1)
+def _open_counts(path: Path, digest: str) -> Cooccurrence:
+    """Open counts and keep them open for the next block, until there are others."""
+    return load_counts(path)
+
+
+def _read_placed(path: Path) -> list[Placed | None]:
+    with np.load(path, allow_pickle=False) as file:
+        placed: list[Placed | None] = [None] * int(file["words"])
+        for place, vector, deviation in zip(
+            file["places"].tolist(), file["vectors"], file["deviations"].tolist(), strict=True
+        ):
+            placed[place] = vector, deviation
+    return placed

@@ -1,0 +1,1 @@
+"""Comparison of several methods on one corpus."""

@@ -1,0 +1,99 @@
+"""Commands in processes of their own, their wall time and peak memory measured the same way for all.
+
+Goes in: a command line of psdvec. Comes out: its :class:`Cost`, or the sentence it failed with. The command is started
+by a small process in between (``python -m psdvec.compare.process``), because a child's peak memory includes that
+of the process it was forked from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: wall seconds, processor seconds, bytes of peak memory."""
+
+    wall: float
+    processor: float
+    memory: int
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the cost of one after the other."""
+        return Cost(self.wall + other.wall, self.processor + other.processor, max(self.memory, other.memory))
+
+
+class FailedCommandError(Exception):
+    """A command did not end well; the text is what it said."""
+
+
+def run_measured(
+    command: Sequence[str], *, folder: Path, workers: int, note: Callable[[str], None] = lambda _: None
+) -> Cost:
+    """Run ``python -m psdvec COMMAND`` in ``folder`` with this many threads and measure it.
+
+    ``note`` is called with each line that the command says on standard error.
+    """
+    environment = {**os.environ, **dict.fromkeys(_THREADS, str(workers))}
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
+        result = Path(temporary) / "result.json"
+        launch = [sys.executable, "-m", "psdvec.compare.process", str(result)]
+        said: deque[str] = deque(maxlen=20)
+        with subprocess.Popen(
+            [*launch, sys.executable, "-m", "psdvec", *command],
+            cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, errors="replace",
+        ) as process:  # fmt: skip
+            try:
+                assert process.stderr is not None
+                for line in process.stderr:
+                    said.append(line.strip())
+                    note(line.strip())
+            except BaseException:
+                process.terminate()
+                raise
+        measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
+    if measured["code"] != 0:
+        raise FailedCommandError(complaint(measured["code"], said))
+    return Cost(measured["wall"], measured["processor"], measured["memory"])
+
+
+def complaint(code: int, said: Sequence[str]) -> str:
+    """Return the sentence a failed command ended with."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"it was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+    lines = [line for line in said if line]
+    return lines[-1].removeprefix("psdvec: ") if lines else f"it ended with code {code} and said nothing"
+
+
+def main() -> None:
+    """Run the command in ``sys.argv`` and write what it took to the file named before it."""
+    result, *command = sys.argv[1:]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and ends by itself
+    _, status, usage = os.wait4(process.pid, 0)
+    measured = {
+        "wall": time.perf_counter() - start,
+        "processor": usage.ru_utime + usage.ru_stime,
+        "memory": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        "code": os.waitstatus_to_exitcode(status),
+    }
+    Path(result).write_text(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

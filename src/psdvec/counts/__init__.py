@@ -1,0 +1,1 @@
+"""Counts: how often words, and pairs of words, occur."""

@@ -1,0 +1,185 @@
+"""Adding and subtracting counts: exact, in any order, over the union of vocabularies.
+
+Goes in: several :class:`~psdvec.counts.count.Cooccurrence`. Comes out: one, as if their texts had been counted
+together with each text's own vocabulary. Since counts are integers and the order of words is canonical,
+merging is associative and commutative to the byte, and subtracting undoes adding.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, load_counts, write_counts
+from psdvec.counts.pair_rows import Range, RowReader, add_rows
+from psdvec.counts.vocabulary import Vocabulary
+from psdvec.errors import InputError
+from psdvec.kernels import pairs
+from psdvec.parallel import resolve_workers
+from psdvec.progress import LogProgress, Progress
+
+_CELLS = 1 << 20
+_TOO_MUCH = "more is subtracted than there is"
+
+Int64s = npt.NDArray[np.int64]
+
+
+def merge_counts(
+    stores: Sequence[Cooccurrence],
+    *,
+    subtract: Sequence[Cooccurrence] = (),
+    workers: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+) -> Cooccurrence:
+    """Add the counts of ``stores`` and take those of ``subtract`` off.
+
+    Words whose count falls to zero leave the vocabulary, cells that fall to zero vanish.
+
+    Raises
+    ------
+    InputError
+        If the stores were not counted in the same way, or more is taken off than is there.
+
+    Examples
+    --------
+    >>> from psdvec.counts.count import count_pairs
+    >>> a = count_pairs([["to", "be"]], min_count=1)
+    >>> b = count_pairs([["to", "be", "or", "not"]], min_count=1)
+    >>> merge_counts([a, b]).row("to")["be"]
+    2.0
+    """
+    if not stores:
+        raise InputError("nothing to merge; give one store of counts or more")
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
+            return in_memory(
+                merge_counts(
+                    stores,
+                    subtract=subtract,
+                    workers=workers,
+                    output=Path(temporary) / "counts",
+                    progress=progress,
+                )
+            )
+    operands, signs = [*stores, *subtract], [1] * len(stores) + [-1] * len(subtract)
+    parameters = _common_parameters(operands)
+    union = _add_vocabularies(operands, signs)
+    vocabulary = _without_gone(union) if subtract else union
+    workers = resolve_workers(workers)
+    with ThreadPoolExecutor(workers) as pool:
+        aligned = [_Aligned(store, union) for store in operands]
+        sizes = sum((part.sizes for part in aligned), np.zeros(len(union), np.int64))
+        readers: list[RowReader] = [part.read for part in aligned]
+        blocks = add_rows(
+            pool, readers, signs=signs, n=len(union), sizes=sizes, cells=_CELLS, workers=workers
+        )
+        write_counts(
+            output, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
+            tally=_add_tallies(operands, signs), sources=_add_sources(operands, signs), overwrite=overwrite,
+        )  # fmt: skip
+    return load_counts(output)
+
+
+def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
+    """Return the parameters all stores share; raise if one was counted otherwise."""
+    first = stores[0].parameters
+    for number, store in enumerate(stores[1:], 2):
+        for name, value in first.items():
+            if store.parameters.get(name) != value:
+                raise InputError(
+                    f"store 1 was counted with {name} {value}, store {number} with {name} "
+                    f"{store.parameters.get(name)}; count them in the same way"
+                )
+    return first
+
+
+def _add_vocabularies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> Vocabulary:
+    total: Counter[str] = Counter()
+    added: set[str] = set()
+    for store, sign in zip(stores, signs, strict=True):
+        for word, count in zip(store.vocabulary.words, store.vocabulary.counts.tolist(), strict=True):
+            total[word] += sign * count
+        if sign > 0:
+            added.update(store.vocabulary.words)
+    for word, count in total.items():
+        if count < 0 or word not in added:
+            raise InputError(f"{_TOO_MUCH}: '{word}' would occur {count} times; check what is subtracted")
+    return Vocabulary.from_counts(total)
+
+
+def _without_gone(vocabulary: Vocabulary) -> Vocabulary:
+    """Return the words that still occur; in canonical order the others come last."""
+    kept = int(np.count_nonzero(vocabulary.counts))
+    return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])
+
+
+class _Aligned:
+    """A store seen through another vocabulary: rows and columns in its order."""
+
+    def __init__(self, store: Cooccurrence, vocabulary: Vocabulary) -> None:
+        ids, own = vocabulary.ids, store.vocabulary.words
+        self.store = store
+        self.columns = np.fromiter((ids[word] for word in own), np.int32, len(own))
+        self.rows = np.full(len(vocabulary), -1, np.int64)
+        self.rows[self.columns] = np.arange(len(own))
+        self.sizes = np.where(self.rows >= 0, np.diff(store.indptr)[self.rows], 0)
+
+    def read(self, wanted: Range) -> Rows:
+        """Return rows of the other vocabulary."""
+        sizes = self.sizes[wanted.begin : wanted.end]
+        columns, values = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum()), np.int64)
+        store = self.store
+        pairs.gather_rows(
+            store.indptr,
+            store.indices,
+            store.values,
+            self.rows[wanted.begin : wanted.end],
+            self.columns,
+            columns,
+            values,
+        )
+        return Rows(columns, values, sizes)
+
+
+def _checked(
+    blocks: Iterator[Rows], union: Vocabulary, vocabulary: Vocabulary, progress: Progress
+) -> Iterator[Rows]:
+    """Pass the rows of ``vocabulary`` on; raise :class:`InputError` if a count is below zero or a gone word has one."""
+    begin = 0
+    with progress.stage("merging", total=len(union), unit="words") as stage:
+        for rows in blocks:
+            row_of_cell = np.repeat(np.arange(begin, begin + len(rows.sizes)), rows.sizes)
+            n = len(vocabulary)
+            wrong = np.flatnonzero((rows.values < 0) | (row_of_cell >= n) | (rows.columns >= n))
+            if len(wrong):
+                pair = f"'{union.words[row_of_cell[wrong[0]]]} {union.words[rows.columns[wrong[0]]]}'"
+                raise InputError(f"{_TOO_MUCH}: the pair {pair} comes out wrong; check what is subtracted")
+            yield Rows(rows.columns, rows.values, rows.sizes[: max(n - begin, 0)])
+            begin += len(rows.sizes)
+            stage.advance(len(rows.sizes))
+
+
+def _add_tallies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> Tally:
+    tallies = (store.tally if sign > 0 else -store.tally for store, sign in zip(stores, signs, strict=True))
+    return sum(tallies, Tally())
+
+
+def _add_sources(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> list[Mapping[str, Any]]:
+    """Return the files that were counted; what is subtracted is struck off, or listed as such if it is not there."""
+    kept = [source for store, sign in zip(stores, signs, strict=True) if sign > 0 for source in store.sources]
+    for store, sign in zip(stores, signs, strict=True):
+        for source in store.sources if sign < 0 else ():
+            if source in kept:
+                kept.remove(source)
+            else:
+                kept.append({**source, "subtracted": True})
+    return kept

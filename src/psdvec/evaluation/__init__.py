@@ -1,0 +1,1 @@
+"""Evaluation: test sets, scores, intervals and reports."""

@@ -1,0 +1,279 @@
+"""Named entities and chunks with a linear-chain CRF, with and without word vectors as features.
+
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and a task from :mod:`psdvec.evaluation.conll`. Comes out: a
+:class:`TaggingResult` for the base line and for each model, on the test part, so that what the vectors add is
+visible. The setting is that of Turian et al. (2010): usual features plus the numbers of the vectors of the
+words around, scaled to a common standard deviation; the penalty and the scale are chosen on the development
+part alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from psdvec.errors import InputError, import_extra
+from psdvec.evaluation.conll import Sentence, TaggingData
+from psdvec.evaluation.tags import Counts, count_by_label, count_spans
+from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import csr_of
+
+BASELINE = "no vectors"
+PENALTIES = (0.1, 0.3, 1.0)
+SCALES = (0.1, 0.3, 1.0)
+
+Features = dict[str, float]
+
+
+@dataclass(frozen=True)
+class TaggingResult:
+    """How well a test part was tagged, and with which settings.
+
+    ``sentences``: the counts of each sentence; ``labels``: those of each label; ``accuracy``: share of tokens
+    with the right tag; ``dev_f1``: what the settings were chosen by.
+    """
+
+    task: str
+    model: str
+    sentences: tuple[Counts, ...]
+    labels: Mapping[str, Counts]
+    accuracy: float
+    penalty: float
+    scale: float | None
+    dev_f1: float
+    seconds: float
+
+    @property
+    def total(self) -> Counts:
+        """The counts over all sentences."""
+        return _sum(self.sentences)
+
+
+def evaluate_tagging(
+    models: Mapping[str, Embeddings],
+    data: TaggingData,
+    *,
+    window: int = 1,
+    penalties: Sequence[float] = PENALTIES,
+    scales: Sequence[float] = SCALES,
+    iterations: int = 100,
+    every: int = 3,
+    progress: Progress = LogProgress(),
+) -> tuple[TaggingResult, ...]:
+    """Tag the test part of ``data`` without vectors and with those of each model.
+
+    Parameters
+    ----------
+    window : vectors of so many words to the left and to the right are features, beside the word's own
+    penalties : weights of the squared penalty to choose from, on the development part and without vectors
+    scales : standard deviations of the vectors' numbers to choose from, for each model on that part
+    iterations : the most steps of the optimiser
+    every : settings are chosen by learning from every so many-th sentence; the last model learns from all
+    """
+    for name, embeddings in models.items():
+        if csr_of(embeddings.vectors) is not None:
+            raise InputError(
+                f"the vectors of '{name}' are sparse and {embeddings.dim:,} numbers long, too many features for a "
+                "tagger; leave it out"
+            )
+    settings = _Settings(window, iterations, every, progress)
+    base = _judge(settings, data, [(penalty, None) for penalty in penalties], None, BASELINE)
+    results = [base]
+    for name, embeddings in models.items():
+        results.append(_judge(settings, data, [(base.penalty, scale) for scale in scales], embeddings, name))
+    return tuple(results)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    window: int
+    iterations: int
+    every: int
+    progress: Progress
+
+    def train(
+        self,
+        sentences: Sequence[Sentence],
+        embeddings: Embeddings | None,
+        penalty: float,
+        scale: float | None,
+    ) -> Tagger:
+        extract = (
+            base_features
+            if embeddings is None or scale is None
+            else _VectorFeatures(embeddings, scale, self.window)
+        )
+        return train_tagger(
+            sentences, extract, penalty=penalty, iterations=self.iterations, progress=self.progress
+        )
+
+
+def _judge(
+    settings: _Settings,
+    data: TaggingData,
+    candidates: Sequence[tuple[float, float | None]],
+    embeddings: Embeddings | None,
+    name: str,
+) -> TaggingResult:
+    """Choose among penalties and scales on the development part, and tag the test part with the best."""
+    start = time.monotonic()
+    tried = []
+    for penalty, scale in candidates:
+        tagger = settings.train(data.train[:: settings.every], embeddings, penalty, scale)
+        f1 = _sum([count_spans(sentence.tags, tagger(sentence)) for sentence in data.dev]).f1
+        chosen = f"penalty {penalty:g}" + (f", scale {scale:g}" if scale is not None else "")
+        settings.progress.say(f"{data.name}, {name}: {chosen}: F1 {100 * f1:.2f} on the development part")
+        tried.append((f1, penalty, scale))
+    dev_f1, penalty, scale = max(tried, key=lambda one: one[0])
+    tagger = settings.train(data.final, embeddings, penalty, scale)
+    tagged = [(sentence.tags, tagger(sentence)) for sentence in data.test]
+    pairs = [pair for gold, found in tagged for pair in zip(gold, found, strict=True)]
+    return TaggingResult(
+        task=data.name,
+        model=name,
+        sentences=tuple(count_spans(gold, found) for gold, found in tagged),
+        labels=count_by_label(tagged),
+        accuracy=sum(gold == found for gold, found in pairs) / len(pairs),
+        penalty=penalty,
+        scale=scale,
+        dev_f1=dev_f1,
+        seconds=time.monotonic() - start,
+    )
+
+
+def check_tagger() -> ModuleType:
+    """Return the package that tags, or say how to get it."""
+    return import_extra("pycrfsuite", extra="eval", purpose="tagging")
+
+
+Tagger = Callable[[Sentence], list[str]]
+Extractor = Callable[[Sentence], list[Features]]
+
+
+def train_tagger(
+    sentences: Sequence[Sentence],
+    extract: Extractor,
+    *,
+    penalty: float,
+    iterations: int = 100,
+    progress: Progress = LogProgress(),
+) -> Tagger:
+    """Train a CRF on ``sentences`` and return the function that tags one."""
+    crfsuite = check_tagger()
+    trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c1": 0.0, "c2": penalty, "max_iterations": iterations})
+    with progress.stage("features", total=len(sentences), unit="sentences") as stage:
+        for sentence in sentences:
+            trainer.append(extract(sentence), list(sentence.tags))
+            stage.advance(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        with progress.stage("training the tagger", total=None, unit="steps") as stage:
+            trainer.train(str(path))
+            stage.advance(iterations)
+        tagger = crfsuite.Tagger()
+        tagger.open(str(path))  # reads the whole file
+    return lambda sentence: list(tagger.tag(extract(sentence)))
+
+
+def base_features(sentence: Sentence) -> list[Features]:
+    """Return for each word the usual features: words, parts of speech, shape and affixes, and their context.
+
+    >>> features = base_features(Sentence(("EU", "rejects"), ("NNP", "VBZ"), ("B-ORG", "O")))
+    >>> sorted(features[1])[:4]
+    ['bias', 'end', 'low=rejects', 'p-1=NNP']
+    """
+    words, parts = sentence.words, sentence.parts
+    shapes = [word_shape(word) for word in words]
+    return [dict.fromkeys(_features_at(words, parts, shapes, i), 1.0) for i in range(len(words))]
+
+
+def _features_at(words: Sequence[str], parts: Sequence[str], shapes: Sequence[str], i: int) -> Iterator[str]:
+    word, low = words[i], words[i].lower()
+    yield from ("bias", f"low={low}", f"shape={shapes[i]}")
+    if i == 0:
+        yield "begin"
+    if i == len(words) - 1:
+        yield "end"
+    for length in range(1, min(4, len(low)) + 1):
+        yield f"pre={word[:length]}"
+        yield f"suf={low[-length:]}"
+    for offset in (-2, -1, 0, 1, 2):
+        if 0 <= i + offset < len(words):
+            yield f"w{offset}={words[i + offset]}"
+            yield f"p{offset}={parts[i + offset]}"
+            yield f"s{offset}={shapes[i + offset]}"
+    for offset in (-1, 0):
+        if i + offset >= 0 and i + offset + 1 < len(words):
+            yield f"ww{offset}={words[i + offset]}|{words[i + offset + 1]}"
+    for offset in (-2, -1, 0, 1):
+        if i + offset >= 0 and i + offset + 1 < len(words):
+            yield f"pp{offset}={parts[i + offset]}|{parts[i + offset + 1]}"
+    for offset in (-2, -1, 0):
+        if i + offset >= 0 and i + offset + 2 < len(words):
+            yield f"ppp{offset}={'|'.join(parts[i + offset : i + offset + 3])}"
+
+
+def word_shape(word: str) -> str:
+    """Return the kinds of a word's characters, each run once.
+
+    >>> word_shape("McDonald's-7.5")
+    'XxXx.x.9.9'
+    """
+    shape = ""
+    for character in word:
+        kind = (
+            "X"
+            if character.isupper()
+            else "x"
+            if character.islower()
+            else "9"
+            if character.isdigit()
+            else "."
+        )
+        if not shape.endswith(kind):
+            shape += kind
+    return shape
+
+
+class _VectorFeatures:
+    """The base features and the numbers of the vectors around each word, scaled."""
+
+    def __init__(self, embeddings: Embeddings, scale: float, window: int) -> None:
+        self.embeddings = embeddings
+        self.factor = scale / float(np.std(embeddings.vectors[:50_000])) if len(embeddings) else 0.0
+        self.names = {
+            offset: [f"v{offset}.{j}" for j in range(embeddings.dim)] for offset in range(-window, window + 1)
+        }
+        self.rows: dict[str, list[float] | None] = {}
+
+    def __call__(self, sentence: Sentence) -> list[Features]:
+        features = base_features(sentence)
+        rows = [self._row(word) for word in sentence.words]
+        for i, row_features in enumerate(features):
+            for offset, names in self.names.items():
+                row = rows[i + offset] if 0 <= i + offset < len(rows) else None
+                if row is not None:
+                    row_features.update(zip(names, row, strict=True))
+        return features
+
+    def _row(self, word: str) -> list[float] | None:
+        """Return the scaled vector of a word, or of its lower case, or None."""
+        if word not in self.rows:
+            found: Any = self.embeddings.get(word, self.embeddings.get(word.lower()))
+            self.rows[word] = None if found is None else (self.factor * found).tolist()
+        return self.rows[word]
+
+
+def _sum(counts: Sequence[Counts]) -> Counts:
+    return Counts(
+        sum(one.right for one in counts), sum(one.found for one in counts), sum(one.gold for one in counts)
+    )

@@ -1,0 +1,92 @@
+"""Tensors in safetensors files: what the folders of vectors are made of.
+
+Goes in: matrices by name. Comes out: a ``.safetensors`` file, and back. Tensors are mapped into memory instead
+of read, and written without a copy; the layout is the public one of safetensors (eight bytes of length, a JSON
+header, the bytes).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.errors import InputError
+from psdvec.vectors.neighbours import ROW_BLOCK
+
+Array = npt.NDArray[Any]
+Bytes = npt.NDArray[np.uint8]
+Ids = npt.NDArray[np.int64]
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "<i1", "U8": "<u1"}
+_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
+_LARGEST_HEADER = 100_000_000
+
+
+def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: int = 0) -> None:
+    """Write ``tensors`` to a new file at ``path``, row block after row block, ``zero_rows`` after each."""
+    header: dict[str, Any] = {}
+    start = 0
+    for name, tensor in tensors.items():
+        shape = [len(tensor) + zero_rows, *tensor.shape[1:]]
+        stop = start + tensor.itemsize * math.prod(shape)
+        dtype = _NAMES[tensor.dtype.newbyteorder("<")]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, stop]}
+        start = stop
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for tensor in tensors.values():
+            for row in range(0, len(tensor), ROW_BLOCK):
+                block = np.ascontiguousarray(tensor[row : row + ROW_BLOCK])
+                file.write(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+            file.write(bytes(zero_rows * tensor.itemsize * math.prod(tensor.shape[1:])))
+
+
+def map_safetensors(path: Path) -> dict[str, Array]:
+    """Map the tensors of a file into memory, read-only; a damaged file is refused before it is mapped."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > _LARGEST_HEADER:
+                raise ValueError("its header is too long")
+            header = json.loads(file.read(length))
+        size = path.stat().st_size - 8 - length
+        return {
+            name: _map_tensor(path, 8 + length, size, record)
+            for name, record in header.items()
+            if name != "__metadata__"
+        }
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read ({error.strerror}); check the name") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"'{path}' is not a whole safetensors file ({error}); get it again") from error
+
+
+def _map_tensor(path: Path, base: int, size: int, record: Mapping[str, Any]) -> Array:
+    start, stop = record["data_offsets"]
+    shape = tuple(record["shape"])
+    if record["dtype"] == "BF16":
+        raw = _map_bytes(path, base, size, start, stop, np.dtype("<u2"), shape)
+        return (raw.astype(np.uint32) << 16).view(np.float32)
+    if record["dtype"] not in _DTYPES:
+        raise ValueError(f"numbers of type {record['dtype']} are not supported")
+    return _map_bytes(path, base, size, start, stop, np.dtype(_DTYPES[record["dtype"]]), shape)
+
+
+def _map_bytes(
+    path: Path, base: int, size: int, start: int, stop: int, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> Array:
+    expected = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    if not 0 <= start <= stop <= size or stop - start != expected:
+        raise ValueError(f"a tensor of shape {shape} does not fit the {size} bytes there are")
+    if expected == 0:
+        return np.zeros(shape, dtype=dtype)
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=base + start, shape=shape))

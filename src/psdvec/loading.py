@@ -1,0 +1,53 @@
+"""Opening what psdvec reads, of any kind: artefacts by their kind, vectors of other programs by their content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from psdvec import formats
+from psdvec.counts import matrix
+from psdvec.errors import StoreError
+from psdvec.formats import model
+from psdvec.resources import format_size
+from psdvec.storage.artefact import META, Artefact, open_artefact
+
+LOADERS: dict[str, Callable[[Artefact], Any]] = {
+    matrix.KIND: matrix.load_counts,
+    model.KIND: model.read_model,
+}
+
+
+def load(path: str | Path) -> Any:
+    """Open whatever is at ``path``: counts or a model that psdvec made, or vectors in any format it reads.
+
+    Arrays of artefacts are mapped into memory; see :func:`psdvec.formats.load` for the formats of vectors.
+
+    >>> counts = load("counts/")  # doctest: +SKIP
+    >>> counts.vocabulary.words[:3]  # doctest: +SKIP
+    ('the', 'of', 'and')
+    >>> load("vectors.bin").most_similar("king", topn=1)  # doctest: +SKIP
+    [('queen', 0.71)]
+    """
+    if not (Path(path) / META).is_file():
+        return formats.load(path)
+    artefact = open_artefact(path)
+    if artefact.kind not in LOADERS:
+        raise StoreError(f"'{path}' holds {artefact.kind}, which this psdvec does not know; update psdvec")
+    return LOADERS[artefact.kind](artefact)
+
+
+def describe(artefact: Artefact) -> dict[str, Any]:
+    """Return what there is to know about an artefact without reading its arrays."""
+    cells = {name.removesuffix(".npy"): record["bytes"] for name, record in artefact.files.items()}
+    return {
+        "kind": artefact.kind,
+        "version": artefact.version,
+        "made by": artefact.made_by,
+        "digest": artefact.digest,
+        "size": format_size(artefact.size),
+        **artefact.parameters,
+        "sources": [dict(source) for source in artefact.sources],
+        "files": cells,
+    }

@@ -1,0 +1,74 @@
+"""Our own solver as methods: the default recipe, and the paper's with and without regularisation.
+
+Goes in: a count store. Comes out: a :class:`~psdvec.solver.model.Model`, made by :func:`psdvec.solver.fit.fit`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psdvec.counts.matrix import Cooccurrence
+from psdvec.progress import LogProgress, Progress
+from psdvec.solver import fit
+from psdvec.solver.model import Model
+
+LARGEST_CORE = 25_000
+
+
+def paper_core(words: int) -> int:
+    """Return how many words the paper would fit together: a third, and at most 25,000.
+
+    >>> paper_core(46_409), paper_core(180_000)
+    (15469, 25000)
+    """
+    return max(min(words // 3, LARGEST_CORE), 1)
+
+
+def fit_default(
+    counts: Cooccurrence,
+    *,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    **changes: Any,
+) -> Model:
+    """Fit all words together by the default recipe; ``changes`` are of its numbers."""
+    return fit.fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
+
+
+def fit_paper(
+    counts: Cooccurrence,
+    *,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    core: int | None = None,
+    **changes: Any,
+) -> Model:
+    """Fit the first ``core`` words (:func:`paper_core` of them, if None) by the paper's recipe, the others by ridge.
+
+    ``changes`` are of the recipe's numbers, see :class:`psdvec.solver.recipe.Recipe`.
+    """
+    centre = paper_core(len(counts)) if core is None else core
+    return fit.fit(
+        counts, dim=dim, recipe="paper", changes=changes, core=centre, seed=seed, workers=workers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def fit_unregularised(
+    counts: Cooccurrence,
+    *,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    core: int | None = None,
+    **changes: Any,
+) -> Model:
+    """Fit as :func:`fit_paper` does, with no ridge at all."""
+    return fit_paper(
+        counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{"ridge": "0", **changes}
+    )

@@ -1,0 +1,1 @@
+"""The solver: from counts to vectors, and new words beside old ones."""

@@ -1,0 +1,1 @@
+"""Text: from dumps, files and streams to words."""

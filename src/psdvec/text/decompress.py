@@ -1,0 +1,393 @@
+"""Byte streams: a file or standard input goes in, its bytes come out, decompressed where need be.
+
+The compression (bzip2, gzip, xz, Zstandard or none) is recognised by the first bytes, never by the name,
+and files of several members, streams or frames are read to their end. Input that breaks off or is damaged
+raises :class:`~psdvec.errors.InputError` with the file and the byte offset in it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import os
+import re
+import stat
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, Protocol, Self
+
+from psdvec.errors import InputError, import_extra
+from psdvec.text.bzip2 import Piece, Splitter
+from psdvec.text.files import Span, file_status, is_address, open_file
+
+STANDARD_INPUT = "-"
+
+_CHUNK = 1 << 18
+_ZSTD_PIECE = 1 << 12
+_LONGEST_BLOCK = 1 << 22
+
+
+class ByteStream(Protocol):
+    """Bytes to be read once, in order; a context manager that closes what it opened."""
+
+    @property
+    def name(self) -> str:
+        """The file's name as errors show it."""
+
+    @property
+    def compression(self) -> str | None:
+        """``"bzip2"``, ``"gzip"``, ``"xz"``, ``"zstd"``, or None for plain bytes."""
+
+    @property
+    def raw_position(self) -> int:
+        """Bytes taken from the file so far, before decompression."""
+
+    @property
+    def raw_size(self) -> int | None:
+        """Bytes of the file, or None where that is unknown (a pipe)."""
+
+    def read(self, size: int) -> bytes:
+        """Return between 1 and ``size`` bytes, or ``b""`` at the end."""
+
+    def close(self) -> None:
+        """Close the file, unless it is standard input."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None) -> ByteStream:
+    """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
+
+    With more than one of ``workers``, bzip2 is decompressed by that many threads; what is read is the same.
+    With a ``span``, only those bytes of the file are read; where they do not begin with the file, as they are.
+
+    Raises
+    ------
+    InputError
+        If ``path`` cannot be opened; reading raises it if the data break off or are damaged.
+    MissingExtraError
+        If the file is compressed with Zstandard and the extra ``zstd`` is not installed.
+
+    Examples
+    --------
+    >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
+    ...     first = stream.read(1_000_000)
+    """
+    raw = _RawFile(path, span)
+    try:
+        head = raw.peek(10) if span is None or span.begin == 0 else b""
+        for compression, magic, make_decoder in _FORMATS:
+            if magic.match(head) and compression == "bzip2" and workers > 1:
+                return _ParallelBzip2Stream(raw, workers)
+            if magic.match(head):
+                return _CompressedStream(raw, compression, make_decoder)
+        return _PlainStream(raw)
+    except BaseException:
+        raw.close()
+        raise
+
+
+class _RawFile:
+    """The file as it lies on disk, with a position and one-sentence errors."""
+
+    def __init__(self, path: str | Path, span: Span | None = None) -> None:
+        self.is_standard_input = str(path) == STANDARD_INPUT
+        self.name = "standard input" if self.is_standard_input else f"'{path}'"
+        self.file: BinaryIO = sys.stdin.buffer if self.is_standard_input else open_file(path)
+        self.size = self._size(path) if span is None else span.end - span.begin
+        self.position = 0
+        self._pending = b""
+        self._left = None if span is None else self.size
+        if span is not None:
+            self.file.seek(span.begin)
+
+    def _size(self, path: str | Path) -> int | None:
+        if is_address(path):
+            return file_status(str(path)).bytes
+        status = os.fstat(self.file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def peek(self, size: int) -> bytes:
+        """Return the first ``size`` bytes, or fewer at the end, and leave them to be read."""
+        while len(self._pending) < size and (data := self._read_file(size - len(self._pending))):
+            self._pending += data
+        return self._pending
+
+    def read(self, size: int) -> bytes:
+        data, self._pending = self._pending[:size], self._pending[size:]
+        if len(data) < size:
+            data += self._read_file(size - len(data))
+        self.position += len(data)
+        return data
+
+    def _read_file(self, size: int) -> bytes:
+        try:
+            data = self.file.read(size if self._left is None else min(size, self._left))
+        except OSError as error:
+            raise InputError(
+                f"reading {self.name} failed at byte {self.position} ({error.strerror or error}); "
+                "check the disk and try again"
+            ) from error
+        if self._left is not None:
+            self._left -= len(data)
+        return data
+
+    def close(self) -> None:
+        if not self.is_standard_input:
+            self.file.close()
+
+
+class _RawStream:
+    """What plain and compressed streams have in common."""
+
+    def __init__(self, raw: _RawFile, compression: str | None) -> None:
+        self._raw = raw
+        self.compression = compression
+
+    @property
+    def name(self) -> str:
+        return self._raw.name
+
+    @property
+    def raw_position(self) -> int:
+        return self._raw.position
+
+    @property
+    def raw_size(self) -> int | None:
+        return self._raw.size
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _truncated(self) -> InputError:
+        return InputError(
+            f"{self.name} is truncated: its {self.compression} data break off at byte {self._raw.position}; "
+            "get the whole file"
+        )
+
+    def _damaged(self, where: str) -> InputError:
+        return InputError(
+            f"{self.name} is damaged: its {self.compression} data make no sense {where}; get the file again"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _PlainStream(_RawStream):
+    def __init__(self, raw: _RawFile) -> None:
+        super().__init__(raw, None)
+
+    def read(self, size: int) -> bytes:
+        return self._raw.read(size)
+
+
+class _Decoder(Protocol):
+    """Decompresses one member; the interface of :class:`bz2.BZ2Decompressor`."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
+
+
+class _CompressedStream(_RawStream):
+    """Decodes member after member; bytes of value 0 between and after members are padding."""
+
+    def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], _Decoder]) -> None:
+        super().__init__(raw, compression)
+        self._make_decoder = make_decoder
+        self._decoder = make_decoder()
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = b""
+            if self._decoder.eof:
+                data = self._next_member()
+                if not data:
+                    return b""
+            elif self._decoder.needs_input:
+                data = self._raw.read(_CHUNK)
+                if not data:
+                    raise self._truncated()
+            decoded = self._decode(data, size)
+            if decoded:
+                return decoded
+
+    def _next_member(self) -> bytes:
+        """Start a new decoder and return its first bytes, or nothing if the file ends here."""
+        data = self._decoder.unused_data.lstrip(b"\0")
+        while not data and (chunk := self._raw.read(_CHUNK)):
+            data = chunk.lstrip(b"\0")
+        if data:
+            self._decoder = self._make_decoder()
+        return data
+
+    def _decode(self, data: bytes, size: int) -> bytes:
+        try:
+            return self._decoder.decompress(data, size)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, _ZstdError) as error:
+            raise self._damaged(f"shortly before byte {self.raw_position} ({error})") from error
+
+
+class _ParallelBzip2Stream(_RawStream):
+    """Decodes the blocks of a bzip2 file in several threads, and hands them out in order."""
+
+    def __init__(self, raw: _RawFile, workers: int) -> None:
+        super().__init__(raw, "bzip2")
+        self._ahead = 2 * workers
+        self._pool = ThreadPoolExecutor(workers)
+        self._splitter = Splitter()
+        self._waiting: deque[tuple[Piece, Future[bytes] | None]] = deque()
+        self._finished = False
+        self._decoded = memoryview(b"")
+        self._checksum = 0
+        self._position = 0
+
+    @property
+    def raw_position(self) -> int:
+        return self._position
+
+    def read(self, size: int) -> bytes:
+        while not self._decoded:
+            self._fill()
+            if not self._waiting:
+                self._position = self._raw.position
+                return b""
+            piece, decoding = self._waiting.popleft()
+            self._position = piece.offset
+            if decoding is None:
+                self._check_trailer(piece)
+            else:
+                self._decoded = memoryview(self._block(piece, decoding))
+        data, self._decoded = self._decoded[:size], self._decoded[size:]
+        return bytes(data)
+
+    def _fill(self) -> None:
+        """Read until enough blocks are being decoded."""
+        while not self._finished and len(self._waiting) < self._ahead:
+            data = self._raw.read(_CHUNK)
+            pieces = list(self._splitter.feed(data))
+            if self._splitter.pending > _LONGEST_BLOCK:
+                raise self._damaged(f"shortly before byte {self._raw.position}")
+            if not data:
+                self._finished = True
+                last = self._splitter.finish()
+                pieces = [last] if last else []
+            for piece in pieces:
+                self._waiting.append((piece, self._pool.submit(piece.decode) if piece.is_block else None))
+
+    def _block(self, piece: Piece, decoding: Future[bytes]) -> bytes:
+        """Return the bytes of a block; what looks like a magic number within a block is not the end of it."""
+        if self._finished and not self._waiting:
+            raise self._truncated()
+        try:
+            decoded = decoding.result()
+        except (OSError, ValueError) as error:
+            try:
+                decoded = (piece + self._waiting[0][0]).decode()
+            except (OSError, ValueError):
+                raise self._damaged(f"in the block at byte {piece.offset} ({error})") from error
+            self._waiting.popleft()
+        self._checksum = (self._checksum << 1 & 0xFFFFFFFF | self._checksum >> 31) ^ piece.checksum
+        return decoded
+
+    def _check_trailer(self, piece: Piece) -> None:
+        """Check that all blocks of the stream were there, and what comes behind it."""
+        is_last = self._finished and not self._waiting
+        if piece.is_cut_short:
+            raise self._truncated()
+        if piece.checksum != self._checksum:
+            raise self._damaged(f"before byte {piece.offset} (the checksum of the stream is another)")
+        if not (piece.ends_the_file if is_last else piece.begins_a_stream):
+            raise self._damaged(f"behind byte {piece.offset} (no bzip2 stream begins here)")
+        self._checksum = 0
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+
+class _GzipDecoder:
+    """One member of a gzip file."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max(max_length, 0))
+
+
+class _ZstdError(Exception):
+    """Stands for ``zstandard.ZstdError``, which cannot be named before the extra is imported."""
+
+
+class _ZstdDecoder:
+    """One frame of a Zstandard file; fed in small pieces, as its output has no other bound."""
+
+    def __init__(self) -> None:
+        zstandard = import_extra(
+            "zstandard", extra="zstd", purpose="reading a file compressed with Zstandard"
+        )
+        self._error = zstandard.ZstdError
+        self._inner = zstandard.ZstdDecompressor().decompressobj()
+        self._waiting = memoryview(b"")
+        self._decoded = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof) and not self._decoded
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoded and not self._waiting
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data) + bytes(self._waiting)
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        if data:
+            self._waiting = memoryview(data)
+        while not self._decoded and self._waiting and not self._inner.eof:
+            self._decoded = memoryview(self._decode_piece())
+        decoded, self._decoded = self._decoded[:max_length], self._decoded[max_length:]
+        return bytes(decoded)
+
+    def _decode_piece(self) -> bytes:
+        piece, self._waiting = self._waiting[:_ZSTD_PIECE], self._waiting[_ZSTD_PIECE:]
+        try:
+            return bytes(self._inner.decompress(bytes(piece)))
+        except self._error as error:
+            raise _ZstdError(str(error)) from error
+
+
+_FORMATS: tuple[tuple[str, re.Pattern[bytes], Callable[[], _Decoder]], ...] = (
+    ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    ("gzip", re.compile(rb"\x1f\x8b\x08"), _GzipDecoder),
+    ("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMADecompressor),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL), _ZstdDecoder),
+)

@@ -1,0 +1,147 @@
+"""Readers: a file in, pieces of its text as bytes out, whatever it is packed in.
+
+Plain or compressed text, JSON lines and Parquet; a record of the last two ends a line. What is not text is
+refused before any of it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from psdvec.errors import InputError, import_extra
+from psdvec.text.decompress import STANDARD_INPUT, open_stream
+from psdvec.text.files import Span, file_status, open_file
+
+__all__ = ["STANDARD_INPUT", "Reader"]
+
+PIECE_BYTES = 1 << 20
+_SAMPLE_BYTES = 1 << 16
+_JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines")
+_COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
+_PARQUET_MAGIC = b"PAR1"
+_BOM = b"\xef\xbb\xbf"
+_FEW = 32  # so many strange bytes are forgiven in a short file
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
+
+
+class Reader:
+    """Reads files, or the bytes ``span`` of one, one after the other; ``raw_bytes`` is what it has taken so far."""
+
+    def __init__(self, field: str | None, column: str | None, span: Span | None = None) -> None:
+        self.field, self.column, self.span = field, column, span
+        self.raw_bytes = 0
+
+    def read(self, path: str, skip: int) -> Iterator[bytes]:
+        """Yield the text of ``path`` in pieces, its first ``skip`` bytes left out."""
+        for piece in self._read_whole(path):
+            if skip < len(piece):
+                yield piece[skip:] if skip else piece
+            skip = max(skip - len(piece), 0)
+
+    def _read_whole(self, path: str) -> Iterator[bytes]:
+        if _is_parquet(path):
+            return self._read_parquet(path)
+        if self.field is not None or _is_json_name(path):
+            return self._read_json_lines(path)
+        return self._read_text(path)
+
+    def _read_text(self, path: str) -> Iterator[bytes]:
+        with open_stream(path, span=self.span) as stream:
+            before, is_first = self.raw_bytes, self.span is None or self.span.begin == 0
+            while piece := stream.read(PIECE_BYTES):
+                if is_first:
+                    check_is_text(piece[:_SAMPLE_BYTES], stream.name)
+                    piece = piece.removeprefix(_BOM)
+                    is_first = False
+                self.raw_bytes = before + stream.raw_position
+                yield piece
+
+    def _read_json_lines(self, path: str) -> Iterator[bytes]:
+        number, rest = 0, b""
+        for piece in self._read_text(path):
+            *lines, rest = (rest + piece).split(b"\n")
+            texts = [self._text_of(line, path, number + i) for i, line in enumerate(lines, 1)]
+            number += len(lines)
+            yield b"".join(texts)
+        yield self._text_of(rest, path, number + 1)
+
+    def _text_of(self, line: bytes, path: str, number: int) -> bytes:
+        """Return the text of one JSON record, closed by a newline; nothing for an empty line."""
+        if not line.strip():
+            return b""
+        field = self.field or "text"
+        where = f"'{path}' line {number}{self.span.behind if self.span else ''}"
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{where} is not JSON ({error}); mend it or leave it out") from error
+        if not isinstance(record, dict) or not isinstance(record.get(field), str):
+            has = ", ".join(map(str, record)) if isinstance(record, dict) else type(record).__name__
+            raise InputError(f"{where} has no text in field '{field}' (it has: {has}); name it with --field")
+        return _line(record[field])
+
+    def _read_parquet(self, path: str) -> Iterator[bytes]:
+        parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
+        column, before, size = self.column or "text", self.raw_bytes, file_status(path).bytes
+        try:
+            with open_file(path) as source:
+                file = parquet.ParquetFile(source)
+                if column not in file.schema_arrow.names:
+                    has = ", ".join(file.schema_arrow.names)
+                    raise InputError(
+                        f"'{path}' has no column '{column}' (it has: {has}); name it with --column"
+                    )
+                rows = 0
+                for batch in file.iter_batches(columns=[column], batch_size=4096):
+                    texts = batch.column(0).to_pylist()
+                    if any(not isinstance(text, str | None) for text in texts):
+                        raise InputError(
+                            f"column '{column}' of '{path}' does not hold text; name another with --column"
+                        )
+                    rows += len(texts)
+                    self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
+                    yield b"".join(_line(text) for text in texts if text)
+        except OSError as error:
+            raise InputError(f"'{path}' is a damaged Parquet file ({error}); get it again") from error
+
+
+def can_be_cut(path: str) -> bool:
+    """Say whether a stretch of ``path`` between two line ends can be read without the rest: plain text, JSON lines."""
+    if _is_parquet(path):
+        return False
+    with open_stream(path) as stream:
+        return stream.compression is None
+
+
+def _is_parquet(path: str) -> bool:
+    if path == STANDARD_INPUT:
+        return False
+    with open_file(path) as file:
+        return file.read(4) == _PARQUET_MAGIC
+
+
+def _line(text: str) -> bytes:
+    return text.encode("utf-8", "replace").rstrip(b"\n") + b"\n"
+
+
+def _is_json_name(path: str) -> bool:
+    name = path.lower()
+    for ending in _COMPRESSED_NAMES:
+        name = name.removesuffix(ending)
+    return name.endswith(_JSON_NAMES)
+
+
+def check_is_text(sample: bytes, name: str) -> None:
+    """Raise :class:`InputError` if ``sample``, the beginning of a file, does not look like text."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(
+            f"{name} is UTF-16, not UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8"
+        )
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    bad = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    if controls > max(len(sample) // 10, _FEW) or bad > max(len(sample) // 4, _FEW):
+        raise InputError(
+            f"{name} holds binary data, not text; give plain or compressed text, JSON lines or Parquet"
+        )

@@ -1,0 +1,195 @@
+"""MediaWiki XML: a byte stream goes in, batches of whole pages come out, and of a batch its pages.
+
+Pages are found by their tags and not by an XML parser, which dumps, being regular, allow and which is far
+faster. What is no dump is refused at the first bytes; declarations, pages above :data:`MAX_PAGE` bytes and
+pages without an end are refused where they stand, after all pages before them were handed out.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from psdvec.errors import InputError
+from psdvec.resources import format_size
+from psdvec.text.decompress import ByteStream
+
+MAX_PAGE = 1 << 26
+MAX_HEADER = 1 << 20
+
+_BATCH = 1 << 20
+_START, _END = b"<page>", b"</page>"
+_FILE, _MEDIA, _CATEGORY = 6, -2, 14
+
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
+_DECLARATION = re.compile(rb"<!(?!--)")
+_NAMESPACE = re.compile(rb'<namespace key="(-?\d+)"[^>/]*>([^<]+)</namespace>')
+_TITLE = re.compile(rb"<title>([^<]*)</title>")
+_NUMBER = re.compile(rb"<ns>(-?\d+)</ns>")
+_ID = re.compile(rb"<id>(\d+)</id>")
+_TEXT = re.compile(rb"<text\b[^>]*>([^<]*)</text>")
+_REDIRECTION = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some whole pages as XML, and how far in the file they reach."""
+
+    xml: bytes
+    raw_position: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: where it stands in the wiki, and the wikitext of its last revision."""
+
+    id: int
+    title: str
+    namespace: int
+    is_redirect: bool
+    text: bytes
+
+
+class Dump:
+    """A MediaWiki dump whose header is read; :meth:`batches` reads the rest, once."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.stream = stream
+        self._buffer = bytearray()
+        self._offset = 0
+        self.namespaces = self._read_header()
+
+    @property
+    def dropped_prefixes(self) -> list[str]:
+        """What names of files and categories begin with in this wiki."""
+        return [name for name, key in self.namespaces.items() if key in (_FILE, _MEDIA, _CATEGORY)]
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the pages in batches of about a megabyte; a fault is raised behind the last good page."""
+        more, fault = True, None
+        while more and not fault:
+            try:
+                more = self._fill(len(self._buffer) + _BATCH)
+            except InputError as error:
+                fault = error
+            xml = self._take_pages()
+            good, damage = self._good_length(xml)
+            if good:
+                yield Batch(xml[:good], self.stream.raw_position)
+            fault = damage or fault or self._oversize()
+        if fault:
+            raise fault
+        if b"</mediawiki>" not in self._buffer:
+            raise InputError(
+                f"{self.stream.name} is truncated: its XML breaks off without </mediawiki> "
+                f"at byte {self._offset + len(self._buffer)}; get the whole dump"
+            )
+
+    def _read_header(self) -> dict[str, int]:
+        """Read up to the first page, and return the namespaces by name."""
+        self._fill(1000)
+        if not _OPENING.match(self._buffer[:MAX_HEADER]):
+            declared = _DECLARATION.search(self._buffer)
+            raise self._declaration_error(declared.start()) if declared else self._no_dump_error()
+        while (end := self._buffer.find(_START)) < 0 and len(self._buffer) < MAX_HEADER:
+            if not self._fill(len(self._buffer) + _BATCH // 16):
+                break
+        header = bytes(self._buffer[: end if end >= 0 else len(self._buffer)])
+        if declared := _DECLARATION.search(header):
+            raise self._declaration_error(declared.start())
+        return {
+            html.unescape(name.decode("utf-8", "replace")): int(key)
+            for key, name in _NAMESPACE.findall(header)
+        }
+
+    def _fill(self, size: int) -> bool:
+        """Read until the buffer holds ``size`` bytes; return False at the end of the stream."""
+        while len(self._buffer) < size:
+            data = self.stream.read(size - len(self._buffer))
+            if not data:
+                return False
+            self._buffer += data
+        return True
+
+    def _take_pages(self) -> bytes:
+        """Take what comes before the end of the last whole page out of the buffer."""
+        last = self._buffer.rfind(_END)
+        end = last + len(_END) if last >= 0 else 0
+        xml = bytes(self._buffer[:end])
+        del self._buffer[:end]
+        self._offset += end
+        return xml
+
+    def _good_length(self, xml: bytes) -> tuple[int, InputError | None]:
+        """Return how many bytes of ``xml``, just taken, come before the first fault in it, and the fault."""
+        declared = _DECLARATION.search(xml)
+        if not declared and xml.count(_START) == xml.count(_END):
+            return len(xml), None
+        offset, position = self._offset - len(xml), 0
+        while (start := xml.find(_START, position)) >= 0:
+            end = xml.find(_END, start)
+            if declared and declared.start() < end:
+                return position, self._declaration_error(offset + declared.start())
+            if xml.find(_START, start + 1, end) >= 0:
+                return position, InputError(
+                    f"{self.stream.name} is damaged: the page that begins at byte {offset + start} "
+                    "of its XML has no end; get the dump again"
+                )
+            position = end + len(_END)
+        return position, None
+
+    def _oversize(self) -> InputError | None:
+        if len(self._buffer) <= MAX_PAGE:
+            return None
+        return InputError(
+            f"{self.stream.name} holds a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
+            "of its XML, which no wiki allows; give a dump of current articles (pages-articles)"
+        )
+
+    def _declaration_error(self, position: int) -> InputError:
+        return InputError(
+            f"{self.stream.name} holds a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} "
+            "of its XML, which no dump has and which may be hostile; give a dump that MediaWiki made"
+        )
+
+    def _no_dump_error(self) -> InputError:
+        if not self._buffer:
+            return InputError(f"{self.stream.name} is empty; give a MediaWiki dump (pages-articles.xml.bz2)")
+        return InputError(
+            f"{self.stream.name} is not a MediaWiki dump: it begins with {bytes(self._buffer[:40])!r} "
+            "and not with <mediawiki; give a dump such as pages-articles.xml.bz2"
+        )
+
+
+def read_pages(xml: bytes, namespaces: dict[str, int]) -> Iterator[Page]:
+    """Yield the pages in ``xml``; old dumps do not number namespaces, there the title tells."""
+    position = 0
+    while (start := xml.find(_START, position)) >= 0:
+        position = xml.find(_END, start)
+        if position < 0:
+            return
+        yield _read_page(xml, start, position, namespaces)
+
+
+def _read_page(xml: bytes, start: int, end: int, namespaces: dict[str, int]) -> Page:
+    text_start = xml.rfind(b"<text", start, end)
+    head_end = xml.find(b"<revision", start, end)
+    head = xml[start : head_end if head_end >= 0 else end]
+    text = _TEXT.match(xml, text_start, end) if text_start >= 0 else None
+    wikitext = _unescape(text[1]) if text else b""
+    title, number, page_id = _TITLE.search(head), _NUMBER.search(head), _ID.search(head)
+    name = html.unescape(title[1].decode("utf-8", "replace")) if title else ""
+    return Page(
+        id=int(page_id[1]) if page_id else 0,
+        title=name,
+        namespace=int(number[1]) if number else namespaces.get(name.partition(":")[0], 0),
+        is_redirect=b"<redirect" in head or bool(_REDIRECTION.match(wikitext)),
+        text=wikitext,
+    )
+
+
+def _unescape(text: bytes) -> bytes:
+    """Undo the escapes that MediaWiki uses in XML; any others are entities of the wikitext too."""
+    return text.replace(b"&lt;", b"<").replace(b"&gt;", b">").replace(b"&quot;", b'"').replace(b"&amp;", b"&")

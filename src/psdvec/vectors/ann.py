@@ -1,0 +1,86 @@
+"""Approximate neighbours for millions of words, with usearch.
+
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: an :class:`ApproximateIndex` that answers
+``most_similar_many`` in time that hardly grows with the vocabulary, and that can be saved and mapped back.
+The exact search of :mod:`psdvec.vectors.neighbours` needs no building, and is never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.errors import InputError, import_extra
+from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.neighbours import ROW_BLOCK
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateIndex:
+    """A graph over the vectors; made by :func:`build_index` or :func:`load_index`."""
+
+    embeddings: Embeddings
+    graph: Any
+
+    def most_similar_many(self, words: Sequence[str], *, topn: int = 10) -> list[Ranking]:
+        """Return about the ``topn`` nearest words of each of ``words``, in the shape of ``most_similar``."""
+        e = self.embeddings
+        ids = [e.get_index(word) for word in words]
+        found = self.graph.search(np.asarray(e.vectors[ids]), topn + 1)
+        rankings = []
+        for row, own in enumerate(ids):
+            match = found[row] if len(ids) > 1 else found
+            keys = zip(match.keys.tolist(), match.distances.tolist(), strict=True)
+            rankings.append([(e.words[key], 1 - distance) for key, distance in keys if key != own][:topn])
+        return rankings
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph to ``path``; the vectors are saved apart."""
+        self.graph.save(str(path))
+
+
+def build_index(
+    embeddings: Embeddings,
+    *,
+    connectivity: int = 16,
+    expansion: int = 128,
+    progress: Progress = LogProgress(),
+) -> ApproximateIndex:
+    """Build the graph of ``embeddings``; more ``connectivity`` and ``expansion`` find more, more slowly."""
+    graph = _new_graph(embeddings, connectivity, expansion)
+    with progress.stage("building the index", total=len(embeddings), unit="words") as stage:
+        for start in range(0, len(embeddings), ROW_BLOCK):
+            block = np.asarray(embeddings.vectors[start : start + ROW_BLOCK])
+            graph.add(np.arange(start, start + len(block)), block)
+            stage.advance(len(block))
+    return ApproximateIndex(embeddings, graph)
+
+
+def load_index(embeddings: Embeddings, path: str | Path) -> ApproximateIndex:
+    """Map the graph at ``path`` that was built from the same ``embeddings``."""
+    if not Path(path).is_file():
+        raise InputError(
+            f"there is no index '{path}'; build it with psdvec.vectors.ann.build_index and save it"
+        )
+    usearch = import_extra("usearch.index", extra="ann", purpose="an approximate index")
+    graph = usearch.Index.restore(str(path), view=True)
+    if graph is None or len(graph) != len(embeddings) or graph.ndim != embeddings.dim:
+        raise InputError(f"the index '{path}' was not built from these vectors; build it again")
+    return ApproximateIndex(embeddings, graph)
+
+
+def _new_graph(embeddings: Embeddings, connectivity: int, expansion: int) -> Any:
+    usearch = import_extra("usearch.index", extra="ann", purpose="an approximate index")
+    return usearch.Index(
+        ndim=embeddings.dim,
+        metric="cos",
+        dtype="f32",
+        connectivity=connectivity,
+        expansion_add=expansion,
+        expansion_search=expansion,
+    )

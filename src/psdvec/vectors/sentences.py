@@ -1,0 +1,90 @@
+"""Sentence vectors: the mean of the words' vectors, plain or weighted by smooth inverse frequency (SIF).
+
+Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and sentences as lists of words. Comes out: one row a
+sentence, zeros where no word is known. SIF (Arora, Liang and Ma 2017) weighs a word by ``a / (a + p)`` with
+p its share of all words, and takes away the direction that all sentences have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.vectors.embeddings import Embeddings
+
+Floats = npt.NDArray[np.float32]
+Tokenizer = Callable[[str], list[str]]
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def make_tokenizer(embeddings: Embeddings) -> Tokenizer:
+    """Return a function that splits a text into words, lower-cased if the vocabulary has no capitals.
+
+    >>> make_tokenizer(Embeddings(("a",), np.ones((1, 2), dtype=np.float32)))("It's A test!")
+    ["it's", 'a', 'test']
+    """
+    if any(word != word.lower() for word in embeddings.words):
+        return _WORD.findall
+    return lambda text: _WORD.findall(text.lower())
+
+
+def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Floats:
+    """Return ``a / (a + p)`` for every word.
+
+    p comes from the counts; where none are known it is Zipf's, ``p ∝ 1 / rank``.
+
+    >>> e = Embeddings(("the", "cat"), np.eye(2, dtype=np.float32), np.array([999, 1]))
+    >>> sif_weights(e).round(3).tolist()
+    [0.0010000000474974513, 0.5]
+    """
+    counts = embeddings.counts
+    if counts is None or not counts.sum():
+        shares = 1 / np.arange(1, len(embeddings) + 1)
+    else:
+        shares = counts.astype(np.float64)
+    return np.asarray(a / (a + shares / shares.sum()), dtype=np.float32)
+
+
+def mean_vectors(
+    embeddings: Embeddings, sentences: Iterable[Sequence[str]], *, weights: Floats | None = None
+) -> Floats:
+    """Return the mean of the (weighted) vectors of each sentence's known words, (m, d).
+
+    >>> e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
+    >>> mean_vectors(e, [["a", "b"], ["a", "x"], []]).tolist()
+    [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
+    """
+    from scipy import sparse  # slow to import, and the command line imports this module
+
+    ids = embeddings.key_to_index
+    known = [[ids[word] for word in sentence if word in ids] for sentence in sentences]
+    lengths = np.array([len(words) for words in known], dtype=np.int64)
+    columns = np.array([i for words in known for i in words], dtype=np.int64)
+    shares = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
+    if weights is not None:
+        shares *= weights[columns]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    used, places = np.unique(columns, return_inverse=True)
+    mixing = sparse.csr_array((shares, places, starts), shape=(len(known), len(used)))
+    return np.asarray(mixing @ embeddings.vectors[used], dtype=np.float32)
+
+
+def common_direction(moment: npt.NDArray[np.float64]) -> Floats:
+    """Return the unit vector along which vectors X have most in common, from their ``moment`` XᵀX.
+
+    >>> common_direction(np.array([[25.0, 0.0], [0.0, 1.0]])).tolist()
+    [1.0, 0.0]
+    """
+    _, directions = np.linalg.eigh(moment)
+    direction = directions[:, -1]
+    # The sign of an eigenvector is arbitrary: make its largest coordinate positive.
+    return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
+
+
+def without_direction(vectors: Floats, direction: Floats) -> Floats:
+    """Return ``vectors`` without their part along the unit vector ``direction``."""
+    return np.asarray(vectors - np.outer(vectors @ direction, direction), dtype=np.float32)

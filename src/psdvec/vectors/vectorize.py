@@ -1,0 +1,120 @@
+"""From a text file to a matrix of sentence vectors on disk, one row a line, whatever the file's length.
+
+Goes in: embeddings and a text file, compressed or not. Comes out: a ``.npy`` of shape (lines, d), float32,
+written block by block, and a count of the words that were known. Sentence vectors themselves are in
+:mod:`psdvec.vectors.sentences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from psdvec.progress import LogProgress, Progress
+from psdvec.storage.atomic import replaced_file
+from psdvec.text.decompress import ByteStream, open_stream
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import (
+    common_direction,
+    make_tokenizer,
+    mean_vectors,
+    sif_weights,
+    without_direction,
+)
+
+Floats = npt.NDArray[np.float32]
+Weighting: TypeAlias = Literal["mean", "sif"]
+
+_LINES = 4096
+_CHUNK = 1 << 20
+_HEADER = 128
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was vectorized: lines, words, known words, and lines without a known word."""
+
+    lines: int
+    words: int
+    known: int
+    empty: int
+
+
+def vectorize_file(
+    embeddings: Embeddings,
+    text: str | Path,
+    target: str | Path,
+    *,
+    weighting: Weighting = "mean",
+    overwrite: bool = False,
+    progress: Progress = LogProgress(),
+) -> Summary:
+    """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
+
+    With ``weighting="sif"`` the direction all lines have in common is taken away in a second pass over
+    ``target``.
+    """
+    with replaced_file(Path(target), overwrite=overwrite) as file:
+        summary = _write_means(embeddings, text, file, weighting, progress)
+        if weighting == "sif" and summary.lines:
+            file.flush()
+            _remove_common_direction(Path(file.name))
+    return summary
+
+
+def _write_means(
+    embeddings: Embeddings, text: str | Path, file: BinaryIO, weighting: Weighting, progress: Progress
+) -> Summary:
+    tokenize = make_tokenizer(embeddings)
+    weights = sif_weights(embeddings) if weighting == "sif" else None
+    lines = words = known = empty = 0
+    with open_stream(text) as stream:
+        file.write(b"\0" * _HEADER)
+        with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
+            position = 0
+            read = _lines(stream)
+            while block := [tokenize(line) for line in islice(read, _LINES)]:
+                known_words = [sum(word in embeddings for word in sentence) for sentence in block]
+                file.write(mean_vectors(embeddings, block, weights=weights).data)
+                lines += len(block)
+                words += sum(map(len, block))
+                known += sum(known_words)
+                empty += known_words.count(0)
+                stage.advance(stream.raw_position - position, lines=len(block))
+                position = stream.raw_position
+    file.seek(0)
+    _write_header(file, (lines, embeddings.dim))
+    return Summary(lines, words, known, empty)
+
+
+def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+
+
+def _lines(stream: ByteStream) -> Iterator[str]:
+    """Yield the lines of a text; bytes that are not UTF-8 are replaced."""
+    rest = b""
+    while chunk := stream.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in lines)
+    if rest:
+        yield rest.decode("utf-8", "replace")
+
+
+def _remove_common_direction(path: Path) -> None:
+    """Take the common direction out of the matrix at ``path``, in place and block by block."""
+    matrix = np.load(path, mmap_mode="r+")
+    moment = np.zeros((matrix.shape[1], matrix.shape[1]))
+    for start in range(0, len(matrix), _LINES):
+        block = matrix[start : start + _LINES].astype(np.float64)
+        moment += block.T @ block
+    direction = common_direction(moment)
+    for start in range(0, len(matrix), _LINES):
+        matrix[start : start + _LINES] = without_direction(matrix[start : start + _LINES], direction)
+    matrix.flush()

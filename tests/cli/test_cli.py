@@ -1,0 +1,158 @@
+"""The command line: results on standard output, one sentence for each error, never exit code 0 for one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from psdvec import cli
+from psdvec.cli.defaults import default
+from psdvec.counts.matrix import load_counts
+from tests.helpers import cells, contents
+
+TEXT = "the cat sat\nthe dog sat\na cat ran\n"
+
+
+@pytest.fixture
+def psdvec(capsys, monkeypatch, tmp_path):
+    """Run a command in a folder with a small corpus; return exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.txt").write_text(TEXT)
+
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["psdvec", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        printed = capsys.readouterr()
+        return exit_.value.code or 0, printed.out, printed.err
+
+    return run
+
+
+def test_count_merge_and_info(psdvec, tmp_path):
+    code, out, _ = psdvec("count", "corpus.txt", "-o", "counts", "--min-count", "1", "--window", "2")
+    assert code == 0
+    assert "9 words read in 3 sentences" in out
+    assert "6 words and 8 pairs written to counts" in out
+    code, out, _ = psdvec("merge", "counts", "counts", "-o", "twice")
+    assert (code, "6 words and 8 pairs" in out) == (0, True)
+    assert {pair: 2 * n for pair, n in cells(load_counts("counts")).items()} == cells(load_counts("twice"))
+    code, _, _ = psdvec("merge", "twice", "--subtract", "counts", "-o", "once")
+    assert code == 0
+    assert contents(tmp_path / "once") == contents(tmp_path / "counts")
+    code, out, _ = psdvec("info", "counts", "--verify", "--json")
+    facts = json.loads(out)
+    assert (code, facts["kind"], facts["window"], facts["verified"]) == (0, "cooccurrence", 2, True)
+    code, out, _ = psdvec("info", "counts")
+    assert "cooccurrence" in out
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
+    code, out, _ = psdvec(
+        "count", "corpus.txt", "-o", "counts", "--dry-run", "--memory", "1G", "--workers", "2"
+    )
+    assert code == 0
+    assert "read 1 files, 34 B, with tokenizer unicode" in out
+    assert "take at most 1.0 GB of memory and 2 threads" in out
+    assert "write 'counts'" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+def test_what_was_lost_is_said(psdvec, tmp_path):
+    (tmp_path / "odd.txt").write_bytes(b"caf\xe9 " + b"x" * 2000 + b" bar\n")
+    _, out, _ = psdvec("count", "odd.txt", "-o", "counts", "--min-count", "1")
+    assert "1 words longer than 1024 bytes left out" in out
+    assert "1 stretches that were not UTF-8 replaced" in out
+
+
+def test_grams_of_the_original_toolbox_go_both_ways(psdvec):
+    psdvec("count", "corpus.txt", "-o", "counts", "--min-count", "1", "--window", "2", "--weighting", "flat")
+    assert psdvec("export-grams", "counts", "top1", "top2")[0] == 0
+    assert psdvec("import-grams", "top1", "top2", "--window", "2", "-o", "again")[0] == 0
+    assert cells(load_counts("again")) == cells(load_counts("counts"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("count", "missing.txt", "-o", "c"), "there is no file 'missing.txt'; check the name"),
+        (
+            ("count", "corpus.txt", "-o", "c"),
+            "no word occurs 5 times or more among 9 words; lower --min-count",
+        ),
+        (("count", "corpus.txt", "-o", "c", "--vocab", "missing"), "cannot read 'missing'"),
+        (("count", "corpus.txt", "-o", "corpus.txt"), "'corpus.txt' exists and is not an artefact of psdvec"),
+        (
+            ("count", "corpus.txt", "-o", "c", "--memory", "1M", "--min-count", "1"),
+            "does not fit into 1.0 MB",
+        ),
+        (("info", "missing"), "there is no 'missing'; check the name"),
+        (("merge", "corpus.txt", "-o", "c"), "'corpus.txt' is not an artefact of psdvec"),
+    ],
+)
+def test_errors_are_one_sentence_on_standard_error_and_exit_code_1(psdvec, tmp_path, arguments, message):
+    code, out, err = psdvec(*arguments)
+    assert (code, out) == (1, "")
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("psdvec: ")
+    assert message in last
+    assert (tmp_path / "corpus.txt").read_text() == TEXT
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_wrong_call_is_exit_code_2(psdvec):
+    assert psdvec("count", "corpus.txt", "--nonsense")[0] == 2
+    assert psdvec("nonsense")[0] == 2
+
+
+def test_standard_input_is_counted(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "psdvec",
+        "count",
+        "-",
+        "-o",
+        str(tmp_path / "counts"),
+        "--min-count",
+        "1",
+        "-q",
+    ]
+    done = subprocess.run(command, input=TEXT.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(load_counts(tmp_path / "counts")) == 6
+    assert done.stderr == b""
+
+
+def test_an_interrupted_count_says_how_to_go_on_and_goes_on(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "psdvec",
+        "count",
+        "-",
+        "-o",
+        str(tmp_path / "counts"),
+        "--min-count",
+        "1",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "counts.work").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.strip().splitlines()[-1] == "psdvec: interrupted; run the same command again to go on"
+    assert not (tmp_path / "counts").exists()
+
+
+def test_defaults_come_from_the_library():
+    assert default("counts.count.count_pairs", "window") == 20
+    assert default("text.corpus.read_corpus", "tokenizer") == "unicode"

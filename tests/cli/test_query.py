@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psdvec.formats import load, save
+from psdvec.vectors.embeddings import Embeddings
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [0, -1, 0]], dtype=np.float32)
+    words = ("man", "woman", "king", "queen", "stone")
+    save(Embeddings(words, vectors, deviations=np.array([0, 0, 0, 2.0, 0])), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_similar_prints_a_table_with_thin_words_marked(run, model: Path):
+    code, out, _ = run("similar", model, "king", "-n", "2", "-q")
+    assert code == 0
+    assert out.splitlines()[:3] == ["king", "queen ~  0.8165", "man      0.7071"]
+    assert "thin evidence" in out
+
+
+def test_similar_prints_json(run, model: Path):
+    _, out, _ = run("similar", model, "king", "man", "-n", "1", "--json", "-q")
+    answers = json.loads(out)
+    assert [answer["word"] for answer in answers] == ["king", "man"]
+    assert answers[0]["neighbours"] == [
+        {"word": "queen", "score": pytest.approx(0.8165, abs=1e-4), "thin": True}
+    ]
+
+
+def test_a_dash_reads_words_from_standard_input(run, model: Path):
+    _, out, _ = run("similar", model, "-", "--json", "-q", stdin="king\n\nman\nking\n")
+    assert [answer["word"] for answer in json.loads(out)] == ["king", "man"]
+
+
+def test_a_missing_word_is_reported_and_the_others_answered(run, model: Path):
+    code, out, err = run("similar", model, "kinng", "man", "--json", "-q")
+    assert code == 1
+    assert "did you mean 'king'?" in err
+    assert "did you mean 'king'?" in json.loads(out)[0]["error"]
+    assert json.loads(out)[1]["neighbours"]
+
+
+def test_analogy_answers_in_both_ways(run, model: Path):
+    for options in ((), ("--add",)):
+        _, out, _ = run("analogy", model, "man", "woman", "king", "--json", "-q", *options)
+        assert json.loads(out)[0]["answers"][0]["word"] == "queen"
+    _, out, _ = run("analogy", model, "-", "-q", stdin="man woman king\nman king woman\n")
+    assert "man : woman = king : ?" in out
+    assert "man : king = woman : ?" in out
+
+
+def test_analogy_wants_three_words(run, model: Path):
+    code, _, err = run("analogy", model, "man", "woman", "-q")
+    assert (code, err) == (1, "psdvec: 3 words are needed, and 2 were given: man woman; give 3\n")
+
+
+def test_a_bad_line_of_standard_input_is_named(run, model: Path):
+    code, out, err = run("analogy", model, "-", "-q", stdin="man woman king\n\nman king\n")
+    assert (code, out) == (1, "")
+    assert "3 words are needed in line 3 of standard input, and 2 were given: man king" in err
+
+
+@pytest.mark.parametrize("command", ["analogy", "odd"])
+def test_a_question_with_a_missing_word_does_not_stop_the_others(run, model: Path, command: str):
+    lines = "man woman kinng\nman woman king\n"
+    code, out, err = run(command, model, "-", "--json", "-q", stdin=lines)
+    missing, answered = json.loads(out)
+    assert code == 1
+    assert missing["words"] == ["man", "woman", "kinng"]
+    assert missing["error"] in err
+    assert "error" not in answered
+    code, out, err = run(command, model, "-", "-q", stdin=lines)
+    assert (code, err.count("did you mean 'king'?")) == (1, 1)
+    assert out
+
+
+def test_odd_names_the_word_that_does_not_belong(run, model: Path):
+    _, out, _ = run("odd", model, "man", "woman", "stone", "king", "-q")
+    assert out.startswith("odd: stone")
+
+
+def test_convert_changes_the_format_and_says_what_it_wrote(run, model: Path, tmp_path: Path):
+    code, _, err = run("convert", model, tmp_path / "out.vec.gz", "--limit", "2")
+    assert code == 0
+    assert "2 words of 3 dimensions" in err
+    assert load(tmp_path / "out.vec.gz").words == ("man", "woman")
+    code, _, err = run("convert", model, tmp_path / "out.vec.gz", "-q")
+    assert code == 1
+    assert "exists already" in err
+
+
+def test_convert_reads_standard_input(run, model: Path, tmp_path: Path):
+    assert run("convert", "-", tmp_path / "out.txt", "-q", stdin="1 2\na 1 2\n")[0] == 0
+    assert load(tmp_path / "out.txt").words == ("a",)
+
+
+def test_convert_looks_at_the_output_before_it_reads_the_input(run, tmp_path: Path):
+    for name, message in (("out.dat", "tells no format"), ("-", "no name of an output")):
+        code, _, err = run("convert", tmp_path / "nothing", name, "-q")
+        assert code == 1
+        assert message in err
+
+
+def test_convert_leaves_bad_rows_out_when_asked(run, tmp_path: Path):
+    (tmp_path / "bad.txt").write_text("3 2\na 1 2\na 1 2\nb 1 2\n")
+    assert run("convert", tmp_path / "bad.txt", tmp_path / "out", "-q")[0] == 1
+    assert run("convert", tmp_path / "bad.txt", tmp_path / "out", "--bad-rows", "skip", "-q")[0] == 0
+    assert load(tmp_path / "out").words == ("a", "b")
+
+
+def test_vectorize_writes_the_mean_of_each_line(run, model: Path, tmp_path: Path):
+    (tmp_path / "text").write_text("King, queen!\nnothing known\nman")
+    code, _, err = run("vectorize", model, tmp_path / "text", tmp_path / "out.npy")
+    assert code == 0
+    assert "3 of 5 words known, 1 lines without any" in err
+    assert np.load(tmp_path / "out.npy").tolist() == [[1, 0.5, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_vectorize_makes_the_folder_of_its_output_and_keeps_what_is_there(run, model: Path, tmp_path: Path):
+    command = ("vectorize", model, "-", tmp_path / "new" / "out.npy", "-q")
+    assert run(*command, stdin="king\n")[0] == 0
+    assert run(*command, stdin="man\nman\n")[0] == 1
+    assert np.load(tmp_path / "new" / "out.npy").tolist() == [[1, 0, 1]]
+    assert run(*command, "--overwrite", stdin="man\nman\n")[0] == 0
+    assert len(np.load(tmp_path / "new" / "out.npy")) == 2
+
+
+def test_a_wrong_call_exits_with_2_and_an_error_with_1(run, tmp_path: Path):
+    assert run("similar")[0] == 2
+    assert run("similar", tmp_path / "none", "x")[0] == 1
+    assert run("nonsense")[0] == 2

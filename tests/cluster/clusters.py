@@ -1,0 +1,102 @@
+"""Clusters for tests: separate processes that are started, slowed, killed and lost; a busy machine is waited for."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+
+PATIENCE = 120  # seconds until a cluster on a busy machine is given up
+
+
+@contextmanager
+def started(workers, **options):
+    """A cluster of worker processes; a job that takes two of them down is given up."""
+    import dask
+    import distributed
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            **options,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def scheduler_and_worker(folder):
+    """A scheduler and a worker as processes of their own; yields the scheduler and its address."""
+    file = folder / "scheduler.json"
+    commands = [
+        ["scheduler", "--port", "0", "--no-dashboard"],
+        ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+    ]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dask", *command, "--scheduler-file", file],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=REPOSITORY,
+        )
+        for command in commands
+    ]  # fmt: skip
+    try:
+        patience = time.monotonic() + PATIENCE
+        address = None
+        while address is None and time.monotonic() < patience:
+            time.sleep(0.1)
+            with suppress(OSError, ValueError):
+                address = json.loads(file.read_text())["address"]
+        yield processes[0], address
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def die_at(module, function, marker):
+    """In a worker: leave a mark and die by SIGKILL the next time that ``function`` has begun its work."""
+    home = importlib.import_module(module)
+    original = getattr(home, function)
+
+    def dying(*arguments, **named):
+        result = original(*arguments, **named)
+        if function == "count_text":
+            result = next(result)
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(home, function, dying)
+
+
+def some_worker(client):
+    """Return the address of one of two workers, when both are there."""
+    client.wait_for_workers(2, timeout=PATIENCE)
+    return min(client.run(os.getpid))
+
+
+def stop_behind(blocks):
+    """In a worker: number so many blocks, then wait to be killed."""
+    from psdvec.counts import segments
+
+    original, left = segments.number_corpus, iter(range(blocks))
+
+    def number(*arguments, **named):
+        if next(left, None) is None:
+            time.sleep(PATIENCE)
+        return original(*arguments, **named)
+
+    segments.number_corpus = number

@@ -1,0 +1,335 @@
+"""Comparing methods: measured processes, steps that are found again, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from psdvec import cli, formats
+from psdvec.cli import app
+from psdvec.compare import run as comparing
+from psdvec.compare import steps
+from psdvec.compare.process import Cost, FailedCommandError, run_measured
+from psdvec.compare.run import compare, compile_kernels, warm_up
+from psdvec.compare.tables import core_table, cost_table, remarks
+from psdvec.errors import InputError, ResourceError
+from psdvec.methods import METHODS
+from psdvec.methods.run import fit_method
+from psdvec.solver.recipe import make_recipe
+from psdvec.storage.artefact import open_artefact
+
+
+def write_corpus(path: Path, *, seed: int, lines: int) -> Path:
+    rng = np.random.default_rng(seed)
+    chance = 1 / np.arange(1, 61)
+    drawn = rng.choice(60, size=(lines, 15), p=chance / chance.sum())
+    path.write_text("\n".join(" ".join(f"w{i}" for i in line) for line in drawn))
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_corpus(tmp_path / "text.txt", seed=0, lines=400)
+
+
+@pytest.fixture
+def task(tmp_path):
+    """A task of similarity whose items any corpus of these tests covers."""
+    path = tmp_path / "pairs.txt"
+    path.write_text("\n".join(f"w{i} w{i + 1} {i}" for i in range(12)))
+    return str(path)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Run the commands of a comparison here, without processes, and note which were run."""
+    commands: list[str] = []
+
+    def run(command, *, folder, workers, note=print):
+        place = command[command.index("-o") + 1]
+        commands.append(place)
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            result = CliRunner().invoke(app, [*command, "-q"])
+        finally:
+            os.chdir(before)
+        if result.exit_code:
+            raise FailedCommandError(str(result.exception))
+        return Cost(len(commands), 1.0, 1_000_000)
+
+    monkeypatch.setattr(steps, "run_measured", run)
+    monkeypatch.setattr(comparing, "warm_up", lambda *_: None)
+    return commands
+
+
+# Processes
+
+
+def test_time_and_memory_of_a_command_are_its_own(tmp_path):
+    ballast = np.ones(50_000_000)  # 400 MB in this process, which a child must not be charged with
+    cost = run_measured(["--help"], folder=tmp_path, workers=1)
+    assert cost.wall > 0.05
+    assert cost.processor > 0
+    assert 10_000_000 < cost.memory < ballast.nbytes / 2
+
+
+def test_a_command_that_fails_says_why(tmp_path):
+    with pytest.raises(FailedCommandError, match="there is no 'nowhere'; check the name"):
+        run_measured(["fit", "nowhere", "-o", "model"], folder=tmp_path, workers=1)
+
+
+def test_lines_of_a_command_are_passed_on(tmp_path, corpus):
+    lines: list[str] = []
+    run_measured(["count", str(corpus), "-o", "counts"], folder=tmp_path, workers=1, note=lines.append)
+    assert any("counting pairs" in line for line in lines)
+    assert (tmp_path / "counts" / "meta.json").is_file()
+
+
+def test_costs_add_up_in_time_and_not_in_memory():
+    assert Cost(1, 2, 30) + Cost(10, 20, 3) == Cost(11, 22, 30)
+
+
+def test_a_whole_comparison_in_processes(tmp_path, corpus, task):
+    output = tmp_path / "report"
+    code = (
+        f"from psdvec.cli import main; import sys; sys.argv = ['psdvec', 'compare', {str(corpus)!r}, '-o', "
+        f"{str(output)!r}, '--methods', 'svd,ppmi', '--dim', '5', '--only-tasks', {task!r}, '--workers', '1']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Table 1. Scores" in done.stdout
+    values = json.loads((output / "report.json").read_text())
+    assert [cost["method"] for cost in values["costs"]] == ["svd", "ppmi"]
+    assert all(cost["training"]["memory"] > 20_000_000 for cost in values["costs"])
+    assert values["costs"][0]["counting"] == values["costs"][1]["counting"]
+
+
+def test_kernels_that_cannot_be_compiled_are_one_sentence():
+    with pytest.raises(ResourceError, match=r"compiling the kernels failed: .*no tokenizer 'no such'"):
+        warm_up([], "no such")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["compare", "text", "-o", "r"], "run the same command again with --resume to go on"),
+        (["compare", "text", "-o", "r", "--resume"], "run the same command again to go on"),
+        (["train", "text", "-o", "r"], "run the same command again to go on"),
+    ],
+)
+def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice):
+    def interrupt():
+        raise cli._InterruptedError
+
+    monkeypatch.setattr(cli, "app", interrupt)
+    code, _, said = run(*arguments)
+    assert (code, said) == (130, f"psdvec: interrupted; {advice}\n")
+
+
+def test_kernels_are_compiled_for_any_method_of_counts():
+    compile_kernels([name for name, method in METHODS.items() if method.reads == "counts"], "whitespace")
+
+
+# Steps
+
+
+def test_the_paper_s_method_in_two_steps_equals_it_in_one(tmp_path, corpus, task, in_process):
+    output = tmp_path / "report"
+    compare([str(corpus)], output=output, methods=["psd", "psd-unreg"], dim=5, tasks=[task])
+    assert in_process == ["counts/3-flat-keep", "models/psd-core-20", "models/psd", "models/psd-unreg"]
+    for name in ("psd", "psd-unreg"):
+        alone = fit_method(name, output / "counts" / "3-flat-keep", output=tmp_path / name, dim=5)
+        found = formats.load(output / "models" / name)
+        assert tuple(found.words) == alone.words
+        assert found.vectors.tobytes() == alone.vectors.tobytes()
+
+
+def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, corpus, task, in_process):
+    output = tmp_path / "report"
+    found = compare(
+        [str(corpus)], output=output, methods=["word2vec", "sparse"], dim=5, tasks=[task], workers=1,
+        settings=["sparse.factor=2", "word2vec.window=2"],
+    )  # fmt: skip
+    assert in_process == ["counts/20-harmonic-keep", "models/word2vec", "models/sparse"]
+    assert [list(one.steps) for one in found.outcomes] == [["word2vec"], ["word2vec", "sparse"]]
+    assert formats.load(output / "models" / "sparse").dim == 10
+    assert found.settings["word2vec"]["window"] == 2
+
+
+def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_process):
+    options = {"output": tmp_path / "report", "dim": 5, "tasks": [task]}
+    first = compare([str(corpus)], methods=["svd", "cca"], **options)
+    again = compare([str(corpus)], methods=["svd", "cca", "ppmi"], resume=True, **options)
+    assert in_process == [
+        "counts/5-linear-close",
+        "models/svd",
+        "counts/5-flat-keep",
+        "models/cca",
+        "models/ppmi",
+    ]
+    assert again.outcomes[:2] == first.outcomes
+    in_process.clear()
+    compare([str(corpus)], methods=["svd", "cca"], settings=["svd.power=1"], resume=True, **options)
+    assert in_process == ["models/svd"]
+    in_process.clear()
+    write_corpus(corpus, seed=1, lines=300)
+    compare([str(corpus)], methods=["cca"], resume=True, **options)
+    assert in_process == ["counts/5-flat-keep", "models/cca"]
+
+
+def test_another_program_trains_again_whatever_its_version(tmp_path, corpus, task, in_process, monkeypatch):
+    options = {"output": tmp_path / "report", "methods": ["svd"], "dim": 5, "tasks": [task]}
+    compare([str(corpus)], **options)
+    monkeypatch.setattr(steps, "program_digest", lambda home: "other")
+    in_process.clear()
+    again = compare([str(corpus)], resume=True, **options)
+    assert [outcome.error for outcome in again.outcomes] == [None]
+    assert in_process == ["counts/5-linear-close", "models/svd"]
+
+
+def test_a_program_is_known_by_its_sources_and_not_by_how_it_shows_results(tmp_path):
+    digests = []
+    for number, (name, text) in enumerate(
+        [
+            ("solver.py", "1"),
+            ("solver.py", "2"),
+            ("explore/app.py", "x"),
+            ("compare/page.py", "x"),
+            ("new.py", ""),
+        ]
+    ):
+        for place in (tmp_path / str(later) for later in range(number, 5)):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+        digests.append(steps.program_digest(tmp_path / str(number)))
+    assert digests[1] == digests[2] == digests[3]
+    assert len(set(digests)) == 3
+
+
+def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process):
+    output = tmp_path / "report"
+    found = compare(
+        [str(corpus)], output=output, methods=["psdvec", "psd", "psd-unreg"], dim=5, tasks=[task],
+        settings=["psdvec.rounds=2", "psd.smoothing=0.1", "psd.ridge=3", "psd.core=15", "psd.diagonal=true"],
+    )  # fmt: skip
+    assert found.settings["psdvec"]["rounds"] == 2
+    assert found.settings["psdvec"]["smoothing"] == make_recipe().smoothing
+    assert found.settings["psd-unreg"]["ridge"] == "0"
+    assert "models/psd-core-15-psd" in in_process
+    recipes = {
+        name: open_artefact(output / "models" / name).parameters["recipe"]
+        for name in ("psdvec", "psd", "psd-unreg")
+    }
+    assert (recipes["psdvec"]["rounds"], recipes["psd"]["smoothing"]) == (2, 0.1)
+    assert (recipes["psd"]["diagonal"], recipes["psd-unreg"]["diagonal"]) == (True, False)
+    alone = fit_method(
+        "psd", output / "counts" / "3-flat-keep", output=tmp_path / "alone", dim=5,
+        settings={"smoothing": 0.1, "ridge": "3", "core": 15, "diagonal": True},
+    )  # fmt: skip
+    assert formats.load(output / "models" / "psd").vectors.tobytes() == alone.vectors.tobytes()
+    table = core_table(found)
+    assert table is not None
+    assert [row[1] for row in table.rows] == ["15", "45"]
+
+
+def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, task, in_process):
+    output = tmp_path / "report"
+    found = compare(
+        [str(corpus)], output=output, methods=["svd", "ppmi"], dim=5, tasks=[task], settings=["svd.shift=-1"]
+    )
+    assert [one.error is None for one in found.outcomes] == [False, True]
+    assert found.report.models == ("ppmi",)
+    text = (output / "report.md").read_text()
+    assert "svd failed: shift -1.0" in text
+    assert "| svd | failed |" in text
+    in_process.clear()
+    compare([str(corpus)], output=output, methods=["svd", "ppmi"], dim=5, tasks=[task], resume=True)
+    assert in_process == ["models/svd"]
+
+
+def test_a_method_whose_package_is_missing_is_left_out_with_the_line(
+    tmp_path, corpus, task, in_process, monkeypatch
+):
+    from dataclasses import replace
+
+    monkeypatch.setitem(METHODS, "word2vec", replace(METHODS["word2vec"], package="no_such_package"))
+    found = compare([str(corpus)], output=tmp_path / "r", methods=["word2vec", "svd"], dim=5, tasks=[task])
+    assert [one.method for one in found.outcomes] == ["svd"]
+    assert "pip install 'psdvec[compare]'" in remarks(found)[0]
+
+
+def test_one_way_of_counting_can_be_forced_upon_all(tmp_path, corpus, task, in_process):
+    compare(
+        [str(corpus)], output=tmp_path / "r", methods=["svd", "cca"], dim=5, tasks=[task], window=4,
+        weighting="harmonic",
+    )  # fmt: skip
+    assert in_process == [
+        "counts/4-harmonic-close", "models/svd", "counts/4-harmonic-keep", "models/cca",
+    ]  # fmt: skip
+
+
+def test_other_vectors_and_a_second_corpus_stand_beside(tmp_path, corpus, task, in_process):
+    compare([str(corpus)], output=tmp_path / "one", methods=["svd"], dim=5, tasks=[task])
+    second = write_corpus(tmp_path / "second.txt", seed=2, lines=200)
+    found = compare(
+        [str(corpus)], output=tmp_path / "two", methods=["svd", "ppmi"], dim=5, tasks=[task], second=[str(second)],
+        also={"theirs": tmp_path / "one" / "models" / "svd"},
+    )  # fmt: skip
+    assert found.report.models == ("svd", "ppmi", "theirs")
+    assert found.quality["theirs"] == found.quality["svd"]
+    assert [size["tokens"] for size in found.sizes] == [6000, 3000]
+    assert "ratio of times" in cost_table(found).header
+    assert "Growth of the training time" in (tmp_path / "two" / "report.html").read_text()
+    assert (tmp_path / "two" / "second" / "models" / "svd").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": ["lsa"]}, "there is no method 'lsa'"),
+        ({"methods": []}, "no method is named; choose from psdvec,"),
+        ({"settings": ["power=1"]}, "write method.name=value"),
+        ({"settings": ["glove.epochs=1"]}, "no setting of a compared method"),
+        ({"settings": ["svd.might=1"]}, "its settings are shift"),
+        ({"tasks": ["nonsense"]}, "there is no test set or file 'nonsense'"),
+        ({"tagging": ["conll2000"]}, "is not a tagging task"),
+        ({"also": {"x": "nowhere.txt"}}, "nowhere.txt"),
+        ({"second": ["nowhere.txt"]}, "there is no file 'nowhere.txt'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_trained(
+    tmp_path, corpus, in_process, options, message
+):
+    options = {"methods": ["svd"], **options}
+    with pytest.raises(InputError, match=message):
+        compare([str(corpus)], output=tmp_path / "report", **options)
+    assert not in_process
+    assert not (tmp_path / "report").exists()
+
+
+def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "mine").write_text("mine")
+    with pytest.raises(InputError, match="say --resume"):
+        compare([str(corpus)], output=tmp_path / "report", methods=["svd"])
+    with pytest.raises(InputError, match="holds 'mine', which no comparison made"):
+        compare([str(corpus)], output=tmp_path / "report", methods=["svd"], resume=True)
+    assert (tmp_path / "report" / "mine").read_text() == "mine"
+    with pytest.raises(InputError, match="can be read only once"):
+        compare(["-"], output=tmp_path / "other", methods=["svd"])
+
+
+def test_names_of_other_vectors_must_be_their_own(tmp_path, corpus, run):
+    code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "svd=x.txt")
+    assert code == 1
+    assert "with a name that neither a method nor other vectors have" in said
+    code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "a=x.txt", "--also", "a=y.txt")
+    assert (code, "'a=y.txt' names no vectors" in said) == (1, True)

@@ -1,0 +1,130 @@
+"""What a comparison shows: the paper's tables, values for programs, and the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+from psdvec.compare.page import Axis, as_page, labels
+from psdvec.compare.process import Cost
+from psdvec.compare.run import Comparison
+from psdvec.compare.steps import Outcome
+from psdvec.compare.tables import as_markdown, as_values, core_table, cost_table
+from psdvec.evaluation.evaluate import evaluate
+
+
+def made_up(*, second: bool = False, models: dict | None = None) -> Comparison:
+    paper = {"psd-core-20": Cost(30.0, 30.0, 3_000_000_000), "psd": Cost(6.0, 6.0, 1_000_000_000)}
+    outcomes = (
+        Outcome("psd", Cost(2.0, 2.0, 10), paper, Path("models/psd")),
+        Outcome("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, Path("models/svd")),
+        Outcome("glove", Cost(2.0, 2.0, 10), {}, None, "it <was> ended"),
+    )
+    later = (
+        Outcome("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, Path("x")),
+        Outcome("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, Path("x")),
+        Outcome("glove", Cost(1.0, 1.0, 10), {}, None, "it <was> ended"),
+    )
+    return Comparison(
+        header={"date": "today", "machine": "a <small> one"},
+        settings={"svd": {"window": 5, "shift": 1.0}},
+        outcomes=outcomes,
+        second=later if second else (),
+        sizes=({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[: 2 if second else 1],
+        left_out={"word2vec": "no package"},
+        quality={"psd": 0.5, "svd": 0.4},
+        report=evaluate(models or {}, []),
+    )
+
+
+def test_table_two_adds_steps_and_divides_by_the_second_corpus():
+    rows = cost_table(made_up(second=True)).rows
+    assert rows[0] == ("psd", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "9 B", "6.0")
+    assert rows[1][-1] == "3.0"
+    assert rows[2][:2] == ("glove", "failed")
+
+
+def test_methods_that_read_the_text_are_not_charged_with_counting():
+    one, two = (
+        Outcome(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
+        for name in ("word2vec", "svd")
+    )
+    assert (one.total, two.total) == (2.0, 7.0)
+
+
+def test_table_three_sets_core_words_against_the_others():
+    table = core_table(made_up())
+    assert table is not None
+    assert table.rows == (
+        ("core", "20", "30.0", "3.0 GB", "40", "1.0"),
+        ("by ridge", "40", "6.0", "1.0 GB", "400", "10.0"),
+    )
+
+
+def test_values_are_ready_for_json_and_hold_every_step():
+    values = json.loads(json.dumps(as_values(made_up())))
+    assert values["costs"][0]["training"]["wall"] == 36
+    assert values["costs"][0]["steps"]["psd"]["wall"] == 6
+    assert values["costs"][2] == {
+        "method": "glove", "error": "it <was> ended", "training": None, "steps": {},
+        "counting": {"wall": 2, "processor": 2, "memory": 10},
+    }  # fmt: skip
+
+
+def test_markdown_holds_the_header_the_failures_and_what_was_left_out():
+    text = as_markdown(made_up())
+    assert "- machine: a <small> one" in text
+    assert "- glove failed: it <was> ended." in text
+    assert "- word2vec was left out: no package." in text
+
+
+class Balance(HTMLParser):
+    """Keeps the tags that are open, and what is loaded from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        self.outside += [value for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta", "path", "rect", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("path", "rect", "circle", "polyline"):
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_safe_and_needs_nothing_else():
+    page = as_page(made_up(second=True))
+    balance = Balance()
+    balance.feed(page)
+    assert balance.open == []
+    assert balance.outside == []
+    assert "a &lt;small&gt; one" in page
+    assert "it &lt;was&gt; ended" in page
+    assert "Quality against time" in page
+    assert "Growth of the training time" not in as_page(made_up())
+
+
+def test_a_logarithmic_axis_gives_equal_room_to_equal_ratios():
+    axis = Axis(1, 100, 50, 250, log=True)
+    assert [round(axis.place(value)) for value in (1, 10, 100)] == [50, 150, 250]
+    assert axis.ticks() == [1, 2, 5, 10, 20, 50, 100]
+    assert Axis(2.5, 6, 50, 250, log=True).ticks() == [3, 4, 5, 6]
+    assert Axis(31, 52, 0, 1).ticks() == [35, 40, 45, 50]
+
+
+def test_labels_never_stand_on_one_another():
+    drawing = labels([("alpha", 10, 50), ("beta", 12, 51), ("gamma", 200, 50), ("delta", 11, 52)])
+    places = [
+        tuple(float(part.split('"')[1]) for part in text.split(">")[0].split(" ")[1:3])
+        for text in drawing.split("<text")[1:]
+    ]
+    crowded = sorted(y for x, y in places if x < 100)
+    assert all(later - earlier >= 12 for earlier, later in pairwise(crowded))
+    assert math.isclose(next(y for x, y in places if x > 100), 54)

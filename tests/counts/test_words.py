@@ -1,0 +1,135 @@
+"""Numbering words, and finding them again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.counts.packed_words import WordList
+from psdvec.counts.word_table import WordTable
+from psdvec.errors import InputError
+from psdvec.kernels import hashing
+from psdvec.reference import counting
+
+SPACED = st.lists(
+    st.sampled_from([b"a", b"bb", b"longerthaneight", b"longerthaneighu", b"\xc3\xa9", b" ", b"\n", b"\r\0"]),
+    max_size=60,
+)
+
+
+def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
+    ids = np.empty(len(spaced) + 2, np.int32)
+    text = np.frombuffer(spaced, np.uint8)
+    t, blob, offsets, counts, overlong = hashing.number_words(text, joined, closed, ids)
+    words = WordList(blob, offsets)
+    return ids[:t].tolist(), words.encoded(), counts.tolist(), overlong
+
+
+@given(SPACED.map(b"".join))
+def test_numbering_agrees_with_its_definition(spaced):
+    ids, words, counts, overlong = number(spaced)
+    assert (ids, words) == counting.number_words(spaced)
+    assert counts == [ids.count(i) for i in range(len(words))]
+    assert overlong == 0
+
+
+def test_a_sentence_goes_on_over_the_end_of_a_block():
+    assert number(b"a b", closed=False)[0] == [0, 1]
+    assert number(b"c\nd", joined=True)[0] == [0, -1, 1, -1]
+    assert number(b"\nd", joined=True)[0] == [-1, 0, -1]
+    assert number(b"\nd", joined=False)[0] == [0, -1]
+
+
+def test_a_table_grows_past_its_first_size():
+    many = b" ".join(b"w%d" % i for i in range(100_000))
+    ids, words, counts, _ = number(many + b" " + many)
+    assert words == many.split()
+    assert counts == [2] * 100_000
+    assert ids == [*range(100_000), *range(100_000), -1]
+
+
+def test_a_word_of_a_megabyte_leaves_a_gap_and_is_counted():
+    ids, words, _, overlong = number(b"a " + b"x" * 1_000_000 + b" b")
+    assert ids == [0, hashing.GAP, 1, -1]
+    assert words == [b"a", b"b"]
+    assert overlong == 1
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(min_size=1, max_size=12).filter(lambda w: w.isprintable()), st.integers(1, 9)
+        ),
+        max_size=5,
+    ),
+    st.integers(1, 3),
+)
+def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
+    total: dict[str, int] = {}
+    tables = [WordTable(2) for _ in range(parts)]
+    for dictionary in dictionaries:
+        for word, count in dictionary.items():
+            total[word] = total.get(word, 0) + count
+        for part, table in enumerate(tables):
+            packed = WordList.pack(dictionary)
+            table.add(packed, np.array(list(dictionary.values()), np.int64), part=part, parts=parts)
+    whole = WordTable(2)
+    for dictionary in dictionaries:
+        whole.add(WordList.pack(dictionary), np.array(list(dictionary.values()), np.int64))
+    for table, (words, counts) in zip(tables, whole.deal(parts), strict=True):
+        assert words.unpack() == table.words.unpack()
+        assert counts.tolist() == table.counts.tolist()
+    found = {}
+    for table in tables:
+        found |= dict(zip(table.words.unpack(), table.counts.tolist(), strict=True))
+        assert table.find(table.words).tolist() == list(range(len(table)))
+    assert found == total
+    assert sum(map(len, tables)) == len(total)
+
+
+def test_an_unknown_word_is_not_found():
+    table = WordTable()
+    table.add(WordList.pack(["known"]), np.ones(1, np.int64))
+    assert table.find(WordList.pack(["unknown", "known", "know"])).tolist() == [
+        hashing.GAP,
+        0,
+        hashing.GAP,
+    ]
+
+
+@given(st.lists(st.text()))
+def test_packed_words_unpack_to_the_same(chosen: list[str]):
+    assert WordList.pack(chosen).unpack() == tuple(chosen)
+
+
+@pytest.mark.parametrize(
+    ("blob", "offsets", "message"),
+    [
+        (b"abc", [0, 2], "do not fit"),
+        (b"abc", [1, 3], "do not fit"),
+        (b"abc", [0, 2, 1, 3], "do not fit"),
+        (b"", [], "do not fit"),
+        (b"\xff", [0, 1], "not UTF-8"),
+    ],
+)
+def test_damaged_words_are_refused(blob: bytes, offsets: list[int], message: str):
+    with pytest.raises(InputError, match=message):
+        WordList(np.frombuffer(blob, np.uint8), np.array(offsets, np.int64)).unpack()
+
+
+def test_a_word_that_utf8_cannot_write_is_refused():
+    with pytest.raises(InputError, match="cannot be written as UTF-8"):
+        WordList.pack(["fine", "\ud800"])
+
+
+@pytest.mark.parametrize("parts", [1, 4, 7])
+def test_a_part_of_many_words_spreads_over_its_table(parts):
+    table = WordTable()
+    words = WordList.pack([f"word{number}" for number in range(100_000 * parts)])
+    table.add(words, np.ones(len(words), np.int64), part=parts - 1, parts=parts)
+    assert abs(len(table) / 100_000 - 1) < 0.05
+    empty = np.flatnonzero(table._slots == 0)
+    runs = np.diff(np.append(empty, empty[0] + table._slots.size))
+    assert runs.max() < 200, "a search ends at an empty slot"

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.evaluation.evaluate import Report, evaluate
+from psdvec.evaluation.page import as_html, frequency_bands
+from psdvec.evaluation.svg import Mark, draw_bars, make_axis
+from psdvec.evaluation.tables import as_csv, as_values, coverage_table, rules, score_table, section_table
+from psdvec.evaluation.tasks import Analogies, Pairs
+from psdvec.formats import save
+from psdvec.vectors.embeddings import Embeddings
+
+WORDS = tuple(f"w{i}" for i in range(60))
+
+
+def models() -> dict[str, Embeddings]:
+    vectors = np.random.default_rng(0).standard_normal((60, 8)).astype(np.float32)
+    noisy = vectors + np.random.default_rng(1).standard_normal((60, 8)).astype(np.float32) * 3
+    same = vectors + np.random.default_rng(2).standard_normal((60, 8)).astype(np.float32) * 0.02
+    return {
+        "good": Embeddings(WORDS, vectors),
+        "alike": Embeddings(WORDS, same),
+        "bad": Embeddings(WORDS[:50], noisy[:50]),
+    }
+
+
+def tasks() -> list[Pairs | Analogies]:
+    truth = models()["good"]
+    items = tuple((WORDS[i], WORDS[j]) for i in range(60) for j in range(i) if (i + j) % 3 == 0)
+    gold = np.array([truth.similarity(a, b) for a, b in items])
+    questions = tuple((WORDS[i], WORDS[i + 1], WORDS[i + 2], WORDS[i + 3]) for i in range(0, 40, 2))
+    sections = tuple("first" if i < 10 else "second" for i in range(20))
+    return [Pairs("men", items, gold), Analogies("google", questions, sections)]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return evaluate(models(), tasks())
+
+
+def test_the_best_is_marked_and_so_is_what_is_no_different(report: Report):
+    table = score_table(report)
+    assert table.header == ("model", "MEN", "Google ×", "Google +", "mean")
+    by_model = {row[0]: row[1] for row in table.rows}
+    assert by_model["good"] == "100.0*"
+    assert by_model["bad"].endswith(" ")
+
+
+def test_a_difference_that_is_noise_is_marked(report: Report):
+    # twenty questions cannot tell two models apart that answer nearly all of them wrongly
+    column = [row[2][-1] for row in score_table(report).rows]
+    assert column.count("*") == 1
+    assert "≈" in column
+
+
+def test_coverage_is_shown_for_every_set(report: Report):
+    table = coverage_table(report)
+    total = report.get("good", "men").total
+    assert table.rows[0] == ("good", f"{total}/{total}", "20/20")
+    assert table.rows[2][1] == f"{report.get('bad', 'men').covered}/{total}"
+
+
+def test_sections_are_shown_where_there_are_some(report: Report):
+    table = section_table(report, "google", "3cosadd")
+    assert [row[:2] for row in table.rows] == [("first", "10"), ("second", "10")]
+    assert section_table(report, "men", "spearman") is None
+
+
+def test_the_rules_are_said(report: Report):
+    assert "items with a word that has no vector are left out" in rules(report)
+    assert "only items that all models cover" in rules(evaluate(models(), tasks(), common=True))
+    assert "vector of zeros" in rules(evaluate(models(), tasks(), oov="zero"))
+
+
+def test_csv_has_a_line_for_each_model_task_and_metric(report: Report):
+    rows = list(csv.DictReader(io.StringIO(as_csv(report))))
+    assert len(rows) == 9
+    assert float(rows[0]["score"]) == pytest.approx(report.scores[0].value)
+    assert rows[0]["best"] == "True"
+    assert rows[0]["p_against_best"] == ""
+    assert 0 < float(rows[-1]["p_against_best"] or 1) <= 1
+
+
+def test_json_holds_only_what_json_can_hold(report: Report):
+    missing = evaluate({"none": Embeddings(("x",), np.ones((1, 2), dtype=np.float32))}, tasks())
+    for one in (report, missing):
+        json.loads(json.dumps(as_values(one), allow_nan=False))
+    assert as_values(missing)["scores"][0]["score"] is None
+
+
+class Checker(HTMLParser):
+    """Counts elements and refuses what is not closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.count: dict[str, int] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
+    page = as_html(report)
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    # bars: three columns of three models, coverage: two tasks of three models
+    assert checker.count["rect"] == 9 + 6
+    assert checker.count["polyline"] >= 3
+    assert "http" not in page
+    assert "<script" not in page
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1))
+def test_an_axis_holds_zero_and_every_value_between_few_round_ticks(values: list[float]):
+    axis = make_axis(values, height=100)
+    assert axis.ticks[0] <= min(0, *values, 0)
+    assert axis.ticks[-1] >= max(0, *values, 0)
+    assert 0 in axis.ticks
+    assert 2 <= len(axis.ticks) <= 7
+    for low, high in pairwise(sorted({*values, *axis.ticks})):
+        assert axis.y(low) >= axis.y(high)
+
+
+def test_coverage_is_drawn_against_a_hundred_per_cent():
+    marks = [Mark(50, math.nan, math.nan, "red", "half"), Mark(100, math.nan, math.nan, "red", "whole")]
+    drawing = draw_bars([("x", marks)], make_axis([100.0], height=200))
+    assert re.findall(r'<rect.*? height="([\d.]+)"', drawing) == ["100.0", "200.0"]
+
+
+def test_a_negative_score_hangs_from_the_axis():
+    axis = make_axis([-50, 50], height=100)
+    down, up = (draw_bars([("x", [Mark(v, math.nan, math.nan, "red", "")])], axis) for v in (-50, 50))
+    tops = [float(re.search(r'<rect x="[\d.]+" y="([\d.]+)"', bar)[1]) for bar in (down, up)]
+    assert tops == pytest.approx([axis.y(0), axis.y(50)], abs=0.1)
+
+
+def test_names_in_the_page_are_escaped():
+    e = Embeddings(WORDS, models()["good"].vectors)
+    page = as_html(evaluate({"<b>&": e}, tasks()))
+    assert "<b>&" not in page
+    assert "&lt;b&gt;&amp;" in page
+
+
+def test_scores_by_frequency_fall_into_bands_of_rank(report: Report):
+    bands = frequency_bands(report.get("good", "men"))
+    assert [name for name, _, _ in bands] == ["1–1k"]
+    assert bands[0][2] == report.get("good", "men").covered
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, e in models().items():
+        save(e, tmp_path / name)
+    lines = [f"{a}\t{b}\t{score}" for (a, b), score in zip(tasks()[0].items, tasks()[0].gold, strict=True)]
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "bruni_men.txt").write_text("\n".join(lines))
+    (tmp_path / "own.txt").write_text("w1 w2 3\nw3 w4 5\nw5 w6 1\n")
+    return tmp_path
+
+
+def test_evaluate_prints_tables_and_writes_the_page(run, folder: Path):
+    code, out, _ = run(
+        "evaluate", folder / "good", folder / "bad", "--testsets", folder / "sets", "--task", "men",
+        "--html", folder / "report.html", "-q",
+    )  # fmt: skip
+    assert code == 0
+    assert out.splitlines()[0].split() == ["model", "MEN", "mean"]
+    assert out.splitlines()[1].split() == ["good", "100.0*", "100.0*"]
+    assert "<svg" in (folder / "report.html").read_text()
+
+
+def test_intervals_and_sections_are_shown_on_request(run, folder: Path):
+    questions = "".join(f"{': first' if i == 0 else ''}\nw{i} w{i + 1} w{i + 2} w{i + 3}" for i in range(4))
+    (folder / "own.txt").write_text(questions + "\n: second\nw9 w8 w7 w6\n")
+    _, out, _ = run(
+        "evaluate", folder / "good", "--task", folder / "own.txt", "--intervals", "--sections", "-q"
+    )
+    assert "95 % between" in out
+    assert "second" in out
+
+
+def test_evaluate_prints_json_and_csv(run, folder: Path):
+    arguments = ("evaluate", folder / "good", "--testsets", folder / "sets", "--task", "men", "-q")
+    assert json.loads(run(*arguments, "--json")[1])["scores"][0]["score"] == pytest.approx(1)
+    assert run(*arguments, "--csv")[1].startswith("model,task,metric,score")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--json", "--csv"], "choose one of them"),
+        (["--html", "own.txt/report.html"], "is not a folder"),
+        (["--tagging", "nonsense"], "is not a tagging task"),
+        (["--tagging", "conll2003:nowhere"], "cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_any_work(run, folder: Path, options, message: str, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("psdvec.cli.evaluate.load", lambda *_, **__: pytest.fail("the model was read"))
+    code, out, err = run("evaluate", "good", "--task", "own.txt", "-q", *options)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_a_model_given_twice_is_refused(run, folder: Path):
+    code, _, err = run("evaluate", folder / "good", folder / "good", "--task", folder / "own.txt", "-q")
+    assert code == 1
+    assert "is given twice" in err
+
+
+def test_a_users_own_file_is_one_option_away(run, folder: Path):
+    _, out, _ = run("evaluate", folder / "good", "--task", folder / "own.txt", "-q", "--json")
+    assert json.loads(out)["scores"][0]["task"] == "own"
+
+
+def test_the_catalogue_is_listed_with_where_the_sets_are(run, folder: Path):
+    _, out, _ = run("testsets", "list", "--testsets", folder / "sets", "--json")
+    places = {record["name"]: record["path"] for record in json.loads(out)}
+    assert places["men"] == str(folder / "sets" / "bruni_men.txt")
+    _, out, _ = run("testsets", "list")
+    assert out.splitlines()[0].split() == ["name", "kind", "title", "licence", "where"]

@@ -1,0 +1,231 @@
+import itertools
+
+import numba
+import numpy as np
+import pytest
+
+from psdvec.counts.weighting import UNIT
+from psdvec.errors import InputError, ResourceError
+from psdvec.kernels import rounds as rounds_kernel
+from psdvec.reference import rounds as rounds_reference
+from psdvec.solver import core
+from psdvec.solver.devices import cpu, layout
+from psdvec.solver.pmi import margins, measure_constants, word_scales
+from psdvec.solver.problem import best_multiple, build_problem, residual_of
+from psdvec.solver.recipe import make_recipe
+from tests.toy import drawn_counts
+
+
+@pytest.fixture(params=["all dense", "some dense", "all sparse"])
+def panels(request, monkeypatch):
+    """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
+    monkeypatch.setattr(layout, "TILE", 16)
+    monkeypatch.setattr(
+        layout, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+    )
+
+
+def dense_and_sparse(counts, recipe, words):
+    rows, columns = margins(counts)
+    constants = measure_constants(counts, rows, columns, recipe=recipe)
+    scales = word_scales(rows[:words], columns[:words], constants)
+    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
+    widths = cpu.panel_layout(counts, words).widths
+    dense = rounds_reference.weights_and_targets(
+        H, scales, constants, negligible=recipe.negligible, widths=widths
+    )
+    return dense, build_problem(cpu, counts, scales, constants, recipe=recipe)
+
+
+RECIPES = [
+    make_recipe("default"),
+    make_recipe("paper"),
+    make_recipe("default", negligible=0.0, exponent=0.4, diagonal=False, emphasis=0.3),
+    make_recipe("default", spectrum="positive", start="half", relaxation=1.3),
+    make_recipe("default", relaxation=1.9, momentum=0.8, saturation=0.5),
+    make_recipe("paper", spectrum="signed", start="zero"),
+]
+
+
+@pytest.mark.parametrize("words", [60, 37])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
+    (W, T, G, squares), problem = dense_and_sparse(drawn_counts(), recipe, words)
+    assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
+    recipe = make_recipe("default", **{**vars(recipe), "rounds": 4})
+    X, objectives = rounds_reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
+    rounds = []
+    last = core.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
+    found = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
+    np.testing.assert_allclose(found, X, atol=5e-4 * np.abs(X).max())
+    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=2e-4)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_objective_falls_each_round(recipe):
+    _, problem = dense_and_sparse(drawn_counts(words=150, sentences=1500), recipe, 150)
+    rounds = []
+    recipe = make_recipe("default", **{**vars(recipe), "rounds": 8, "head": min(recipe.head, 90)})
+    core.solve(problem, rank=12, recipe=recipe, save_round=rounds.append)
+    objectives = [r.objective for r in rounds]
+    assert len(objectives) == 8
+    assert all(after < before for before, after in itertools.pairwise(objectives))
+
+
+def random_low_rank(n, seed=0):
+    basis, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, 4)))
+    return core.Eigenpairs(basis.astype(np.float32), np.array([20.0, -10.0, 5.0, 0.0]))
+
+
+def test_the_residual_and_the_objective_are_the_dense_ones(panels):
+    (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
+    old, new = random_low_rank(60, 1), random_low_rank(60, 2)
+    residual_of(problem, old)
+    residual = residual_of(problem, new, previous=old, momentum=0.7)
+    X, before = ((pairs.vectors * pairs.values) @ pairs.vectors.T for pairs in (new, old))
+    ahead = X + 0.7 * (X - before)
+    assert residual.objective == pytest.approx(rounds_reference.objective(W, T, squares, X), rel=1e-5)
+    np.testing.assert_allclose(residual.image, (T - W * ahead) @ new.vectors, atol=1e-3)
+    stepped = (ahead + 1.3 * (T - W * ahead)) @ new.vectors
+    np.testing.assert_allclose(residual.step_image(1.3), stepped, atol=1e-3)
+    block = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    plain = residual_of(problem, new)
+    np.testing.assert_allclose(plain.times(block), (X + T - W * X) @ block, atol=1e-3)
+
+
+def test_the_best_multiple_is_at_the_bottom_of_the_parabola(panels):
+    (W, T, _, squares), problem = dense_and_sparse(drawn_counts(), make_recipe("default"), 60)
+    best, residual = best_multiple(problem, random_low_rank(60))
+    X = (best.vectors * best.values) @ best.vectors.T
+    assert residual.objective == pytest.approx(rounds_reference.objective(W, T, squares, X), rel=1e-5)
+    np.testing.assert_allclose(residual.image, (T - W * X) @ best.vectors, atol=1e-3)
+    assert all(
+        residual.objective < rounds_reference.objective(W, T, squares, factor * X) for factor in (0.9, 1.1)
+    )
+
+
+@pytest.mark.parametrize("recipe", [make_recipe("default"), make_recipe("paper")])
+def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panels):
+    (W, T, G, _), problem = dense_and_sparse(drawn_counts(), recipe, 60)
+    half = recipe.relaxation if recipe.start == "half" else None
+    first = T if half is None else G / 2 + half * (T - W * G / 2)
+    block = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    for m in (60, 41, 16, 3):
+        product = problem.start_times(block[:m], half=half)
+        np.testing.assert_allclose(product, first[:m, :m] @ block[:m], atol=1e-3)
+
+
+def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
+    indptr = np.array([0, 0, 2, 3], dtype=np.int64)
+    indices = np.array([0, 2, 1], dtype=np.int32)
+    terms = np.array([[0.0, 1.0], [0.5, 0.0], [0.0, 0.0]], dtype=np.float32)
+    Q = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for array in (indptr, indices, terms, Q):
+        array.setflags(write=False)
+    W, T = (rounds_reference.dense_rows(indptr, indices, terms[:, k], 3) for k in (0, 1))
+    values, Y, sums = np.zeros(3, np.float32), np.zeros((3, 2), np.float32), np.zeros((3, 2))
+    rounds_kernel.residual_into(indptr, indices, terms, Q, Q, values, np.float32(0), Y, sums)
+    X = Q @ Q.T
+    np.testing.assert_allclose(Y, (T - W * X) @ Q, rtol=1e-6)
+    np.testing.assert_allclose(sums, np.stack([(T * X).sum(axis=1), (W * X * X).sum(axis=1)], 1), rtol=1e-6)
+    again = np.zeros((3, 2), np.float32)
+    rounds_kernel.product_into(indptr, indices, values, Q, again)
+    np.testing.assert_allclose(again, Y, rtol=1e-6)
+
+
+def test_one_thread_and_several_give_the_same_bits(panels):
+    Q = np.random.default_rng(0).standard_normal((150, 20)).astype(np.float32)
+    found = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        _, problem = dense_and_sparse(drawn_counts(words=150, sentences=800), make_recipe("default"), 150)
+        image, tx, wxx = problem.pairs.renew(Q, Q, momentum=0.5, with_image=True)
+        found.append((image.tobytes(), problem.pairs.values.tobytes(), tx, wxx))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("words", [1, 2, 5])
+def test_a_few_words_in_many_dimensions_have_zeros_beyond_their_rank(words):
+    model = core.fit(drawn_counts(words=5, sentences=50), dim=20, max_words=words)
+    assert model.vectors.shape == (words, 20)
+    assert np.isfinite(model.vectors).all()
+    assert not model.vectors[:, words:].any()
+
+
+def test_the_vectors_reproduce_the_fitted_matrix():
+    counts = drawn_counts()
+    recipe = make_recipe("default")
+    _, problem = dense_and_sparse(counts, recipe, 60)
+    last = core.solve(problem, rank=11, recipe=recipe)
+    model = core.fit(counts, dim=10, recipe=recipe)
+    X = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
+    a = problem.scale
+    fitted = (model.vectors * model.signs) @ model.vectors.T - np.outer(model.constant, model.constant)
+    np.testing.assert_allclose(a[:, None] * fitted * a, X, atol=1e-4 * np.abs(X).max())
+
+
+def test_the_same_input_gives_the_same_bytes():
+    counts = drawn_counts()
+    assert core.fit(counts, dim=10).vectors.tobytes() == core.fit(counts, dim=10).vectors.tobytes()
+
+
+def test_words_of_one_topic_are_nearest_to_each_other():
+    model = core.fit(drawn_counts(words=60, sentences=3000, topics=3), dim=8)
+    V = model.vectors / np.linalg.norm(model.vectors, axis=1, keepdims=True)
+    S = V @ V.T
+    np.fill_diagonal(S, -1)
+    topic = np.array([int(word[1:]) % 3 for word in model.words])
+    assert (topic[S.argmax(axis=1)] == topic).mean() > 0.9
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_a_fit_goes_on_from_the_last_finished_round(stop, tmp_path):
+    counts = drawn_counts()
+    recipe = make_recipe("default", rounds=4, head=40)
+
+    class StoppedError(Exception):
+        pass
+
+    def save_and_stop(state):
+        core.write_round(tmp_path / "round.npz", state)
+        if state.number == stop:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        core.fit(counts, dim=10, recipe=recipe, save_round=save_and_stop)
+    numbers = []
+    model = core.fit(
+        counts, dim=10, recipe=recipe, load_round=lambda: core.read_round(tmp_path / "round.npz"),
+        save_round=lambda state: numbers.append(state.number),
+    )  # fmt: skip
+    assert numbers == list(range(stop + 1, 5))
+    assert model.vectors.tobytes() == core.fit(counts, dim=10, recipe=recipe).vectors.tobytes()
+
+
+@pytest.mark.parametrize("kept", [0, 100, -100])
+def test_a_round_that_was_not_written_whole_is_none(tmp_path, kept):
+    path = tmp_path / "round.npz"
+    assert core.read_round(path) is None
+    state = core.Round(1, core.Eigenpairs(np.ones((50, 3), np.float32), np.ones(3)), None, 1.0)
+    core.write_round(path, state)
+    found = core.read_round(path)
+    assert found is not None
+    assert found.number == 1
+    path.write_bytes(path.read_bytes()[:kept])
+    assert core.read_round(path) is None
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_what_would():
+    with pytest.raises(ResourceError, match=r"needs about .* --core \d+"):
+        core.fit(drawn_counts(), dim=10, memory=1000)
+
+
+def test_no_dimensions_are_refused():
+    with pytest.raises(InputError, match="0 dimensions"):
+        core.fit(drawn_counts(), dim=0)
+
+
+def test_a_threshold_that_leaves_no_pair_is_refused(monkeypatch):
+    monkeypatch.setattr(layout, "DENSE", 2.0)
+    with pytest.raises(InputError, match="smaller --negligible"):
+        core.fit(drawn_counts(), dim=4, recipe=make_recipe("default", background=0.0, negligible=1e9))

@@ -1,0 +1,111 @@
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from psdvec.errors import StoreError
+from psdvec.solver import core
+from psdvec.solver.model import read_model, write_model
+from psdvec.storage.artefact import create_artefact, open_artefact, verify_artefact
+from tests.toy import drawn_counts
+
+
+@pytest.fixture(scope="module")
+def model():
+    return core.fit(drawn_counts(), dim=7, max_words=30)
+
+
+def test_what_is_written_is_read_back(model, tmp_path):
+    write_model(model, tmp_path / "model", sources=[{"counts": "c", "digest": "d"}])
+    back = read_model(tmp_path / "model")
+    for name in ("counts", "vectors", "deviations", "signs", "constant", "row_sums", "column_sums"):
+        assert getattr(back, name).tobytes() == getattr(model, name).tobytes()
+    assert (back.words, back.constants, back.recipe, back.core) == (
+        model.words,
+        model.constants,
+        model.recipe,
+        30,
+    )
+    assert back.counting == json.loads(json.dumps(dict(model.counting)))
+    assert back.sources == ({"counts": "c", "digest": "d"},)
+    verify_artefact(open_artefact(tmp_path / "model"))
+
+
+def test_the_vectors_are_plain_safetensors(model, tmp_path):
+    write_model(model, tmp_path / "model")
+    assert load_file(tmp_path / "model" / "vectors.safetensors")["vectors"].shape == (30, 7)
+
+
+def test_words_of_any_script_come_back(model, tmp_path):
+    from dataclasses import replace
+
+    words = ("größe", "日本語", "a b", *(f"w{i}x" for i in range(27)))
+    write_model(replace(model, words=words), tmp_path / "model")
+    assert read_model(tmp_path / "model").words == words
+
+
+def test_vectors_that_are_not_numbers_are_refused(model, tmp_path):
+    from dataclasses import replace
+
+    vectors = np.array(model.vectors)
+    vectors[3, 2] = np.nan
+    write_model(replace(model, vectors=vectors), tmp_path / "model")
+    with pytest.raises(StoreError, match=f"the vector of '{model.words[3]}' is not a number"):
+        read_model(tmp_path / "model")
+
+
+def test_arrays_that_do_not_belong_together_are_refused(model, tmp_path):
+    from dataclasses import replace
+
+    write_model(replace(model, row_sums=model.row_sums[:-1]), tmp_path / "model")
+    with pytest.raises(StoreError, match="29 rows of row_sums where 30 belong"):
+        read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("signs", 0, "its scales do not fit its vectors"),
+        ("constant", np.nan, "constant holds what is not a number"),
+        ("column_sums", np.inf, "column_sums holds what is not a number"),
+    ],
+)
+def test_scales_that_make_no_sense_are_refused(model, tmp_path, name, value, message):
+    from dataclasses import replace
+
+    scales = np.array(getattr(model, name))
+    scales[1] = value
+    write_model(replace(model, **{name: scales}), tmp_path / "model")
+    with pytest.raises(StoreError, match=message):
+        read_model(tmp_path / "model")
+
+
+def test_a_cut_file_is_refused(model, tmp_path):
+    write_model(model, tmp_path / "model")
+    path = tmp_path / "model" / "vectors.safetensors"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(StoreError, match="is damaged"):
+        read_model(tmp_path / "model")
+
+
+def test_another_kind_of_artefact_is_refused(tmp_path):
+    drawn_counts().save(tmp_path / "counts")
+    with pytest.raises(StoreError, match="holds cooccurrence, but embeddings is needed"):
+        read_model(tmp_path / "counts")
+
+
+def test_vectors_without_scales_are_refused(tmp_path):
+    with create_artefact(tmp_path / "e", kind="embeddings", version=1, parameters={}, sources=[]) as writer:
+        save_file({"vectors": np.zeros((1, 1), np.float32)}, writer.folder / "vectors.safetensors")
+        writer.add_file("vectors.safetensors")
+    with pytest.raises(StoreError, match="without the scales of a fit"):
+        read_model(tmp_path / "e")
+
+
+def test_a_model_can_be_asked_without_being_written():
+    model = core.fit(drawn_counts(), dim=5)
+    e = model.embeddings
+    assert tuple(e.words) == model.words
+    word, cosine = e.most_similar(model.words[0], topn=1)[0]
+    assert e.similarity(model.words[0], word) == pytest.approx(cosine, rel=1e-5)

@@ -1,0 +1,53 @@
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from psdvec.solver import core, noncore
+from psdvec.solver.recipe import make_recipe
+from tests.toy import drawn_counts
+
+recipes = st.builds(
+    make_recipe,
+    st.sampled_from(["default", "paper"]),
+    smoothing=st.floats(0.01, 0.9),
+    background=st.floats(0.01, 0.9),
+    exponent=st.sampled_from([0.3, 0.5, 1.0]),
+    saturation=st.floats(0.1, 50),
+    majoriser=st.floats(0, 0.6),
+    emphasis=st.floats(0, 0.4),
+    negligible=st.sampled_from([0.0, 0.01]),
+    relaxation=st.floats(0.5, 1.95),
+    momentum=st.floats(0, 0.9),
+    head=st.sampled_from([0, 20]),
+    spectrum=st.sampled_from(["signed", "positive"]),
+    start=st.sampled_from(["zero", "half"]),
+    rounds=st.just(4),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(recipe=recipes, seed=st.integers(0, 9))
+def test_no_recipe_makes_the_objective_rise(recipe, seed):
+    objectives = []
+    core.fit(
+        drawn_counts(words=50, sentences=200, seed=seed), dim=6, recipe=recipe,
+        save_round=lambda state: objectives.append(state.objective),
+    )  # fmt: skip
+    assert all(after <= before * (1 + 1e-5) for before, after in pairwise(objectives))
+
+
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_any_partition_of_the_new_words_gives_the_same_vectors(data):
+    counts = drawn_counts(words=50, sentences=300)
+    model = core.fit(counts, dim=5, max_words=30)
+    together = noncore.extend(model, counts).model
+    order = data.draw(st.permutations(counts.vocabulary.words[30:]))
+    cut = data.draw(st.integers(0, len(order)))
+    steps = model
+    for part in (order[:cut], order[cut:]):
+        steps = noncore.extend(steps, counts, words=part).model
+    for word in together.words:
+        assert np.array_equal(steps.vectors[steps.ids[word]], together.vectors[together.ids[word]])

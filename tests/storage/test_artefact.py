@@ -1,0 +1,155 @@
+"""Artefacts appear whole or not at all, say what they are, and notice damage."""
+
+from __future__ import annotations
+
+import errno
+import json
+
+import numpy as np
+import pytest
+
+from psdvec.errors import InputError, ResourceError, StoreError
+from psdvec.storage.artefact import create_artefact, open_artefact, verify_artefact
+
+
+def make(path, *, value=1, overwrite=False):
+    with create_artefact(
+        path,
+        kind="numbers",
+        version=1,
+        parameters={"value": value},
+        sources=[{"name": "x"}],
+        overwrite=overwrite,
+    ) as writer:
+        writer.add_array("plain", np.arange(10))
+        writer.add_text("note.txt", "größer\n")
+        with writer.stream_array("stream", np.int32) as stream:
+            stream.write(np.array([value]))
+            stream.write(np.arange(5))
+        with writer.stream_array("nothing", np.int64):
+            pass
+
+
+def fail_on_purpose(path, error):
+    with create_artefact(
+        path, kind="numbers", version=1, parameters={}, sources=[], overwrite=True
+    ) as writer:
+        writer.add_array("plain", np.arange(10))
+        raise error
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    make(tmp_path / "a")
+    artefact = open_artefact(tmp_path / "a", kind="numbers", version=1)
+    assert artefact.array("plain").tolist() == list(range(10))
+    assert artefact.array("stream").tolist() == [1, 0, 1, 2, 3, 4]
+    assert artefact.array("stream").dtype == np.int32
+    assert artefact.array("nothing").tolist() == []
+    assert artefact.file("note.txt").read_text(encoding="utf-8") == "größer\n"
+    assert (artefact.parameters, artefact.sources) == ({"value": 1}, ({"name": "x"},))
+    verify_artefact(artefact)
+
+
+@pytest.mark.parametrize("length", [None, 6, 5, 9])
+def test_a_stream_is_the_same_file_whatever_length_was_foretold(tmp_path, length):
+    with (
+        create_artefact(tmp_path / "a", kind="numbers", version=1, parameters={}, sources=[]) as writer,
+        writer.stream_array("stream", np.int32, length=length) as stream,
+    ):
+        stream.write(np.arange(2))
+        stream.write(np.arange(4)[::-1])
+    artefact = open_artefact(tmp_path / "a")
+    verify_artefact(artefact)
+    np.save(tmp_path / "usual.npy", np.array([0, 1, 3, 2, 1, 0], np.int32))
+    assert artefact.file("stream.npy").read_bytes() == (tmp_path / "usual.npy").read_bytes()
+
+
+def test_arrays_are_mapped_and_cannot_be_changed(tmp_path):
+    make(tmp_path / "a")
+    with pytest.raises(ValueError, match="read-only"):
+        open_artefact(tmp_path / "a").array("plain")[0] = 7
+
+
+def test_equal_contents_have_equal_digests(tmp_path):
+    for name, value in (("a", 1), ("b", 1), ("c", 2)):
+        make(tmp_path / name, value=value)
+    a, b, c = (open_artefact(tmp_path / name).digest for name in "abc")
+    assert a == b != c
+
+
+def test_an_error_while_writing_leaves_nothing_behind(tmp_path):
+    with pytest.raises(RuntimeError, match="on purpose"):
+        fail_on_purpose(tmp_path / "a", RuntimeError("on purpose"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_while_overwriting_leaves_the_old_artefact_whole(tmp_path):
+    make(tmp_path / "a", value=1)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        fail_on_purpose(tmp_path / "a", RuntimeError("on purpose"))
+    verify_artefact(open_artefact(tmp_path / "a"))
+    make(tmp_path / "a", value=2, overwrite=True)
+    assert open_artefact(tmp_path / "a").parameters["value"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_full_disk_is_explained(tmp_path):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(
+        ResourceError, match=r"the disk is full: writing below .* free some space and run the same"
+    ):
+        fail_on_purpose(tmp_path / "a", full)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_already_is_not_touched(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    with pytest.raises(
+        InputError, match="exists and is not an artefact of psdvec; choose another output name"
+    ):
+        make(tmp_path / "mine", overwrite=True)
+    make(tmp_path / "a")
+    with pytest.raises(InputError, match="exists already; choose another output name, or say --overwrite"):
+        make(tmp_path / "a")
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(InputError, match="exists and is not an artefact"):
+        make(tmp_path / "file", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
+def test_damage_is_noticed(tmp_path):
+    make(tmp_path / "short")
+    with (tmp_path / "short" / "plain.npy").open("r+b") as file:
+        file.truncate(150)
+    with pytest.raises(StoreError, match="is damaged: 150 bytes where 208 were written; make"):
+        open_artefact(tmp_path / "short").array("plain")
+    make(tmp_path / "changed")
+    with (tmp_path / "changed" / "plain.npy").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    with pytest.raises(StoreError, match="its contents changed since it was written"):
+        verify_artefact(open_artefact(tmp_path / "changed"))
+    make(tmp_path / "lost")
+    (tmp_path / "lost" / "plain.npy").unlink()
+    with pytest.raises(StoreError, match="cannot be read"):
+        open_artefact(tmp_path / "lost").array("plain")
+    make(tmp_path / "broken")
+    (tmp_path / "broken" / "meta.json").write_text("{")
+    with pytest.raises(StoreError, match="is not a description of a psdvec artefact"):
+        open_artefact(tmp_path / "broken")
+
+
+def test_another_kind_or_version_is_refused(tmp_path):
+    make(tmp_path / "a")
+    with pytest.raises(StoreError, match="holds numbers, but cooccurrence is needed here"):
+        open_artefact(tmp_path / "a", kind="cooccurrence")
+    meta = json.loads((tmp_path / "a" / "meta.json").read_text())
+    (tmp_path / "a" / "meta.json").write_text(json.dumps(meta | {"version": 9}))
+    with pytest.raises(StoreError, match="is of version 9, and this psdvec reads up to 1; update psdvec"):
+        open_artefact(tmp_path / "a", version=1)
+    with pytest.raises(StoreError, match="there is no"):
+        open_artefact(tmp_path / "b")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StoreError, match=r"is not an artefact of psdvec: it has no meta\.json"):
+        open_artefact(tmp_path / "empty")

@@ -1,0 +1,153 @@
+"""Corpora: what can be read, and what is refused with a sentence."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from itertools import pairwise
+
+import pytest
+
+from psdvec.counts.count import count_pairs
+from psdvec.errors import InputError
+from psdvec.text import corpus as corpus_module
+from psdvec.text.corpus import read_corpus
+from tests.helpers import cells
+
+TEXT = "To be, or not to be.\nThat is the question.\n"
+SENTENCES = [["to", "be", "or", "not", "to", "be"], ["that", "is", "the", "question"]]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_text_is_read_plain_or_compressed(tmp_path, compress):
+    (tmp_path / "text").write_bytes(compress(TEXT.encode()))
+    assert list(read_corpus(tmp_path / "text")) == SENTENCES
+
+
+def test_zstandard_is_read(tmp_path):
+    zstandard = pytest.importorskip("zstandard", reason="the extra zstd is not installed")
+    (tmp_path / "text.zst").write_bytes(zstandard.compress(TEXT.encode()))
+    assert list(read_corpus(tmp_path / "text.zst")) == SENTENCES
+
+
+def test_folders_and_globs_are_read_in_order_of_name_and_hidden_files_are_not(tmp_path):
+    for name, text in {"b.txt": "second", "a.txt": "first", ".hidden": "never"}.items():
+        (tmp_path / name).write_text(text)
+    assert list(read_corpus(tmp_path)) == [["first"], ["second"]]
+    assert list(read_corpus(f"{tmp_path}/*.txt")) == [["first"], ["second"]]
+    assert list(read_corpus([tmp_path / "b.txt", tmp_path / "a.txt"])) == [["second"], ["first"]]
+
+
+def test_json_lines_are_read_by_field(tmp_path):
+    lines = [{"text": "one\ntwo", "title": "x"}, {"text": "three", "title": "y z"}]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n\n")
+    assert list(read_corpus(tmp_path / "a.jsonl")) == [["one"], ["two"], ["three"]]
+    assert list(read_corpus(tmp_path / "a.jsonl", field="title")) == [["x"], ["y", "z"]]
+
+
+def test_parquet_is_read_by_column(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    import pyarrow.parquet as parquet
+
+    table = pyarrow.table({"text": ["one two", None, "three"], "body": ["a", "b", "c"], "n": [1, 2, 3]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert list(read_corpus(tmp_path / "a.parquet")) == [["one", "two"], ["three"]]
+    assert list(read_corpus(tmp_path / "a.parquet", column="body")) == [["a"], ["b"], ["c"]]
+    with pytest.raises(
+        InputError, match=r"has no column 'x' \(it has: text, body, n\); name it with --column"
+    ):
+        list(read_corpus(tmp_path / "a.parquet", column="x"))
+    with pytest.raises(InputError, match=r"column 'n' of .* does not hold text"):
+        list(read_corpus(tmp_path / "a.parquet", column="n"))
+
+
+def test_line_ends_of_windows_nul_bytes_and_a_byte_order_mark_leave_no_trace(tmp_path):
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfTo be\r\nor\0not\r\n\r\n")
+    assert list(read_corpus(tmp_path / "text", tokenizer="whitespace")) == [["To", "be"], ["or", "not"]]
+
+
+def test_a_sentence_never_goes_on_in_the_next_file(tmp_path):
+    (tmp_path / "a").write_text("to be")
+    (tmp_path / "b").write_text("or not")
+    counts = count_pairs(read_corpus([tmp_path / "a", tmp_path / "b"]), min_count=1)
+    assert set(cells(counts)) == {("to", "be"), ("or", "not")}
+
+
+def test_a_line_longer_than_a_block_stays_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 64)
+    words = [f"w{i}" for i in range(1000)]
+    (tmp_path / "text").write_text(" ".join(words))
+    assert list(read_corpus(tmp_path / "text")) == [words]
+    counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1, window=1)
+    assert set(cells(counts)) == set(pairwise(words))
+
+
+def test_a_line_without_words_is_no_sentence_however_it_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 4)
+    (tmp_path / "text").write_text("a\n--- --- ---\nb")
+    counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
+    assert counts.tally.sentences == 2
+
+
+def test_a_word_longer_than_a_block_is_cut_between_characters(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 64)
+    (tmp_path / "text").write_text("漢" * 100)
+    corpus = read_corpus(tmp_path / "text", tokenizer="whitespace")
+    assert "".join(word for sentence in corpus for word in sentence) == "漢" * 100
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):
+    (tmp_path / "text").write_bytes(
+        "caf\xe9 au lait \ufffd\n".encode("utf-8").replace(b"\xc3\xa9", b"\xe9") * 3
+    )
+    counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
+    assert counts.tally.replaced_bytes == 3
+    assert counts.vocabulary.words == ("au", "caf", "lait")
+
+
+def test_strict_errors_name_the_file_and_the_byte(tmp_path):
+    (tmp_path / "good").write_bytes(b"x" * 10)
+    (tmp_path / "latin1").write_bytes(b"abc caf\xe9\n")
+    corpus = read_corpus([tmp_path / "good", tmp_path / "latin1"], errors="strict")
+    with pytest.raises(InputError, match=r"latin1' is not UTF-8 at byte 7 of its text .*; convert it"):
+        list(corpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("noise", bytes(range(256)) * 8, "holds binary data, not text"),
+        (
+            "utf16.txt",
+            "some text".encode("utf-16"),
+            "is UTF-16, not UTF-8; convert it, for example with: iconv",
+        ),
+        ("cut.gz", gzip.compress(TEXT.encode() * 99, mtime=0)[:-20], "is truncated"),
+        ("bad.jsonl", b'{"text": "fine"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
+        (
+            "other.jsonl",
+            b'{"body": "fine"}\n',
+            r"line 1 has no text in field 'text' \(it has: body\); name it",
+        ),
+        ("list.jsonl", b"[1]\n", "line 1 has no text in field 'text'"),
+    ],
+)
+def test_what_is_not_text_is_refused(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        list(read_corpus(tmp_path / name))
+
+
+def test_what_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"there is no file 'missing\.txt'; check the name"):
+        read_corpus("missing.txt")
+    with pytest.raises(InputError, match="holds no files"):
+        read_corpus(tmp_path)
+    with pytest.raises(InputError, match="no corpus was given"):
+        read_corpus([])
+    with pytest.raises(InputError, match="standard input was named twice"):
+        read_corpus(["-", "-"])
+    with pytest.raises(InputError, match="errors='ignore' is unknown"):
+        read_corpus("-", errors="ignore")

@@ -1,0 +1,80 @@
+"""Files named by address, and stretches of files: the same text, the same errors."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from psdvec.counts.count import count_pairs
+from psdvec.errors import InputError
+from psdvec.text.corpus import read_corpus
+from psdvec.text.decompress import open_stream
+from psdvec.text.files import Span, open_file
+from psdvec.text.readers import can_be_cut
+from tests.helpers import contents
+
+fsspec = pytest.importorskip(
+    "fsspec", reason="fsspec is not installed; run pip install 'psdvec[distributed]'"
+)
+TEXT = "one two three\nfour fünf\nsix seven eight nine\n"
+
+
+@pytest.fixture
+def memory():
+    """A folder of fsspec's memory, empty again afterwards."""
+    system = fsspec.filesystem("memory")
+    system.pipe_file("/corpus/a.txt", TEXT.encode())
+    system.pipe_file("/corpus/b.txt.gz", gzip.compress(TEXT.encode()))
+    yield "memory://corpus"
+    system.rm("/corpus", recursive=True)
+
+
+def test_an_address_stands_for_a_file_a_folder_or_a_glob(memory):
+    assert read_corpus(f"{memory}/a.txt").files == (f"{memory}/a.txt",)
+    both = read_corpus(memory).files
+    assert [file.rpartition("/")[2] for file in both] == ["a.txt", "b.txt.gz"]
+    assert read_corpus(f"{memory}/*").files == both
+
+
+def test_counts_of_an_address_are_those_of_the_file(memory, tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "b.txt.gz").write_bytes(open_file(f"{memory}/b.txt.gz").read())
+    options = {"min_count": 1, "window": 2}
+    count_pairs(read_corpus([tmp_path / "a.txt", tmp_path / "b.txt.gz"]), **options, output=tmp_path / "near")
+    count_pairs(read_corpus(memory), **options, output=tmp_path / "far")
+    assert contents(tmp_path / "near") == contents(tmp_path / "far")
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("memory://corpus/none.txt", "there is no file at 'memory://corpus/none.txt'"),
+        ("memory://none/*", "there is no file at 'memory://none/\\*'"),
+        ("nonsense://x/y", "'nonsense://x/y' cannot be reached"),
+    ],
+)
+def test_an_address_without_a_file_is_refused(memory, address, message):
+    with pytest.raises(InputError, match=message):
+        read_corpus(address)
+
+
+@pytest.mark.parametrize("place", ["local", "memory"])
+def test_a_span_is_those_bytes_and_no_others(memory, tmp_path, place):
+    (tmp_path / "a.txt").write_text(TEXT)
+    name = f"{memory}/a.txt" if place == "memory" else str(tmp_path / "a.txt")
+    data = TEXT.encode()
+    for begin in range(len(data)):
+        for end in (begin + 1, len(data)):
+            with open_stream(name, span=Span(begin, end)) as stream:
+                assert b"".join(iter(lambda: stream.read(5), b"")) == data[begin:end]
+                assert stream.raw_size == end - begin
+
+
+def test_only_plain_text_can_be_cut(memory, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"text": ["a b"]}), tmp_path / "c.parquet")
+    assert can_be_cut(f"{memory}/a.txt")
+    assert not can_be_cut(f"{memory}/b.txt.gz")
+    assert not can_be_cut(str(tmp_path / "c.parquet"))

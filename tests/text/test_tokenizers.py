@@ -1,0 +1,79 @@
+"""What a word is, for each tokenizer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.errors import InputError
+from psdvec.reference import counting
+from psdvec.text.corpus import Block, Place, read_corpus
+
+SCRIPTS = "abZ1٣ _-.,:;·'\"’éßアカあ漢กא\u05b0\u0301\u00ad\u200d🇩😀\n"
+
+
+def words(tokenizer: str, text: str) -> list[list[str]]:
+    corpus = read_corpus("-", tokenizer=tokenizer)
+    block = Block(text.encode(), False, True, ((0, Place(0, 0)),), Place(0, 0), 0)
+    spaced = corpus.space(block)[0].tobytes().decode()
+    return [re.findall(r"[^\x00-\x20]+", line) for line in spaced.split("\n")]
+
+
+@given(st.text(alphabet=SCRIPTS, max_size=30))
+def test_paper_agrees_with_its_definition(text):
+    assert words("paper", text) == [counting.words_paper(line) for line in text.split("\n")]
+
+
+@given(
+    st.text(alphabet=SCRIPTS, max_size=30)
+    | st.text(alphabet=st.characters(exclude_categories=["Cs", "Z", "Cc"]))
+)
+def test_unicode_agrees_with_its_definition(text):
+    assert words("unicode", text) == [counting.words_unicode(line) for line in text.split("\n")]
+
+
+@given(st.text(alphabet="bcBC19 _-.,:;·'\"カ漢גד\n", max_size=30))
+def test_unicode_agrees_with_the_regex_package(text):
+    """That package adds a rule for apostrophes before vowels, so there are none here."""
+    expected = []
+    for line in text.casefold().split("\n"):
+        pieces = regex.split(r"(?w)\b", line, flags=regex.V1)
+        expected.append([piece for piece in pieces if regex.search(r"[\p{Alphabetic}\p{N}]", piece)])
+    assert words("unicode", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text", "expected"),
+    [
+        (
+            "paper",
+            "Don't DON’T 'quoted' rock'n'roll x2y",
+            ["don't", "don't", "quoted", "rock'n'roll", "x", "y"],
+        ),
+        ("paper", "naïve café", ["na", "ve", "caf"]),
+        ("unicode", "Don't ПРИВЕТ Straße 3.14 a_b", ["don't", "привет", "strasse", "3.14", "a_b"]),
+        ("unicode", "東京タワー naïve e\u0301tude", ["東", "京", "タワー", "naïve", "e\u0301tude"]),
+        ("unicode", "-- ... 😀 ___", []),
+        ("whitespace", "New_York isn't  U.S.A. !", ["New_York", "isn't", "U.S.A.", "!"]),
+        ("whitespace", "a\0b\rc\td", ["a", "b", "c", "d"]),
+    ],
+)
+def test_examples(tokenizer, text, expected):
+    assert words(tokenizer, text) == [expected]
+
+
+def test_one_letter_words_and_long_words_stay():
+    long = "pneumonoultramicroscopicsilicovolcanoconiosis"
+    for tokenizer in ("paper", "unicode", "whitespace"):
+        assert words(tokenizer, f"i a {long}") == [["i", "a", long]]
+
+
+def test_an_unknown_tokenizer_is_refused():
+    with pytest.raises(
+        InputError, match="there is no tokenizer 'spacy'; choose one of unicode, paper, whitespace"
+    ):
+        read_corpus("-", tokenizer="spacy")
