@@ -109,7 +109,8 @@ class GpuBackend:
     def _tiles(self, rows: Tensor, columns: Tensor, n: int) -> npt.NDArray[np.int64]:
         size = -(-n // TILE)
         tiles = torch.bincount((rows // TILE) * size + columns // TILE, minlength=size * size)
-        return tiles.cpu().numpy().reshape(size, size)
+        found: npt.NDArray[np.int64] = tiles.cpu().numpy().reshape(size, size)
+        return found
 
     def _numbers(self, scales: WordScales, constants: Constants) -> tuple[Tensor, ...]:
         s = scales
