@@ -21,6 +21,8 @@ from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
+ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
+PACKAGE = REPOSITORY / "src" / "psdvec"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -68,11 +70,32 @@ def test_docstrings_become_markdown():
 
 
 def test_links_to_files_of_the_repository_lead_somewhere():
-    for page in [*PAGES, REPOSITORY / "README.md"]:
+    for page in [*PAGES, *ROOT_PAGES, REPOSITORY / "benchmarks" / "results" / "README.md"]:
         for link in LINK.findall(page.read_text(encoding="utf-8")):
             path = link.partition("#")[0]
             if path and "://" not in path:
                 assert (page.parent / path).exists(), f"{page.name}: {link}"
+
+
+PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z0-9_]+\.py)?|[a-z_]+\.py)`")
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md"])
+def test_modules_and_folders_that_are_named_exist(page: str):
+    for path in PATH.findall((REPOSITORY / page).read_text(encoding="utf-8")):
+        assert (PACKAGE / path).exists() or (REPOSITORY / path).exists(), f"{page}: {path}"
+
+
+def test_the_architecture_lists_every_package():
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z_/]+)/` \|", text, re.MULTILINE)
+    packages = [path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")]
+    assert sorted(listed) == sorted(name for name in packages if name != ".")
+
+
+def test_the_version_to_cite_is_the_version():
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [psdvec.__version__]
 
 
 def commands_of(page: Path) -> list[list[str]]:
@@ -87,7 +110,7 @@ def commands_of(page: Path) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *ROOT_PAGES], ids=lambda page: page.name)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path):
     group = typer.main.get_command(app)
     for words in commands_of(page):
