@@ -1,4 +1,4 @@
-"""The documentation as a whole: it builds without a warning, needs no network, and names what is there."""
+"""The documentation as a whole: it builds without a warning, needs no network, and names only what exists."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
 PACKAGE = REPOSITORY / "src" / "psdvec"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z0-9_]+\.py)?|[a-z_]+\.py)`")
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +78,6 @@ def test_links_to_files_of_the_repository_lead_somewhere():
                 assert (page.parent / path).exists(), f"{page.name}: {link}"
 
 
-PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z0-9_]+\.py)?|[a-z_]+\.py)`")
-
-
 @pytest.mark.parametrize("page", ["docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md"])
 def test_modules_and_folders_that_are_named_exist(page: str):
     for path in PATH.findall((REPOSITORY / page).read_text(encoding="utf-8")):
@@ -99,7 +97,7 @@ def test_the_version_to_cite_is_the_version():
 
 
 def commands_of(page: Path) -> list[list[str]]:
-    """Every psdvec command that a page shows, run by a test or not."""
+    """Every psdvec command that a page shows, whether a test runs it or not."""
     found = []
     for block in read_blocks(page):
         if block.language == "console":
@@ -126,14 +124,14 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path):
         assert used <= known, f"{page.name}: {' '.join(words)}"
 
 
-def test_the_glossary_is_in_order_and_has_every_number_of_a_recipe():
+def test_the_glossary_is_in_order_and_has_every_setting_of_a_recipe():
     page = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8")
     words = [row.split("|")[1].strip() for row in page.splitlines()[4:]]
     assert words == sorted(words, key=lambda word: word.lower().lstrip("3"))
     assert {field.name for field in fields(Recipe)} <= {one for word in words for one in word.split(", ")}
 
 
-def test_every_departure_from_the_papers_recipe_is_told():
+def test_every_departure_from_the_papers_recipe_is_explained():
     theory = (REPOSITORY / "docs" / "theory.md").read_text(encoding="utf-8")
     _, _, section = theory.partition("## 9. Where this departs")
     for field in fields(Recipe):
