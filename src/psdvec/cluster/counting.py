@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.cluster.client import ask_workers, check_workers, made_once, memory_of_job, run_jobs
+from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
 from psdvec.cluster.shares import MOST_IDS, Shares, share_out
 from psdvec.counts import out_of_core, segments
@@ -40,7 +40,7 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import current_memory, parse_size
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import beside, whole_file
 from psdvec.text.corpus import Corpus, Place
 from psdvec.text.files import Span, file_status, open_file
 from psdvec.text.readers import STANDARD_INPUT, can_be_cut
@@ -167,7 +167,7 @@ def _block(work: Path, number: int) -> Path:
 
 def number_block(block: Corpus, path: Path, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
-    with made_once(path) as new:
+    with beside(path, replace=False) as new:
         new.mkdir()
         folder = SegmentFolder(new / "segments")
         tally = segments.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
@@ -201,7 +201,7 @@ def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress
         lists, amounts = zip(*found, strict=True)
         kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
         chosen = select_words(WordList.join(lists), np.concatenate(amounts), min_count=floor, max_words=kept)
-        with made_once(path) as new:
+        with beside(path, replace=False) as new:
             _write_words(new, 0, WordList.pack(chosen.words), chosen.counts)
     segment = SegmentFolder(path).read(0, with_ids=False)
     return Vocabulary(segment.words.unpack(), segment.counts)
@@ -250,7 +250,7 @@ def _share_out(
         loads = pairs + np.minimum(pairs, n)  # every pair is added to a cell, and every cell is written
         found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
         shares = [[full[place] for place in group] for group in found.groups], found.ranges
-        with write_whole(path) as file:
+        with whole_file(path) as file:
             file.write(json.dumps(shares).encode())
     groups, ranges = json.loads(path.read_text())
     return Shares(groups, [Range(*rows) for rows in ranges])
@@ -296,7 +296,7 @@ def count_share(
     ids = sum(_block_read(_block(work, number)).ids for number in blocks)
     worker = distributed.get_worker()
     with (
-        made_once(work / name) as new,
+        beside(work / name, replace=False) as new,
         tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
         ThreadPoolExecutor(1) as pool,
     ):

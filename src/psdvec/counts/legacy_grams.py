@@ -18,14 +18,14 @@ from psdvec.counts.matrix import Cooccurrence, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import whole_file
 from psdvec.text.decompress import open_stream
 
 
 def write_top1grams(vocabulary: Vocabulary, path: str | Path) -> None:
     """Write words with counts and natural logarithms of their probabilities."""
     total = int(vocabulary.counts.sum())
-    with write_whole(Path(path)) as file:
+    with whole_file(Path(path)) as file:
         file.write(f"# {len(vocabulary)} words, {total} occurrences\nWords:\n".encode())
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
             file.write(f"{_checked(word)},{count},{_log(count / total)}\n".encode())
@@ -40,7 +40,7 @@ def write_top2grams(counts: Cooccurrence, path: str | Path) -> None:
             f"{counts.parameters.get('weighting')}; count with --weighting flat"
         )
     words = counts.vocabulary.words
-    with write_whole(Path(path)) as file:
+    with whole_file(Path(path)) as file:
         file.write(f"# {len(words)} words, window {counts.parameters.get('window')}\nBigrams:\n".encode())
         for i, word in enumerate(words):
             cells = slice(int(counts.indptr[i]), int(counts.indptr[i + 1]))

@@ -20,6 +20,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered, resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import beside
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 
@@ -231,15 +232,12 @@ def _open_output(output: str | Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(output)
-    partial = _partial(path)
     with disk_errors_explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                yield file
-            partial.replace(path)
-        except InputError:
-            raise
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with beside(path) as new:
+            try:
+                with new.open("wb") as file:
+                    yield file
+            except InputError:
+                new.replace(_partial(path))
+                raise
