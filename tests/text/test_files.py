@@ -10,7 +10,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.decompress import open_stream
-from psdvec.text.files import Span, open_file
+from psdvec.text.files import ByteRange, open_file
 from psdvec.text.readers import can_be_cut
 from tests.helpers import contents
 
@@ -66,7 +66,7 @@ def test_a_span_is_those_bytes_and_no_others(memory, tmp_path, place):
     data = TEXT.encode()
     for begin in range(len(data)):
         for end in (begin + 1, len(data)):
-            with open_stream(name, span=Span(begin, end)) as stream:
+            with open_stream(name, byte_range=ByteRange(begin, end)) as stream:
                 assert b"".join(iter(lambda: stream.read(5), b"")) == data[begin:end]
                 assert stream.raw_size == end - begin
 

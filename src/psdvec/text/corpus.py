@@ -8,24 +8,20 @@ sentences. A line is a sentence.
 from __future__ import annotations
 
 import glob
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from psdvec.arrays import Bytes
 from psdvec.errors import InputError
-from psdvec.text import readers
-from psdvec.text.files import Span, expand_address, file_status, is_address
-from psdvec.text.readers import STANDARD_INPUT, Reader
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import ByteRange, expand_address, file_status, is_address
+from psdvec.text.readers import Reader
+from psdvec.text.tokenizers import find_tokenizer, split_spaced
 
 BLOCK_BYTES = 1 << 23  # fixed: where a line that is longer gets cut must not depend on memory or workers
-
-Bytes = npt.NDArray[np.uint8]
 
 
 def read_corpus(
@@ -54,8 +50,7 @@ def read_corpus(
     --------
     >>> corpus = read_corpus("corpus.txt.xz", tokenizer="paper")  # doctest: +SKIP
     """
-    if tokenizer not in TOKENIZERS:
-        raise InputError(f"there is no tokenizer '{tokenizer}'; choose one of {', '.join(TOKENIZERS)}")
+    find_tokenizer(tokenizer)
     if errors not in ("replace", "strict"):
         raise InputError(f"errors='{errors}' is unknown; choose replace or strict")
     if isinstance(paths, str | Path):
@@ -126,7 +121,7 @@ class Corpus:
     field: str | None
     column: str | None
     errors: str
-    span: Span | None = None
+    byte_range: ByteRange | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
         """Yield the sentences, lists of tokens, empty ones left out."""
@@ -134,7 +129,7 @@ class Corpus:
         for block in self.blocks():
             sentences = self.space(block)[0].tobytes().decode("utf-8").split("\n")
             for i, sentence in enumerate(sentences):
-                unfinished += re.findall(r"[^\x00-\x20]+", sentence)
+                unfinished += split_spaced(sentence)
                 is_last = i == len(sentences) - 1
                 if unfinished and (block.closed or not is_last):
                     yield unfinished
@@ -148,7 +143,7 @@ class Corpus:
         In the text returned words are parted by spaces and sentences by newlines.
         """
         text, replaced = self._decode(block)
-        return TOKENIZERS[self.tokenizer](text), replaced
+        return find_tokenizer(self.tokenizer)(text), replaced
 
     def _decode(self, block: Block) -> tuple[bytes, int]:
         """Return valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
@@ -160,10 +155,10 @@ class Corpus:
         except UnicodeDecodeError as error:
             if self.errors == "strict":
                 offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= error.start)
-                behind = self.span.behind if self.span else ""
+                after = self.byte_range.after if self.byte_range else ""
                 raise InputError(
                     f"'{self.files[place.file]}' is not UTF-8 at byte {place.offset + error.start - offset} "
-                    f"of its text{behind} ({error.reason}); convert it, or say --errors replace"
+                    f"of its text{after} ({error.reason}); convert it, or say --errors replace"
                 ) from error
         text = block.data.decode("utf-8", "replace")
         bad = text.count("\N{REPLACEMENT CHARACTER}") - block.data.count("\N{REPLACEMENT CHARACTER}".encode())
@@ -179,8 +174,8 @@ class Corpus:
         """Bytes of all files on disk, or None with standard input among them."""
         if not self.is_restartable:
             return None
-        if self.span is not None:
-            return self.span.end - self.span.begin
+        if self.byte_range is not None:
+            return self.byte_range.end - self.byte_range.begin
         return sum(file_status(file).bytes for file in self.files)
 
     def sources(self) -> list[dict[str, Any]]:
@@ -193,29 +188,29 @@ class Corpus:
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text from ``start`` on; ``joined`` says that a sentence goes on there."""
-        reader = readers.Reader(self.field, self.column, self.span)
-        buffer = _Buffer(reader, start, joined)
+        buffer = _Buffer(start, joined)
+        reader = Reader(self.field, self.column, self.byte_range)
         for number in range(start.file, len(self.files)):
             skip = start.offset if number == start.file else 0
             for piece in reader.read(self.files[number], skip):
                 buffer.add(number, piece)
                 while buffer.is_full:
-                    yield buffer.cut()
+                    yield buffer.cut(reader.raw_bytes)
             buffer.end_file(number)
             while buffer.is_full:
-                yield buffer.cut()
+                yield buffer.cut(reader.raw_bytes)
         if len(buffer.data):
-            yield buffer.rest()
+            yield buffer.rest(reader.raw_bytes)
 
 
 class _Buffer:
     """Gathers pieces of files and cuts them into blocks at line ends, else white space, else anywhere."""
 
-    def __init__(self, reader: Reader, start: Place, joined: bool) -> None:
-        self.reader, self.joined = reader, joined
+    def __init__(self, start: Place, joined: bool) -> None:
+        self.joined = joined
         self.data = bytearray()
         self.marks = [(0, start)]  # (offset in data, place there), one for each file in data
-        self.raw_before = 0
+        self.raw_bytes = 0  # what the reader had taken when the last block was cut
 
     @property
     def is_full(self) -> bool:
@@ -231,7 +226,7 @@ class _Buffer:
         if not self.data.endswith(b"\n"):
             self.add(file, b"\n")
 
-    def cut(self) -> Block:
+    def cut(self, raw_bytes: int) -> Block:
         """Take a full block off the front."""
         end = self.data.rfind(b"\n", 0, BLOCK_BYTES) + 1
         closed = end > 0
@@ -247,46 +242,18 @@ class _Buffer:
             end = BLOCK_BYTES
             while end > BLOCK_BYTES - 4 and end < len(self.data) and self.data[end] & 0xC0 == 0x80:
                 end -= 1
-        return self._take(end, closed)
+        return self._take(end, closed, raw_bytes)
 
-    def rest(self) -> Block:
+    def rest(self, raw_bytes: int) -> Block:
         """Take all that is left."""
-        return self._take(len(self.data), True)
+        return self._take(len(self.data), True, raw_bytes)
 
-    def _take(self, end: int, closed: bool) -> Block:
+    def _take(self, end: int, closed: bool, raw_bytes: int) -> Block:
         offset, place = next(mark for mark in reversed(self.marks) if mark[0] <= end)
         place = Place(place.file, place.offset + end - offset)
-        raw, self.raw_before = self.reader.raw_bytes - self.raw_before, self.reader.raw_bytes
+        raw, self.raw_bytes = raw_bytes - self.raw_bytes, raw_bytes
         block = Block(bytes(memoryview(self.data)[:end]), self.joined, closed, tuple(self.marks), place, raw)
         del self.data[:end]
         later = [(at - end, there) for at, there in self.marks if at > end]
         self.marks, self.joined = [(0, place), *later], not closed
         return block
-
-
-def _space_paper(text: bytes) -> Bytes:
-    from psdvec.kernels.tokenizers import space_paper
-
-    source = np.frombuffer(text.replace("\N{RIGHT SINGLE QUOTATION MARK}".encode(), b"'"), dtype=np.uint8)
-    out = np.empty_like(source)
-    space_paper(source, out)
-    return out
-
-
-def _space_unicode(text: bytes) -> Bytes:
-    from psdvec.kernels.tokenizers import space_unicode, word_break_roles
-
-    folded = np.frombuffer(text.decode("utf-8").casefold().encode("utf-8"), dtype=np.uint8)
-    out = np.empty(2 * len(folded) + 1, dtype=np.uint8)
-    return out[: space_unicode(folded, word_break_roles(), out)]
-
-
-def _space_whitespace(text: bytes) -> Bytes:
-    return np.frombuffer(text, dtype=np.uint8)
-
-
-TOKENIZERS: dict[str, Callable[[bytes], Bytes]] = {
-    "unicode": _space_unicode,
-    "paper": _space_paper,
-    "whitespace": _space_whitespace,
-}

@@ -22,7 +22,7 @@ from typing import BinaryIO, Protocol, Self
 
 from psdvec.errors import InputError, import_extra
 from psdvec.text.bzip2 import Piece, Splitter
-from psdvec.text.files import Span, file_status, is_address, open_file
+from psdvec.text.files import ByteRange, file_status, is_address, open_file
 
 STANDARD_INPUT = "-"
 
@@ -60,11 +60,11 @@ class ByteStream(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
-def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None) -> ByteStream:
+def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | None = None) -> ByteStream:
     """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
 
     With more than one of ``workers``, bzip2 is decompressed by that many threads; what is read is the same.
-    With a ``span``, only those bytes of the file are read; where they do not begin with the file, as they are.
+    With a ``byte_range``, only those bytes of the file are read, and as they are unless they begin the file.
 
     Raises
     ------
@@ -78,9 +78,9 @@ def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None)
     >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
     ...     first = stream.read(1_000_000)
     """
-    raw = _RawFile(path, span)
+    raw = _RawFile(path, byte_range)
     try:
-        head = raw.peek(10) if span is None or span.begin == 0 else b""
+        head = raw.peek(10) if byte_range is None or byte_range.begin == 0 else b""
         for compression, magic, make_decoder in _FORMATS:
             if magic.match(head) and compression == "bzip2" and workers > 1:
                 return _ParallelBzip2Stream(raw, workers)
@@ -95,16 +95,16 @@ def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None)
 class _RawFile:
     """The file as it lies on disk, with a position and one-sentence errors."""
 
-    def __init__(self, path: str | Path, span: Span | None = None) -> None:
+    def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
         self.is_standard_input = str(path) == STANDARD_INPUT
         self.name = "standard input" if self.is_standard_input else f"'{path}'"
         self.file: BinaryIO = sys.stdin.buffer if self.is_standard_input else open_file(path)
-        self.size = self._size(path) if span is None else span.end - span.begin
+        self.size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
         self.position = 0
         self._pending = b""
-        self._left = None if span is None else self.size
-        if span is not None:
-            self.file.seek(span.begin)
+        self._left = None if byte_range is None else self.size
+        if byte_range is not None:
+            self.file.seek(byte_range.begin)
 
     def _size(self, path: str | Path) -> int | None:
         if is_address(path):

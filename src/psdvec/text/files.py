@@ -14,16 +14,16 @@ from psdvec.errors import InputError, import_extra
 _READ_AHEAD = 1 << 22
 
 
-class Span(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes of a file from ``begin`` up to, not including, ``end``."""
 
     begin: int
     end: int
 
     @property
-    def behind(self) -> str:
+    def after(self) -> str:
         """What an error says of places that are counted from ``begin``."""
-        return f" behind byte {self.begin}" if self.begin else ""
+        return f" after byte {self.begin}" if self.begin else ""
 
 
 class Status(NamedTuple):

@@ -12,9 +12,8 @@ from typing import Any
 
 from psdvec.errors import InputError, import_extra
 from psdvec.text.decompress import STANDARD_INPUT, open_stream
-from psdvec.text.files import Span, file_status, open_file
-
-__all__ = ["STANDARD_INPUT", "Reader"]
+from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.lines import split_lines
 
 PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 16
@@ -29,8 +28,8 @@ _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 class Reader:
     """Reads files, or the bytes ``span`` of one, one after the other; ``raw_bytes`` is what it has taken so far."""
 
-    def __init__(self, field: str | None, column: str | None, span: Span | None = None) -> None:
-        self.field, self.column, self.span = field, column, span
+    def __init__(self, field: str | None, column: str | None, byte_range: ByteRange | None = None) -> None:
+        self.field, self.column, self.byte_range = field, column, byte_range
         self.raw_bytes = 0
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
@@ -48,31 +47,28 @@ class Reader:
         return self._read_text(path)
 
     def _read_text(self, path: str) -> Iterator[bytes]:
-        with open_stream(path, span=self.span) as stream:
-            before, is_first = self.raw_bytes, self.span is None or self.span.begin == 0
+        with open_stream(path, byte_range=self.byte_range) as stream:
+            before, is_first = self.raw_bytes, self.byte_range is None or self.byte_range.begin == 0
             while piece := stream.read(PIECE_BYTES):
+                self.raw_bytes = before + stream.raw_position
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
                     piece = piece.removeprefix(_BOM)
                     is_first = False
-                self.raw_bytes = before + stream.raw_position
                 yield piece
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
-        number, rest = 0, b""
-        for piece in self._read_text(path):
-            *lines, rest = (rest + piece).split(b"\n")
-            texts = [self._text_of(line, path, number + i) for i, line in enumerate(lines, 1)]
-            number += len(lines)
-            yield b"".join(texts)
-        yield self._text_of(rest, path, number + 1)
+        before = 0
+        for lines in split_lines(self._read_text(path)):
+            yield b"".join(self._text_of(line, path, number) for number, line in enumerate(lines, before + 1))
+            before += len(lines)
 
     def _text_of(self, line: bytes, path: str, number: int) -> bytes:
         """Return the text of one JSON record, closed by a newline; nothing for an empty line."""
         if not line.strip():
             return b""
         field = self.field or "text"
-        where = f"'{path}' line {number}{self.span.behind if self.span else ''}"
+        where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
         try:
             record = json.loads(line)
         except ValueError as error:
