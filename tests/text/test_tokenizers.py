@@ -35,7 +35,7 @@ def test_unicode_agrees_with_its_definition(text):
 
 @given(st.text(alphabet="bcBC19 _-.,:;·'\"カ漢גד\n", max_size=30))
 def test_unicode_agrees_with_the_regex_package(text):
-    """That package adds a rule for apostrophes before vowels, so there are none here."""
+    """That package adds a rule for apostrophes before vowels, so this text has none."""
     expected = []
     for line in text.casefold().split("\n"):
         pieces = regex.split(r"(?w)\b", line, flags=regex.V1)
@@ -63,7 +63,7 @@ def test_examples(tokenizer, text, expected):
     assert words(tokenizer, text) == [expected]
 
 
-def test_one_letter_words_and_long_words_stay():
+def test_words_of_one_letter_and_long_words_are_kept():
     long = "pneumonoultramicroscopicsilicovolcanoconiosis"
     for tokenizer in ("paper", "unicode", "whitespace"):
         assert words(tokenizer, f"i a {long}") == [["i", "a", long]]

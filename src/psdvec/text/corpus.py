@@ -1,8 +1,8 @@
-"""Corpus: files of text in, sentences of tokens out.
+"""The corpus: files of text, read as sentences of words.
 
-A :class:`Corpus` names files, how to read them and how to cut them into words; reading it twice gives the
-same. Fast stages take its text in blocks of bytes (:meth:`Corpus.blocks`), Python code iterates over its
-sentences. A line is a sentence.
+:func:`read_corpus` returns a :class:`Corpus`, which records the files, how to read them and how to cut them into
+words; it can be read any number of times, with the same result. Fast stages read its text in blocks of bytes
+(:meth:`Corpus.blocks`), while Python code iterates over its sentences. Every line is a sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from psdvec.text.files import ByteRange, expand_address, file_status, is_address
 from psdvec.text.readers import Reader
 from psdvec.text.tokenizers import find_tokenizer, split_spaced
 
-BLOCK_BYTES = 1 << 23  # fixed: where a line that is longer gets cut must not depend on memory or workers
+# Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
+BLOCK_BYTES = 1 << 23
 
 
 def read_corpus(
@@ -32,19 +33,21 @@ def read_corpus(
     column: str | None = None,
     errors: str = "replace",
 ) -> Corpus:
-    """Name a corpus: files, folders (all files below), globs, addresses, or ``"-"`` for standard input.
+    """Return the corpus in these files, folders (with their subfolders), globs or addresses; ``"-"`` is standard input.
 
     Parameters
     ----------
     paths
-        Text, plain or compressed (.gz .bz2 .xz .zst); JSON lines if the name says so or ``field`` is given;
-        Parquet, told by its first bytes. An address, such as ``s3://bucket/*.txt``, is whatever fsspec reaches.
+        Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines (recognised by the file's name, or if
+        ``field`` is given) or Parquet (recognised by its first bytes). Addresses such as ``s3://bucket/*.txt`` are
+        read through fsspec.
     tokenizer
-        One of :data:`TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
+        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
     field, column
-        Where the text is in JSON lines and in Parquet; both default to ``"text"``.
+        Which field of JSON lines, or column of Parquet, holds the text; ``"text"`` by default.
     errors
-        What to do with bytes that are not UTF-8: ``"replace"`` and count them, or ``"strict"``, stop.
+        What to do with bytes that are not UTF-8: ``"replace"`` replaces and counts them, ``"strict"`` raises an
+        :class:`~psdvec.errors.InputError`.
 
     Examples
     --------
@@ -52,19 +55,19 @@ def read_corpus(
     """
     find_tokenizer(tokenizer)
     if errors not in ("replace", "strict"):
-        raise InputError(f"errors='{errors}' is unknown; choose replace or strict")
+        raise InputError(f"errors='{errors}' is unknown; choose 'replace' or 'strict'")
     if isinstance(paths, str | Path):
         paths = [paths]
     files = tuple(file for path in paths for file in _expand(str(path)))
     if not files:
-        raise InputError("no corpus was given; name a file, a folder or - for standard input")
+        raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
-        raise InputError("standard input was named twice, but can be read only once; name it once")
+        raise InputError("standard input was named more than once, but can be read only once; name it once")
     return Corpus(files, tokenizer, field, column, errors)
 
 
 def _expand(path: str) -> list[str]:
-    """Return the files that ``path`` stands for, in order of name."""
+    """Return the files that ``path`` stands for, sorted by name."""
     if is_address(path):
         return expand_address(path)
     if path == STANDARD_INPUT or Path(path).is_file():
@@ -74,7 +77,7 @@ def _expand(path: str) -> list[str]:
             str(file) for file in Path(path).rglob("*") if file.is_file() and not _is_hidden(file, path)
         )
         if not below:
-            raise InputError(f"the folder '{path}' holds no files; give one that does")
+            raise InputError(f"the folder '{path}' contains no files; name one that does")
         return below
     found = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())
     if not found:
@@ -87,7 +90,7 @@ def _is_hidden(file: Path, folder: str) -> bool:
 
 
 class Place(NamedTuple):
-    """A place in a corpus: the number of the file, and bytes of its text before the place."""
+    """A place in a corpus: the number of the file, and how many bytes of its text come before the place."""
 
     file: int
     offset: int
@@ -95,10 +98,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of text as it was read, of at most BLOCK_BYTES.
+    """A stretch of text of at most ``BLOCK_BYTES``, as it was read.
 
-    ``joined``: it begins inside a sentence. ``closed``: its last sentence ends with it. ``marks``: where in
-    ``data`` each file begins. ``end``: where the next block begins. ``raw_bytes``: bytes on disk it took.
+    ``joined``: whether it begins inside a sentence. ``closed``: whether its last sentence ends with it. ``marks``:
+    where in ``data`` each file begins. ``end``: where the next block begins. ``raw_bytes``: how many bytes on disk
+    it took up.
     """
 
     data: bytes
@@ -113,7 +117,8 @@ class Block:
 class Corpus:
     """Files, how to read them, and how to cut them into words; made by :func:`read_corpus`.
 
-    ``span``: if given, there is one file, and these bytes of it, from a line end to a line end, are the corpus.
+    If ``byte_range`` is given, there is one file, and the corpus is those bytes of it, which begin and end at line
+    ends.
     """
 
     files: tuple[str, ...]
@@ -124,7 +129,7 @@ class Corpus:
     byte_range: ByteRange | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Yield the sentences, lists of tokens, empty ones left out."""
+        """Yield the sentences as lists of words, leaving out empty ones."""
         unfinished: list[str] = []
         for block in self.blocks():
             sentences = self.space(block)[0].tobytes().decode("utf-8").split("\n")
@@ -138,15 +143,15 @@ class Corpus:
             yield unfinished
 
     def space(self, block: Block) -> tuple[Bytes, int]:
-        """Return a block's text as the tokenizer sees it, and how many stretches of it were not UTF-8.
+        """Return a block as spaced text, and how many stretches of it were not UTF-8.
 
-        In the text returned words are parted by spaces and sentences by newlines.
+        In spaced text, spaces separate words and newlines separate sentences.
         """
         text, replaced = self._decode(block)
         return find_tokenizer(self.tokenizer)(text), replaced
 
     def _decode(self, block: Block) -> tuple[bytes, int]:
-        """Return valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
+        """Return the block as valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
         if block.data.isascii():
             return block.data, 0
         try:
@@ -158,7 +163,7 @@ class Corpus:
                 after = self.byte_range.after if self.byte_range else ""
                 raise InputError(
                     f"'{self.files[place.file]}' is not UTF-8 at byte {place.offset + error.start - offset} "
-                    f"of its text{after} ({error.reason}); convert it, or say --errors replace"
+                    f'of its text{after} ({error.reason}); convert it, or use errors="replace"'
                 ) from error
         text = block.data.decode("utf-8", "replace")
         bad = text.count("\N{REPLACEMENT CHARACTER}") - block.data.count("\N{REPLACEMENT CHARACTER}".encode())
@@ -166,12 +171,12 @@ class Corpus:
 
     @property
     def is_restartable(self) -> bool:
-        """Whether reading again gives the same text: all but standard input."""
+        """Whether the text can be read again, which is true of everything but standard input."""
         return STANDARD_INPUT not in self.files
 
     @cached_property
     def raw_size(self) -> int | None:
-        """Bytes of all files on disk, or None with standard input among them."""
+        """The bytes that all files take up on disk; None if standard input is among them."""
         if not self.is_restartable:
             return None
         if self.byte_range is not None:
@@ -179,7 +184,7 @@ class Corpus:
         return sum(file_status(file).bytes for file in self.files)
 
     def sources(self) -> list[dict[str, Any]]:
-        """Return name and size of each file, for the record."""
+        """Return the name and size of each file, as recorded in the counts."""
         return [
             {"name": "standard input"} if file == STANDARD_INPUT else
             {"name": Path(file).name, "bytes": file_status(file).bytes}
@@ -187,7 +192,7 @@ class Corpus:
         ]  # fmt: skip
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
-        """Yield the text from ``start`` on; ``joined`` says that a sentence goes on there."""
+        """Yield the text from ``start`` on; ``joined`` says that ``start`` lies inside a sentence."""
         buffer = _Buffer(start, joined)
         reader = Reader(self.field, self.column, self.byte_range)
         for number in range(start.file, len(self.files)):
@@ -204,13 +209,13 @@ class Corpus:
 
 
 class _Buffer:
-    """Gathers pieces of files and cuts them into blocks at line ends, else white space, else anywhere."""
+    """Collects pieces of files and cuts blocks off them: at line ends if it can, then at white space, then anywhere."""
 
     def __init__(self, start: Place, joined: bool) -> None:
         self.joined = joined
         self.data = bytearray()
-        self.marks = [(0, start)]  # (offset in data, place there), one for each file in data
-        self.raw_bytes = 0  # what the reader had taken when the last block was cut
+        self.marks = [(0, start)]  # (offset in data, the place it corresponds to), one per file in data
+        self.raw_bytes = 0  # how many the reader had read when the last block was cut
 
     @property
     def is_full(self) -> bool:
@@ -222,12 +227,12 @@ class _Buffer:
         self.data += piece
 
     def end_file(self, file: int) -> None:
-        """Close the last line of a file, so that no sentence goes on in the next."""
+        """End the last line of a file, so that no sentence continues into the next."""
         if not self.data.endswith(b"\n"):
             self.add(file, b"\n")
 
     def cut(self, raw_bytes: int) -> Block:
-        """Take a full block off the front."""
+        """Take a full block from the front."""
         end = self.data.rfind(b"\n", 0, BLOCK_BYTES) + 1
         closed = end > 0
         if not closed:
@@ -245,7 +250,7 @@ class _Buffer:
         return self._take(end, closed, raw_bytes)
 
     def rest(self, raw_bytes: int) -> Block:
-        """Take all that is left."""
+        """Take everything that is left."""
         return self._take(len(self.data), True, raw_bytes)
 
     def _take(self, end: int, closed: bool, raw_bytes: int) -> Block:
