@@ -53,7 +53,6 @@ def read_corpus(
     --------
     >>> corpus = read_corpus("corpus.txt.xz", tokenizer="paper")  # doctest: +SKIP
     """
-    find_tokenizer(tokenizer)
     if errors not in ("replace", "strict"):
         raise InputError(f"errors='{errors}' is unknown; choose 'replace' or 'strict'")
     if isinstance(paths, str | Path):
@@ -63,6 +62,7 @@ def read_corpus(
         raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
+    find_tokenizer(tokenizer)  # refuses an unknown one before any work
     return Corpus(files, tokenizer, field, column, errors)
 
 
