@@ -21,7 +21,7 @@ def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, s
     path.write_text("\n".join(lines))
     data = path.read_bytes()
     blocks = [end_at_lines(block) for block in plan_blocks(read_corpus(path), size)]
-    pieces = [data if block.span is None else data[slice(*block.span)] for block in blocks]
+    pieces = [data if block.byte_range is None else data[slice(*block.byte_range)] for block in blocks]
     assert b"".join(pieces) == data
     ends = np.cumsum([len(piece) for piece in pieces])
     assert all(end in (0, len(data)) or data[end - 1 : end] == b"\n" for end in ends)

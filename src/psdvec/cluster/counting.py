@@ -42,8 +42,9 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.resources import current_memory, parse_size
 from psdvec.storage.atomic import beside, whole_file
 from psdvec.text.corpus import Corpus, Place
-from psdvec.text.files import Span, file_status, open_file
-from psdvec.text.readers import STANDARD_INPUT, can_be_cut
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.readers import can_be_cut
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # that a corpus is cut into where their size allows
@@ -75,8 +76,8 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
         if length > size and can_be_cut(file):
             even = -(-length // -(-length // size))
             for begin in range(0, length, even):
-                span = Span(begin, min(begin + even, length))
-                blocks.append(replace(corpus, files=(file,), span=span))
+                byte_range = ByteRange(begin, min(begin + even, length))
+                blocks.append(replace(corpus, files=(file,), byte_range=byte_range))
             continue
         if small and length > room:
             blocks.append(replace(corpus, files=tuple(small)))
@@ -88,10 +89,10 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
 
 def end_at_lines(block: Corpus) -> Corpus:
     """Return the block with the lines that begin in its span: from the first of them to the end of the last."""
-    if block.span is None:
+    if block.byte_range is None:
         return block
-    begin, end = (_next_line(block.files[0], place) for place in block.span)
-    return replace(block, span=Span(begin, end))
+    begin, end = (_next_line(block.files[0], place) for place in block.byte_range)
+    return replace(block, byte_range=ByteRange(begin, end))
 
 
 def _next_line(file: str, place: int) -> int:
