@@ -84,9 +84,9 @@ def test_names_of_the_columns_are_as_many_as_the_columns():
 
 
 def test_wrong_use_is_explained():
-    with pytest.raises(InputError, match="has no vectors"):
+    with pytest.raises(InputError, match="was given no vectors"):
         WordVectors().fit(["good"])
-    with pytest.raises(InputError, match="weighting must be"):
+    with pytest.raises(InputError, match="the weighting is"):
         WordVectors(toy(), weighting="median").fit(["good"])
     with pytest.raises(InputError, match="put it into a list"):
         WordVectors(toy()).fit_transform("good")

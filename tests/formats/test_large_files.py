@@ -61,4 +61,4 @@ def test_a_file_larger_than_memory_is_converted_there_and_back(binary: Path, nam
 def test_what_does_not_fit_into_memory_says_what_to_do(binary: Path):
     done = run("similar", binary, "w1")
     assert done.returncode == 1
-    assert "do not fit into memory; turn them into a folder" in done.stderr
+    assert "do not fit into memory; convert them" in done.stderr

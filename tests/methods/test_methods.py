@@ -400,7 +400,7 @@ def test_sparse_vectors_go_into_a_model_folder_and_nowhere_else(tmp_path):
     again = read_model(tmp_path / "model")
     np.testing.assert_array_equal(np.asarray(again.vectors), dense.vectors)
     assert not (tmp_path / "model" / "vectors.safetensors").exists()
-    with pytest.raises(InputError, match="model folder only"):
+    with pytest.raises(InputError, match="only be saved as a model folder"):
         formats.save(rows, tmp_path / "rows.txt")
 
 
