@@ -40,13 +40,13 @@ def toy() -> Embeddings:
     ],
 )
 def test_the_estimator_checks_that_need_no_numbers_pass(check: str):
-    """The others feed matrices of numbers, and scikit-learn leaves them out for estimators of texts."""
+    """The others pass matrices of numbers, and scikit-learn skips them for estimators of texts."""
     getattr(estimator_checks, check)("WordVectors", WordVectors(toy()))
 
 
 def test_scikit_learn_itself_finds_no_fault():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it cannot test an estimator of texts further
+        warnings.simplefilter("ignore")  # it warns that it cannot test an estimator of texts any further
         results = estimator_checks.check_estimator(WordVectors(toy()), on_fail=None, on_skip=None)
     assert [result["check_name"] for result in results if result["status"] != "passed"] == []
 

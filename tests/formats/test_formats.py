@@ -21,7 +21,7 @@ from psdvec.formats.model import read_model, write_model
 from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
-# Any character UTF-8 can write; spaces and line ends, which word2vec refuses, have their own test.
+# Any character that UTF-8 can encode; spaces and line ends, which word2vec refuses, have their own test.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n")
 words = st.text(characters, min_size=1, max_size=8)
 numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -424,7 +424,7 @@ def test_a_damaged_safetensors_file_is_refused(data: bytes, tmp_path: Path):
         map_safetensors(tmp_path / "x")
 
 
-def test_a_quantised_model2vec_vocabulary_is_unfolded(tmp_path: Path):
+def test_a_quantised_model2vec_vocabulary_is_expanded(tmp_path: Path):
     save(toy(), tmp_path / "m", format="model2vec")
     vectors = np.array([[1, 2], [3, 4]], dtype=np.float16)
     tensors = {"embeddings": vectors, "mapping": np.array([1, 0, 1, 0]), "weights": np.array([2.0, 1, 1, 0])}

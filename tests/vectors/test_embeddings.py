@@ -12,7 +12,7 @@ from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
 
 
 def compass() -> Embeddings:
-    """Four directions and their mixtures, whose cosines are known by heart."""
+    """Four directions and their mixtures, whose cosines everyone knows."""
     vectors = [[0, 2], [1, 0], [0, -1], [-3, 0], [1, 1], [-1, 1]]
     return Embeddings(
         ("north", "east", "south", "west", "northeast", "northwest"), np.array(vectors, dtype=np.float32)
