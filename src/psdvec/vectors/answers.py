@@ -6,6 +6,7 @@ hold; a number that is not known is None. Nothing is printed, and nothing is kep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,12 +125,12 @@ def describe(e: Embeddings, words: Sequence[str]) -> list[dict[str, Any]]:
     """Return what is known of each word apart from its vector: count, deviation, and whether the evidence is thin."""
     ids = [e.get_index(word) for word in words]
     counts = [None] * len(ids) if e.counts is None else e.counts[ids].tolist()
-    deviations = [np.nan] * len(ids) if e.deviations is None else e.deviations[ids].tolist()
+    deviations = [math.nan] * len(ids) if e.deviations is None else e.deviations[ids].tolist()
     return [
         {
             "word": word,
             "count": count,
-            "deviation": deviation if np.isfinite(deviation) else None,
+            "deviation": deviation if math.isfinite(deviation) else None,
             "thin": thin,
         }
         for word, count, deviation, thin in zip(
