@@ -24,7 +24,7 @@ from psdvec.compare.process import Cost, FailedCommandError, run_measured
 from psdvec.counts.count import count_pairs, input_plan
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
-from psdvec.methods.own import paper_core
+from psdvec.methods.psd import paper_core
 from psdvec.progress import Progress
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.atomic import whole_file

@@ -1,8 +1,8 @@
 """The folder that model2vec and sentence-transformers load: tensors, a tokenizer, and their settings.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: ``model.safetensors``, ``tokenizer.json`` (one
-token a word), ``config.json``, ``modules.json`` and ``README.md``, and back. A text's vector there is the
-mean of its words' vectors; words that are not in the vocabulary are left out.
+It holds ``model.safetensors``, ``tokenizer.json`` (one token per word), ``config.json``, ``modules.json`` and
+``README.md``. Those programs take the mean of the words' vectors as the vector of a text, without the words that are
+not in the vocabulary.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ or with `SentenceTransformer(folder)` of sentence-transformers.
 
 
 def is_model2vec(path: Path) -> bool:
-    """Say whether ``path`` is a folder of this layout."""
+    """Say whether ``path`` is a folder of this kind."""
     return (
         any((folder / "tokenizer.json").is_file() for folder in _folders(path))
         and not (path / "meta.json").is_file()
@@ -42,9 +42,9 @@ def is_model2vec(path: Path) -> bool:
 
 
 def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
-    """Raise :class:`InputError` if a folder of this layout must not be written to ``path``."""
+    """Raise :class:`InputError` if a folder of this kind must not be written to ``path``."""
     if path.exists() and not (overwrite and is_model2vec(path)):
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+        raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
 
 def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
@@ -58,21 +58,21 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
     if spaced is not None:
         raise InputError(
             f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
-            "say --spaces _ to write another character instead"
+            'write another character instead of spaces, as with spaces="_"'
         )
     with disk_errors_explained(path), whole_folder(path) as folder:
         _write_files(embeddings, folder)
 
 
 def read_model2vec(path: str | Path) -> Embeddings:
-    """Read a Model2Vec or sentence-transformers static folder; a quantised vocabulary is unfolded."""
+    """Read a static folder of Model2Vec or sentence-transformers; a quantised vocabulary is expanded."""
     path = Path(path)
     folder = next(folder for folder in _folders(path) if (folder / "tokenizer.json").is_file())
     tensors = map_safetensors(folder / "model.safetensors")
     matrix = next((tensors[name] for name in _TENSORS if name in tensors), None)
     if matrix is None or matrix.ndim != 2:
         raise InputError(
-            f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} and no matrix 'embeddings'; "
+            f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} but no matrix 'embeddings'; "
             "give a folder that model2vec made"
         )
     tokens, unknown = _read_tokenizer(folder / "tokenizer.json")
@@ -81,7 +81,7 @@ def read_model2vec(path: str | Path) -> Embeddings:
         vectors = vectors * tensors["weights"][:, None]
     if len(tokens) != len(vectors):
         raise InputError(
-            f"'{path}' has {len(tokens)} tokens and {len(vectors)} vectors; it is damaged, get it again"
+            f"'{path}' is damaged: it has {len(tokens)} tokens and {len(vectors)} vectors; get it again"
         )
     if unknown == len(tokens) - 1 and not np.any(vectors[unknown]):
         tokens, vectors = tokens[:-1], vectors[:-1]
@@ -116,7 +116,7 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
 
 
 def _tokenizer(words: list[str]) -> dict[str, Any]:
-    """Return the settings of a tokenizer that splits off punctuation and knows ``words`` only."""
+    """Return the settings of a tokenizer that splits off punctuation and knows only ``words``."""
     lower = all(word == word.lower() for word in words if word != UNKNOWN)
     return {
         "version": "1.0",
@@ -153,6 +153,4 @@ def _read_tokenizer(path: Path) -> tuple[list[str], int | None]:
         unknown = settings["model"].get("unk_token")
         return tokens, vocabulary.get(unknown)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"'{path}' is not the description of a tokenizer ({error!r}); get it again"
-        ) from error
+        raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error

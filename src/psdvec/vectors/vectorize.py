@@ -1,8 +1,7 @@
-"""From a text file to a matrix of sentence vectors on disk, one row a line, whatever the file's length.
+"""From a text file of any length to a matrix of sentence vectors on disk, one row per line.
 
-Goes in: embeddings and a text file, compressed or not. Comes out: a ``.npy`` of shape (lines, d), float32,
-written block by block, and a count of the words that were known. Sentence vectors themselves are in
-:mod:`psdvec.vectors.sentences`.
+The text may be compressed. The matrix, a ``.npy`` file of shape (lines, d), float32, is written block by block. How a
+sentence becomes a vector is defined in :mod:`psdvec.vectors.sentences`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
@@ -28,7 +26,6 @@ from psdvec.vectors.sentences import (
     without_direction,
 )
 
-Floats = npt.NDArray[np.float32]
 Weighting: TypeAlias = Literal["mean", "sif"]
 
 _LINES = 4096
@@ -37,7 +34,7 @@ _HEADER = 128
 
 @dataclass(frozen=True)
 class Summary:
-    """What was vectorized: lines, words, known words, and lines without a known word."""
+    """What was vectorised: lines, words, known words, and lines without a known word (``empty``)."""
 
     lines: int
     words: int
@@ -56,8 +53,7 @@ def vectorize_file(
 ) -> Summary:
     """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
 
-    With ``weighting="sif"`` the direction all lines have in common is taken away in a second pass over
-    ``target``.
+    With ``weighting="sif"`` a second pass over ``target`` removes the direction that all lines have in common.
     """
     with replaced_file(Path(target), overwrite=overwrite) as file:
         summary = _write_means(embeddings, text, file, weighting, progress)
@@ -97,7 +93,7 @@ def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
 
 
 def _remove_common_direction(path: Path) -> None:
-    """Take the common direction out of the matrix at ``path``, in place and block by block."""
+    """Remove the common direction from the matrix at ``path``, in place and block by block."""
     matrix = np.load(path, mmap_mode="r+")
     moment = np.zeros((matrix.shape[1], matrix.shape[1]))
     for start in range(0, len(matrix), _LINES):
