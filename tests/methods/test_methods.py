@@ -162,7 +162,7 @@ def test_the_command_fits_by_any_method(tmp_path, run):
     counts, model = tmp_path / "counts", tmp_path / "model"
     drawn_counts().save(counts)
     code, out, _ = run("fit", counts, "-o", model, "--method", "svd", "--dim", 4, "--set", "power=0", "-q")
-    assert (code, "60 vectors of 4 numbers" in out) == (0, True)
+    assert (code, "60 vectors of 4 dimensions" in out) == (0, True)
     np.testing.assert_array_equal(
         read_model(model).vectors, svd.fit(drawn_counts(), dim=4, power=0.0).vectors
     )

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from psdvec.cli.options import Quiet
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.query import Quiet
 from psdvec.errors import InputError, import_extra
 
 
