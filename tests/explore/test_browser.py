@@ -262,7 +262,7 @@ def test_an_analogy_among_three_words_alone_has_no_answer(chromium, trouble, tmp
         for name in "abc":
             page.fill(f"#analogy-{name}", name)
         page.press("#analogy-c", "Enter")
-        page.wait_for_selector("#panel-analogy >> text=The model has no words beside these three.")
+        page.wait_for_selector("#panel-analogy >> text=The model has no words other than these three.")
         page.context.close()
 
 

@@ -17,8 +17,8 @@ from tests.explore.conftest import RARE
 
 
 @pytest.fixture(scope="module")
-def index(subjects):
-    return subjects[0].contexts
+def index(models):
+    return models[0].contexts
 
 
 @pytest.fixture(scope="module")
