@@ -88,7 +88,7 @@ def some_worker(client):
     return min(client.run(os.getpid))
 
 
-def stop_behind(blocks):
+def stop_after(blocks):
     """In a worker: number so many blocks, then wait to be killed."""
     from psdvec.counts import segments
 

@@ -24,7 +24,7 @@ from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceE
 from psdvec.resources import current_memory, peak_memory
 from psdvec.solver import fit
 from psdvec.text.corpus import read_corpus
-from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_behind
+from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
@@ -268,7 +268,7 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
     with scheduler_and_worker(tmp_path) as (scheduler, address):
         with distributed.Client(address) as other:
             other.wait_for_workers(1, timeout=PATIENCE)
-            other.run(stop_behind, 3)
+            other.run(stop_after, 3)
 
         def kill_after_some():
             patience = time.monotonic() + PATIENCE
@@ -281,7 +281,7 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
         code, _, said = run("count", *arguments, "--scheduler", address)
         killer.join()
     assert code == 1
-    assert f"psdvec: the scheduler at '{address}' was lost; what is finished is kept" in said
+    assert f"psdvec: the scheduler at '{address}' was lost; finished work is kept" in said
     assert not (tmp_path / "counts").exists()
     assert len(finished()) == 3
     text, jobs = read_corpus(corpus), counted_jobs(monkeypatch, counting)
@@ -375,7 +375,7 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
 
 
 def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match="give one of them"), open_client(scheduler="x", cluster="y"):
+    with pytest.raises(InputError, match="give only one of them"), open_client(scheduler="x", cluster="y"):
         pass
     with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
         pass
