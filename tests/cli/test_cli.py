@@ -65,14 +65,14 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
-def test_what_was_lost_is_said(psdvec, tmp_path):
+def test_what_was_left_out_or_replaced_is_reported(psdvec, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"caf\xe9 " + b"x" * 2000 + b" bar\n")
     _, out, _ = psdvec("count", "odd.txt", "-o", "counts", "--min-count", "1")
     assert "words longer than 1024 bytes left out: 1\n" in out
     assert "sequences of bytes that were not UTF-8 replaced: 1\n" in out
 
 
-def test_grams_of_the_original_toolbox_go_both_ways(psdvec):
+def test_grams_of_the_original_toolbox_are_read_and_written(psdvec):
     psdvec("count", "corpus.txt", "-o", "counts", "--min-count", "1", "--window", "2", "--weighting", "flat")
     assert psdvec("export-grams", "counts", "top1", "top2")[0] == 0
     assert psdvec("import-grams", "top1", "top2", "--window", "2", "-o", "again")[0] == 0

@@ -61,7 +61,7 @@ def test_analogy_answers_in_both_ways(run, model: Path):
     assert "man : king = woman : ?" in out
 
 
-def test_analogy_wants_three_words(run, model: Path):
+def test_analogy_needs_three_words(run, model: Path):
     code, _, err = run("analogy", model, "man", "woman", "-q")
     assert (code, err) == (1, "psdvec: give 3 words; only 2 were given: man woman\n")
 

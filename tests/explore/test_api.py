@@ -1,4 +1,4 @@
-"""The API answers what the library answers, under the command line's names, and troubles are sentences."""
+"""The API answers what the library answers, with the command line's names, and errors are sentences."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def assert_part_of(part, whole) -> None:
         assert part == (pytest.approx(whole, abs=1e-6) if isinstance(part, float) else whole)
 
 
-def test_confidence_is_told_where_both_deviations_are_known(client, models):
+def test_confidence_is_given_where_both_deviations_are_known(client, models):
     e = models[0].embeddings
     lute, oboe = RARE.split()
     found = ask(client, "similar", word=lute, topn=100)
@@ -146,13 +146,13 @@ def test_two_models_are_compared_word_by_word(client, models):
         ("map", {"layout": "../../etc"}, "choose one of: pca"),
     ],
 )
-def test_what_makes_no_sense_is_one_friendly_sentence(client, name, parameters, sentence):
+def test_a_request_that_makes_no_sense_gets_one_friendly_sentence(client, name, parameters, sentence):
     reply = client.get(f"/api/{name}", params=parameters)
     assert reply.status_code == 400
     assert sentence in reply.json()["error"]
 
 
-def test_an_unknown_word_comes_with_spellings(client):
+def test_an_unknown_word_comes_with_similar_spellings(client):
     for name in ("similar", "contexts", "compare"):
         reply = client.get(f"/api/{name}", params={"word": "guitarr"})
         assert reply.status_code == 404
@@ -177,7 +177,7 @@ def test_one_model_has_nothing_to_compare_with(models):
     assert "psdvec explore MODEL MODEL2" in reply.json()["error"]
 
 
-def test_vectors_of_others_can_be_looked_at_but_not_extended(library):
+def test_vectors_from_elsewhere_can_be_explored_but_not_extended(library):
     client = client_of(Api([open_model(library.plain)]))
     assert ask(client, "similar", word="king", topn=1)["neighbours"][0]["word"] == "queen"
     assert ask(client, "map")["counts"] is None
@@ -186,7 +186,7 @@ def test_vectors_of_others_can_be_looked_at_but_not_extended(library):
     assert "only models made by 'psdvec fit' have them" in reply.json()["error"]
 
 
-def test_a_folder_without_the_scales_of_a_fit_can_be_looked_at_too(library, tmp_path):
+def test_a_folder_without_the_scales_of_a_fit_can_be_explored_too(library, tmp_path):
     formats.save(formats.load(library.model), tmp_path / "bare")
     opened = open_model(tmp_path / "bare", counts=library.counts)
     assert opened.embeddings.words == formats.load(library.model).words
@@ -237,13 +237,13 @@ def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, mode
         ({"text": SENTENCES, "word": "\ud800"}, "does not occur in the text"),
     ],
 )
-def test_troubles_with_a_pasted_text_are_sentences(client, body, sentence):
+def test_errors_in_a_pasted_text_are_sentences(client, body, sentence):
     reply = client.post("/api/extend", content=json.dumps(body), headers={"content-type": "application/json"})
     assert reply.status_code == 400
     assert sentence in reply.json()["error"]
 
 
-def test_a_body_that_is_no_json_object_is_refused(client):
+def test_a_body_that_is_not_a_json_object_is_refused(client):
     for content in (b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
         reply = client.post("/api/extend", content=content, headers={"content-type": "application/json"})
         assert reply.status_code == 400
@@ -252,7 +252,7 @@ def test_a_body_that_is_no_json_object_is_refused(client):
     assert "content-type application/json" in reply.json()["error"]
 
 
-def test_a_mistake_of_ours_is_a_sentence_too(api, monkeypatch):
+def test_an_internal_error_is_a_sentence_too(api, monkeypatch):
     monkeypatch.setitem(api.queries, "info", lambda parameters: {}["oops"])
     reply = client_of(api, raising=False).get("/api/info")
     assert reply.status_code == 500

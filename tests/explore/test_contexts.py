@@ -1,4 +1,4 @@
-"""The numbers behind a word are those that the solver saw, by its slow definition."""
+"""The numbers behind a word are those that the solver used, checked against its slow definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map is what PCA says, a word's place follows from its vector, and slow layouts run aside and can be stopped."""
+"""The map is what PCA says, a word's place follows from its vector, and slow layouts run in the background."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_list_of_a_drawn_map_is_of_one_length(api, models):
     "ignore:Tensorflow not installed:ImportWarning"
 )  # umap-learn says so when imported
 @pytest.mark.parametrize("name", list(projections.PACKAGES))
-def test_a_layout_keeps_groups_together_and_tells_its_progress(name):
+def test_a_layout_keeps_groups_together_and_reports_its_progress(name):
     if name not in available_layouts():
         pytest.skip(f"the package that computes {name} is not installed")
     rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_a_layout_keeps_groups_together_and_tells_its_progress(name):
     assert (nearest == group).mean() > 0.95
 
 
-def test_the_page_starts_a_layout_and_looks_until_it_is_done(api):
+def test_a_layout_is_started_and_polled_until_it_is_done(api):
     if "tsne" not in available_layouts():
         pytest.skip("scikit-learn, which computes tsne, is not installed")
     client = client_of(api)

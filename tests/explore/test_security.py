@@ -1,4 +1,4 @@
-"""Who may ask, how much, and that nothing which is sent is ever used as a path or as a program."""
+"""Who may send requests, how large they may be, and that nothing in them is ever used as a path or a program."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_ten_megabytes_are_refused_in_one_sentence(client):
     assert reply.json()["error"] == "that is more than 6 MB; paste a few sentences with the new word"
 
 
-def test_a_body_that_does_not_tell_its_length_is_bounded_too(client):
+def test_a_body_of_unknown_length_is_limited_too(client):
     sent = 0
 
     def pieces():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,10 @@ from psdvec.errors import InputError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
+
+if TYPE_CHECKING:
+    from psdvec.solver.model import Model
+    from psdvec.vectors.embeddings import Embeddings
 
 OURS = "psdvec"
 
@@ -227,6 +231,6 @@ def train(
     _report(model, output)
 
 
-def _report(model: Any, output: Path) -> None:
+def _report(model: Model | Embeddings, output: Path) -> None:
     print(f"{len(model):,} vectors of {model.dim} dimensions written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")

@@ -123,7 +123,7 @@ def convert(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Keep only the first N words.", metavar="N")
     ] = None,
-    bad_rows: Annotated[BadRows, typer.Option(help="What to do with rows that cannot be read.")] = "refuse",
+    bad_rows: Annotated[BadRows, typer.Option(help="What to do with malformed or repeated rows.")] = "refuse",
     spaces: Annotated[str | None, typer.Option(help="Write this instead of spaces in words.")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
