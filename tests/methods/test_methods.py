@@ -172,9 +172,9 @@ def test_the_command_fits_by_any_method(tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "svd", "--rounds", 2], "--rounds is an option of the method psdvec alone"),
-        (["--method", "svd", "--max-words", 2], "--max-words is an option of the method psdvec alone"),
-        (["--method", "svd", "--dry-run"], "--dry-run is an option of the method psdvec alone"),
+        (["--method", "svd", "--rounds", 2], "--rounds works with the method psdvec only"),
+        (["--method", "svd", "--max-words", 2], "--max-words works with the method psdvec only"),
+        (["--method", "svd", "--dry-run"], "--dry-run works with the method psdvec only"),
         (["--method", "word2vec"], "name the files with --corpus"),
         (["--method", "lsa"], "there is no method 'lsa'"),
         (["--set", "power=1"], "is no setting of the method psdvec"),
