@@ -9,18 +9,43 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from collections.abc import Iterable
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from psdvec import __version__
 from psdvec.cli import compare, count, evaluate, explore, extract, grams, info, learn, query
-from psdvec.cli.help_texts import Group
 from psdvec.cli.spelling import spell_options
 from psdvec.errors import PSDVecError
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
+
+
+class Group(TyperGroup):
+    """A group of commands whose help texts show no type after flags, as these take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of the group itself."""
+        return _without_type(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command of the group by its name."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _without_type(command.get_params(ctx))
+        return command
+
+
+def _without_type(parameters: Iterable[Any]) -> list[Any]:
+    parameters = list(parameters)
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
 
 app = typer.Typer(
     name="psdvec",
