@@ -19,7 +19,7 @@ from psdvec.errors import InputError
 SOURCE = Path(psdvec.__file__).parent
 ADVICE = re.compile(r"(?<![\w.'-])([a-z_]+)=(?=[\"\dTFN.\[{(A-Z])")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-SPEAKS_PYTHON = ("cluster", "explore")
+SPEAKS_PYTHON = ("cluster", "explore", "text")
 
 
 def commands(group=None) -> dict[str, list]:
@@ -53,6 +53,7 @@ OPTIONS = [
         ("fit", "give negligible=1e-3, or ridge=2.5.", "give --negligible 1e-3, or --ridge 2.5."),
         ("convert", 'save with format="model"', "save with --to model"),
         ("convert", 'write spaces="a b"', "write --spaces 'a b'"),
+        ("count", "errors='x' is unknown", "--errors x is unknown"),
         ("similar", "pass overwrite=True", "pass overwrite=True"),
         ("count", "overwrite=False is the default", "overwrite=False is the default"),
         ("count", "workers=None is the default", "workers=None is the default"),

@@ -148,7 +148,7 @@ def test_small_files_share_a_block_and_compressed_ones_stay_whole(corpus):
     assert ("d.txt", "e.txt", "f.txt") in names
     assert names.count(("a.txt",)) > 10
     assert names.count(("b.txt.gz",)) == 1
-    cut = {files for block, files in zip(blocks, names, strict=True) if block.span is not None}
+    cut = {files for block, files in zip(blocks, names, strict=True) if block.byte_range is not None}
     assert cut == {("a.txt",), ("c.jsonl",)}
 
 
@@ -338,12 +338,12 @@ def test_a_dry_run_says_what_the_cluster_would_do_and_connects_to_none(corpus, t
 
 def test_bad_text_is_refused_by_file_and_place(client, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"text": "a b"}\n' * 50 + "no JSON\n")
-    with pytest.raises(InputError, match=r"bad.jsonl' line \d+ behind byte \d+ is not JSON") as refused:
+    with pytest.raises(InputError, match=r"bad.jsonl' line \d+ after byte \d+ is not JSON") as refused:
         count_pairs(
             read_corpus(tmp_path / "bad.jsonl"), min_count=1, client=client, block_size=300,
             output=tmp_path / "counts",
         )  # fmt: skip
-    line, byte = map(int, re.findall(r"line (\d+) behind byte (\d+)", str(refused.value))[0])
+    line, byte = map(int, re.findall(r"line (\d+) after byte (\d+)", str(refused.value))[0])
     assert byte + 16 * (line - 1) == 16 * 50
     (tmp_path / "empty.txt").write_text("\n\n")
     with pytest.raises(InputError, match="the corpus holds no words"):

@@ -61,7 +61,7 @@ def test_another_case_of_a_missing_word_is_suggested_first():
 
 
 def test_a_missing_word_like_nothing_says_so():
-    with pytest.raises(MissingWordError, match="nothing in the vocabulary is spelled like it"):
+    with pytest.raises(MissingWordError, match="no word in the vocabulary is spelled like it"):
         compass()["qqqqqqqq"]
 
 

@@ -17,7 +17,7 @@ CLUSTER = "--scheduler ADDRESS or --cluster local:N"  # the options that stand f
 _ARGUMENT = re.compile(
     r"""(?P<quoted>(?<!\w)'.*?'(?!\w))  # a name of the user's own, which is left alone
     | (?<![\w.-]) (?P<name>[a-z_]+) = (?P<value>
-        "[^"]*" | True\b | False\b | -?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)? | [A-Z][A-Z0-9_]*\b | \.{3}
+        "[^"]*" | '[^']*' | True\b | False\b | -?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)? | [A-Z][A-Z0-9_]*\b | \.{3}
     )""",
     re.VERBOSE,
 )
@@ -53,7 +53,7 @@ def _spell(parameter: Any, value: str) -> str | None:
         return _long(forms) if parameter.is_flag else None
     if parameter.is_flag:
         return None
-    plain = shlex.quote(value[1:-1]) if value.startswith('"') else value.replace("_", "")
+    plain = shlex.quote(value[1:-1]) if value[0] in "'\"" else value.replace("_", "")
     return f"{_long(parameter.opts)} {plain}"
 
 

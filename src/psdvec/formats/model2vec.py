@@ -8,8 +8,6 @@ mean of its words' vectors; words that are not in the vocabulary are left out.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import whole_folder
 from psdvec.vectors.embeddings import Embeddings
 
 UNKNOWN = "[UNK]"
@@ -61,17 +60,8 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
             f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
             "say --spaces _ to write another character instead"
         )
-    folder = path.with_name(f".{path.name}.new-{os.getpid()}")
-    with disk_errors_explained(path):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            _write_files(embeddings, folder)
-            if path.exists():
-                shutil.rmtree(path)
-            folder.rename(path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with disk_errors_explained(path), whole_folder(path) as folder:
+        _write_files(embeddings, folder)
 
 
 def read_model2vec(path: str | Path) -> Embeddings:

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import BinaryIO
 
 import numpy as np
@@ -22,6 +22,7 @@ from psdvec.errors import InputError
 from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows
 from psdvec.progress import LogProgress, Progress
+from psdvec.text.lines import split_lines
 from psdvec.vectors.embeddings import Embeddings
 
 Floats = npt.NDArray[np.float32]
@@ -112,19 +113,11 @@ def looks_like_text(head: bytes) -> bool:
 
 def _lines(source: Source) -> Iterator[Line]:
     """Yield the lines that are not blank, with their numbers."""
-    number, rest = 0, b""
-    while True:
-        chunk = source.read(_CHUNK)
-        *lines, rest = (rest + chunk).split(b"\n")
-        if not chunk:
-            lines = [rest]
-        for line in lines:
-            number += 1
-            line = line.rstrip(b" \t\r")
-            if line:
-                yield number, line
-        if not chunk:
-            return
+    pieces = iter(lambda: source.read(_CHUNK), b"")
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces)), 1):
+        line = line.rstrip(b" \t\r")
+        if line:
+            yield number, line
 
 
 def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:

@@ -115,7 +115,8 @@ def _check_text(name: str, method: Method, corpus: Any, settings: Mapping[str, A
 
 
 def _open_corpus(corpus: Iterable[str | Path] | None, tokenizer: str) -> Any:
-    from psdvec.text.corpus import TOKENIZERS, read_corpus
+    from psdvec.text.corpus import read_corpus
+    from psdvec.text.tokenizers import TOKENIZERS
 
     if corpus is None:
         return None

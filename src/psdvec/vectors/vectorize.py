@@ -7,7 +7,6 @@ written block by block, and a count of the words that were known. Sentence vecto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,7 +17,8 @@ import numpy.typing as npt
 
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
-from psdvec.text.decompress import ByteStream, open_stream
+from psdvec.text.decompress import open_stream
+from psdvec.text.lines import stream_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     common_direction,
@@ -32,7 +32,6 @@ Floats = npt.NDArray[np.float32]
 Weighting: TypeAlias = Literal["mean", "sif"]
 
 _LINES = 4096
-_CHUNK = 1 << 20
 _HEADER = 128
 
 
@@ -78,7 +77,7 @@ def _write_means(
         file.write(b"\0" * _HEADER)
         with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
             position = 0
-            read = _lines(stream)
+            read = stream_lines(stream)
             while block := [tokenize(line) for line in islice(read, _LINES)]:
                 known_words = [sum(word in embeddings for word in sentence) for sentence in block]
                 file.write(mean_vectors(embeddings, block, weights=weights).data)
@@ -95,16 +94,6 @@ def _write_means(
 
 def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
     np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-
-
-def _lines(stream: ByteStream) -> Iterator[str]:
-    """Yield the lines of a text; bytes that are not UTF-8 are replaced."""
-    rest = b""
-    while chunk := stream.read(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line.decode("utf-8", "replace") for line in lines)
-    if rest:
-        yield rest.decode("utf-8", "replace")
 
 
 def _remove_common_direction(path: Path) -> None:
