@@ -1,4 +1,4 @@
-"""What a cluster is given to do: blocks of whole lines, even groups of blocks and ranges of rows, jobs done once."""
+"""How a cluster's work is planned: blocks of whole lines, even groups of blocks and ranges of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)
 
 @given(lines_of_text, st.integers(1, 40))
 @settings(max_examples=100)
-def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, size):
+def test_blocks_are_whole_lines_and_make_up_the_file(tmp_path_factory, lines, size):
     path = tmp_path_factory.mktemp("cut") / "text"
     path.write_text("\n".join(lines))
     data = path.read_bytes()
@@ -31,7 +31,7 @@ sizes_of_blocks = st.lists(st.integers(1, 50), min_size=1, max_size=30)
 
 
 @given(sizes_of_blocks, st.integers(1, 10), st.integers(1, 2000))
-def test_groups_hold_every_block_once_within_the_room_and_are_as_even_as_can_be(sizes, workers, room):
+def test_groups_hold_every_block_once_within_the_room_and_as_evenly_as_possible(sizes, workers, room):
     groups = group_blocks(sizes, groups=workers, room=room)
     assert [block for group in groups for block in group] == list(range(len(sizes)))
     loads = [sum(sizes[block] for block in group) for group in groups]

@@ -163,7 +163,7 @@ def test_the_command_fits_by_any_method(tmp_path, run):
     counts, model = tmp_path / "counts", tmp_path / "model"
     drawn_counts().save(counts)
     code, out, _ = run("fit", counts, "-o", model, "--method", "svd", "--dim", 4, "--set", "power=0", "-q")
-    assert (code, "60 vectors of 4 numbers" in out) == (0, True)
+    assert (code, "60 vectors of 4 dimensions" in out) == (0, True)
     np.testing.assert_array_equal(
         read_model(model).vectors, svd.fit(drawn_counts(), dim=4, power=0.0).vectors
     )
@@ -173,9 +173,9 @@ def test_the_command_fits_by_any_method(tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "svd", "--rounds", 2], "--rounds is an option of the method psdvec alone"),
-        (["--method", "svd", "--max-words", 2], "--max-words is an option of the method psdvec alone"),
-        (["--method", "svd", "--dry-run"], "--dry-run is an option of the method psdvec alone"),
+        (["--method", "svd", "--rounds", 2], "--rounds works with the method psdvec only"),
+        (["--method", "svd", "--max-words", 2], "--max-words works with the method psdvec only"),
+        (["--method", "svd", "--dry-run"], "--dry-run works with the method psdvec only"),
         (["--method", "word2vec"], "give the corpus as well"),
         (["--method", "lsa"], "there is no method 'lsa'"),
         (["--set", "power=1"], "the method psdvec has no setting 'power'"),
