@@ -13,6 +13,7 @@ from psdvec.compare.tables import as_markdown, as_values, make_tables
 from psdvec.compare.values import Comparison, Cost, TrainingRun
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.svg import Axis, labels, round_ticks
+from psdvec.evaluation.tables import make_tables as make_report_tables
 
 
 def made_up(*, second: bool = False) -> Comparison:
@@ -41,7 +42,7 @@ def made_up(*, second: bool = False) -> Comparison:
         second=later,
         quality={"psd": 0.5, "svd": 0.4},
         report=report,
-        tables=make_tables(report, runs, later, **found),
+        tables=make_tables(make_report_tables(report), runs, later, **found),
         **found,
     )
 

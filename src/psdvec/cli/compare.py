@@ -80,7 +80,7 @@ def compare(
     )  # fmt: skip
     for name, text in comparison.header.items():
         print(f"{name}: {text}")
-    for title, table in comparison.tables.titled():
+    for title, table in comparison.tables.titled.items():
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")
     print("", comparison.tables.evaluation.rules, *comparison.tables.remarks, sep="\n")

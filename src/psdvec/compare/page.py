@@ -9,8 +9,8 @@ import math
 from html import escape
 
 from psdvec.compare.values import Comparison
-from psdvec.evaluation.page import as_html, colour_of, figure, html_table
-from psdvec.evaluation.svg import Series, draw_series
+from psdvec.evaluation.page import as_html, colour_of, html_table
+from psdvec.evaluation.svg import Series, draw_series, figure
 
 _WIDTH, _HEIGHT = 525, 340
 _COLUMNS = "grid-template-columns: repeat(auto-fill, minmax(28rem, 1fr))"

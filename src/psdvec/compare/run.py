@@ -19,6 +19,7 @@ from psdvec.compare.tables import as_markdown, as_values, make_header, make_tabl
 from psdvec.compare.values import Comparison, Plan
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import add_tagging, evaluate
+from psdvec.evaluation.tables import make_tables as make_report_tables
 from psdvec.evaluation.tagging.conll import load_tagging
 from psdvec.evaluation.tagging.crf import evaluate_tagging
 from psdvec.evaluation.testsets import find_tasks
@@ -105,7 +106,7 @@ def compare(
 
     output.mkdir(parents=True, exist_ok=True)
     warm_up(present, tokenizer)
-    runs, *rest = (tuple(bench.train(name) for name in present) for bench in benches)
+    runs, *rest = [bench.train(present) for bench in benches]
     second_runs = rest[0] if rest else ()
 
     models = {run.method: formats.load(run.vectors) for run in runs if run.vectors is not None} | others
@@ -117,12 +118,21 @@ def compare(
         report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
 
     sizes = tuple(bench.size for bench in benches)
+    tables = make_tables(
+        make_report_tables(report), runs, second_runs, sizes=sizes, settings=trained_with, left_out=left_out
+    )
     comparison = Comparison(
         header=make_header(plan, benches, also or {}), settings=trained_with, runs=runs, second=second_runs,
-        sizes=sizes, left_out=left_out, quality=quality, report=report,
-        tables=make_tables(report, runs, second_runs, sizes=sizes, settings=trained_with, left_out=left_out),
+        sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,
     )  # fmt: skip
-    write_reports(comparison, output)
+    texts = {
+        "report.md": as_markdown(comparison),
+        "report.json": json.dumps(as_values(comparison), indent=1, ensure_ascii=False) + "\n",
+        "report.html": as_page(comparison),
+    }
+    for name, text in texts.items():
+        with write_whole(output / name) as file:
+            file.write(text.encode("utf-8"))
     return comparison
 
 
@@ -153,15 +163,3 @@ def _sort_settings(methods: Sequence[str], texts: Iterable[str]) -> dict[str, di
             )
         by_method.setdefault(name, []).append(setting)
     return {name: parse_settings(name, given) for name, given in by_method.items()}
-
-
-def write_reports(comparison: Comparison, output: Path) -> None:
-    """Write the report in its three forms."""
-    texts = {
-        "report.md": as_markdown(comparison),
-        "report.json": json.dumps(as_values(comparison), indent=1, ensure_ascii=False) + "\n",
-        "report.html": as_page(comparison),
-    }
-    for name, text in texts.items():
-        with write_whole(output / name) as file:
-            file.write(text.encode("utf-8"))

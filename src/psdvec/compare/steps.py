@@ -120,14 +120,20 @@ class Bench:
         self.input = input_plan(self.corpus)
         self.size: dict[str, int] = {}
 
-    def train(self, method: str) -> TrainingRun:
+    def train(self, methods: Sequence[str]) -> tuple[TrainingRun, ...]:
+        """Train ``methods`` one after another, and note how large the corpus is."""
+        runs = tuple(self._train_one(method) for method in methods)
+        counted = [self._place_of_counts(run.method) for run in runs if run.counting is not None]
+        self.size = self._read_size(counted[0]) if counted else {}
+        return runs
+
+    def _train_one(self, method: str) -> TrainingRun:
         """Train ``method`` step by step, except for steps that are already finished."""
         counting: Cost | None = None
         costs: dict[str, Cost] = {}
         try:
             counts = self._place_of_counts(method)
             counting = self._run(counts, self._counting_command(method))
-            self.size = self._read_size(counts)
             for name, command in self._steps(method, counts):
                 costs[name] = self._run(f"models/{name}", command)
         except FailedCommandError as error:
@@ -195,7 +201,7 @@ class Bench:
         placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
         extend_options, fit_options = _options(placing), _options(fitting)
-        core = settings["core"] if "core" in settings else paper_core(self.size["vocabulary"])
+        core = settings["core"] if "core" in settings else paper_core(self._read_size(counts)["vocabulary"])
         name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")
         fit = ["fit", counts, "--recipe", "paper", "--max-words", str(core), *self._common(), *fit_options]
         extend = ["extend", f"models/{name}", counts, "--workers", str(self.plan.workers), *extend_options]

@@ -13,10 +13,8 @@ from typing import Any
 
 from psdvec.compare.steps import CORE, Bench, versions
 from psdvec.compare.values import Comparison, ComparisonTables, Cost, Plan, TrainingRun
-from psdvec.evaluation.report import Report
-from psdvec.evaluation.tables import NONE, Table
+from psdvec.evaluation.tables import NONE, ReportTables, Table
 from psdvec.evaluation.tables import as_values as report_values
-from psdvec.evaluation.tables import make_tables as make_report_tables
 from psdvec.methods import METHODS
 from psdvec.resources import format_size
 
@@ -54,7 +52,7 @@ def _processor() -> str:
 
 
 def make_tables(
-    report: Report,
+    evaluation: ReportTables,
     runs: Sequence[TrainingRun],
     second: Sequence[TrainingRun],
     *,
@@ -62,17 +60,28 @@ def make_tables(
     settings: Mapping[str, Mapping[str, Any]],
     left_out: Mapping[str, str],
 ) -> ComparisonTables:
-    """Return every table and every remark; text, Markdown and page show the same ones."""
+    """Return the tables of a report together with those of what its models cost, and remarks on both."""
+    costs, core = _cost_table(runs, second), _core_table(runs, second, sizes)
+    trained_with = _settings_table(settings)
+    titled = {
+        "Table 1. Scores": evaluation.scores if evaluation.scores.rows else None,
+        "Table 2. Training time and memory": costs,
+        "Table 3. Core words against words placed by ridge": core,
+        "Items covered": evaluation.coverage if evaluation.scores.rows else None,
+        "Tagging": evaluation.tagging,
+        "Settings": trained_with,
+    }
     return ComparisonTables(
-        evaluation=make_report_tables(report),
-        costs=cost_table(runs, second),
-        core=core_table(runs, second, sizes),
-        settings=settings_table(settings),
-        remarks=_remarks(report, runs, second, left_out),
+        evaluation=evaluation,
+        costs=costs,
+        core=core,
+        settings=trained_with,
+        remarks=_remarks(runs, second, left_out, judged=bool(evaluation.scores.rows)),
+        titled={title: table for title, table in titled.items() if table is not None},
     )
 
 
-def cost_table(runs: Sequence[TrainingRun], second: Sequence[TrainingRun]) -> Table:
+def _cost_table(runs: Sequence[TrainingRun], second: Sequence[TrainingRun]) -> Table:
     """Return seconds and peak memory per method; with a second corpus, also the ratio of the training times."""
     header: tuple[str, ...] = ("method", "training s", "peak memory", "counting s", "text to vectors s")
     if second:
@@ -94,10 +103,11 @@ def _cost_cells(run: TrainingRun) -> list[str]:
     counting = f"{run.charged.wall:.1f}" if run.charged else NONE
     if cost is None:
         return [FAILED, NONE, counting, NONE]
-    return [f"{cost.wall:.1f}", format_size(cost.memory), counting, f"{run.total:.1f}"]
+    total = f"{run.total:.1f}"
+    return [f"{cost.wall:.1f}", format_size(cost.memory), counting, total]
 
 
-def core_table(
+def _core_table(
     runs: Sequence[TrainingRun], second: Sequence[TrainingRun], sizes: Sequence[Mapping[str, int]]
 ) -> Table | None:
     """Return the paper's table 3, core words against the others, or None if its method was not trained."""
@@ -127,7 +137,7 @@ def _core_row(label: str, number: int, cost: Cost, speed: float, ratio: float) -
     )
 
 
-def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> Table:
+def _settings_table(settings: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return one row per method with every setting it was trained with."""
     rows = [
         (
@@ -141,13 +151,13 @@ def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _remarks(
-    report: Report, runs: Sequence[TrainingRun], second: Sequence[TrainingRun], left_out: Mapping[str, str]
+    runs: Sequence[TrainingRun], second: Sequence[TrainingRun], left_out: Mapping[str, str], *, judged: bool
 ) -> tuple[str, ...]:
     """Return in sentences what was left out, what failed, and how the numbers were made."""
     lines = [f"{name} was left out: {why}." for name, why in left_out.items()]
     for title, trained in (("", runs), (" on the second corpus", second)):
         lines += [f"{run.method} failed{title}: {run.error}." for run in trained if run.error is not None]
-    if not report.scores:
+    if not judged:
         lines.append(
             "No test set was found on this machine, so nothing was judged; see psdvec testsets fetch."
         )
@@ -169,7 +179,7 @@ def as_markdown(comparison: Comparison) -> str:
     """Return the whole report as Markdown."""
     parts = ["# Word vectors compared", ""]
     parts += [f"- {name}: {text}" for name, text in comparison.header.items()]
-    for title, table in comparison.tables.titled():
+    for title, table in comparison.tables.titled.items():
         parts += ["", f"## {title}", "", _markdown(table)]
     notes = [comparison.tables.evaluation.rules, *comparison.tables.remarks]
     return "\n".join([*parts, "", "## Remarks", "", *(f"- {line}" for line in notes), ""])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,8 +61,7 @@ class TrainingRun:
         """The cost of all training steps together, or None if it failed."""
         if self.error is not None:
             return None
-        costs = list(self.steps.values())
-        return sum(costs[1:], costs[0])
+        return sum(self.steps.values(), Cost(0.0, 0.0, 0))
 
     @property
     def charged(self) -> Cost | None:
@@ -78,26 +77,17 @@ class TrainingRun:
 
 @dataclass(frozen=True)
 class ComparisonTables:
-    """Every table of a comparison, and remarks on how its numbers were made."""
+    """Every table of a comparison, and remarks on how its numbers were made.
+
+    ``titled`` are the tables that the report shows as text, by title and in their order.
+    """
 
     evaluation: ReportTables
     costs: Table
     core: Table | None
     settings: Table
     remarks: tuple[str, ...]
-
-    def titled(self) -> Iterator[tuple[str, Table]]:
-        """Yield the tables of the report with their titles; those of the paper keep its numbers."""
-        if self.evaluation.scores.rows:
-            yield "Table 1. Scores", self.evaluation.scores
-        yield "Table 2. Training time and memory", self.costs
-        if self.core is not None:
-            yield "Table 3. Core words against words placed by ridge", self.core
-        if self.evaluation.scores.rows:
-            yield "Items covered", self.evaluation.coverage
-        if self.evaluation.tagging is not None:
-            yield "Tagging", self.evaluation.tagging
-        yield "Settings", self.settings
+    titled: Mapping[str, Table]
 
 
 @dataclass(frozen=True)

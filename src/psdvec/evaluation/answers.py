@@ -117,6 +117,28 @@ class JudgedModel:
         return np.where((ids < 0)[..., None], filler, rows.reshape(*ids.shape, self.dim))
 
 
+def answer_task(
+    models: Mapping[str, JudgedModel],
+    task: Task,
+    *,
+    oov: Oov,
+    common: bool,
+    methods: Sequence[AnalogyMethod],
+    progress: Progress,
+) -> dict[str, dict[str, Answers]]:
+    """Return by metric, then by model, what happened at the items of ``task``."""
+    ids = {name: model.ids_of(task) for name, model in models.items()}
+    known = {name: (found >= 0).all(axis=1) for name, found in ids.items()}
+    shared = np.all(list(known.values()), axis=0)
+    answers: dict[str, dict[str, Answers]] = {}
+    for name, model in models.items():
+        used = shared if common else known[name] if oov == "skip" else np.ones(len(ids[name]), dtype=bool)
+        found = model.answer(task, ids[name], np.asarray(used), oov=oov, methods=methods, progress=progress)
+        for metric, items in found.items():
+            answers.setdefault(metric, {})[name] = items
+    return answers
+
+
 def solve_analogies(
     vectors: Float32s,
     lengths: Float32s,

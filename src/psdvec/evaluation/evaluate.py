@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from psdvec.evaluation.answers import ANALOGY_METHODS, AnalogyMethod, JudgedModel, Oov
-from psdvec.evaluation.report import Report, Score, Sections, score_column
-from psdvec.evaluation.scores import Answers, SpanCounts
+from psdvec.evaluation.answers import ANALOGY_METHODS, AnalogyMethod, JudgedModel, Oov, answer_task
+from psdvec.evaluation.report import Report, score_column, score_task
+from psdvec.evaluation.scores import SpanCounts
 from psdvec.evaluation.tagging.crf import TaggingResult
-from psdvec.evaluation.tasks import Analogies, Task
+from psdvec.evaluation.tasks import Task
 from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import Embeddings
 
@@ -65,13 +63,13 @@ def evaluate(
         vectors = e.vectors if restrict_vocab is None else e.vectors[first]
         judged[name] = JudgedModel(e.words[first], vectors, e.lengths[first], ignore_case=ignore_case)
     answers = [
-        _answer_task(judged, task, oov=oov, common=common, methods=methods, progress=progress)
+        answer_task(judged, task, oov=oov, common=common, methods=methods, progress=progress)
         for task in tasks
     ]
     scores = [
         score
         for task, answered in zip(tasks, answers, strict=True)
-        for score in _score_task(task, answered, resamples=resamples, seed=seed)
+        for score in score_task(task, answered, resamples=resamples, seed=seed)
     ]
     return Report(tuple(scores), oov, common, ignore_case, seed)
 
@@ -91,57 +89,3 @@ def add_tagging(report: Report, results: Sequence[TaggingResult], *, resamples: 
         seed=report.seed,
     )
     return replace(report, scores=(*report.scores, *scores.values()), tagging=(*report.tagging, *results))
-
-
-def _answer_task(
-    models: Mapping[str, JudgedModel],
-    task: Task,
-    *,
-    oov: Oov,
-    common: bool,
-    methods: Sequence[AnalogyMethod],
-    progress: Progress,
-) -> dict[str, dict[str, Answers]]:
-    """Return by metric, then by model, the answers to ``task``."""
-    ids = {name: model.ids_of(task) for name, model in models.items()}
-    known = {name: (found >= 0).all(axis=1) for name, found in ids.items()}
-    shared = np.all(list(known.values()), axis=0)
-    answers: dict[str, dict[str, Answers]] = {}
-    for name, model in models.items():
-        used = shared if common else known[name] if oov == "skip" else np.ones(len(ids[name]), dtype=bool)
-        found = model.answer(task, ids[name], np.asarray(used), oov=oov, methods=methods, progress=progress)
-        for metric, items in found.items():
-            answers.setdefault(metric, {})[name] = items
-    return answers
-
-
-def _score_task(
-    task: Task, answers: Mapping[str, Mapping[str, Answers]], *, resamples: int, seed: int
-) -> list[Score]:
-    """Return the scores at one task, model by model, and within a model metric by metric."""
-    columns = [
-        score_column(
-            items,
-            task=task.name,
-            kind=task.kind,
-            metric=metric,
-            sections={name: _score_sections(task, one) for name, one in items.items()},
-            resamples=resamples,
-            seed=seed,
-        )
-        for metric, items in answers.items()
-    ]
-    return [
-        score for scores in zip(*(column.values() for column in columns), strict=True) for score in scores
-    ]
-
-
-def _score_sections(task: Task, items: Answers) -> Sections:
-    """Return the score and the number of used items of each section of analogies, if there are several."""
-    if not isinstance(task, Analogies) or len(set(task.sections)) == 1:
-        return {}
-    labels = np.array(task.sections)
-    within = {section: labels == section for section in dict.fromkeys(task.sections)}
-    return {
-        section: (items.score(chosen), int((items.used & chosen).sum())) for section, chosen in within.items()
-    }

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from psdvec.evaluation.report import Report, Score
 from psdvec.evaluation.scores import Answers
-from psdvec.evaluation.svg import Mark, draw_bars, draw_lines
+from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, figure
 from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title
 from psdvec.evaluation.testsets import CATALOGUE
 
@@ -157,11 +157,6 @@ def html_table(table: Table) -> str:
         for row in table.rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def figure(title: str, drawing: str, *, note: str = "") -> str:
-    """Return a drawing with its caption."""
-    return f"<figure><figcaption><b>{escape(title)}</b>{escape(note)}</figcaption>{drawing}</figure>"
 
 
 def colour_of(report: Report, model: str) -> str:

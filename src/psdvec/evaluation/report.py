@@ -19,7 +19,7 @@ from psdvec.errors import InputError
 from psdvec.evaluation.answers import Oov
 from psdvec.evaluation.scores import Answers, ItemScores, SpanCounts
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
-from psdvec.evaluation.tasks import Kind
+from psdvec.evaluation.tasks import Analogies, Kind, Task
 from psdvec.evaluation.testsets import NOT_IN_PAPER
 
 Sections: TypeAlias = Mapping[str, tuple[float, int]]
@@ -164,3 +164,35 @@ def score_column(
             items=one,
         )
     return scores
+
+
+def score_task(
+    task: Task, answers: Mapping[str, Mapping[str, Answers]], *, resamples: int, seed: int
+) -> list[Score]:
+    """Return the scores at one task, model by model, and within a model metric by metric."""
+    columns = [
+        score_column(
+            items,
+            task=task.name,
+            kind=task.kind,
+            metric=metric,
+            sections={name: _score_sections(task, one) for name, one in items.items()},
+            resamples=resamples,
+            seed=seed,
+        )
+        for metric, items in answers.items()
+    ]
+    return [
+        score for scores in zip(*(column.values() for column in columns), strict=True) for score in scores
+    ]
+
+
+def _score_sections(task: Task, items: Answers) -> Sections:
+    """Return the score and the number of used items of each section of analogies, if there are several."""
+    if not isinstance(task, Analogies) or len(set(task.sections)) == 1:
+        return {}
+    labels = np.array(task.sections)
+    within = {section: labels == section for section in dict.fromkeys(task.sections)}
+    return {
+        section: (items.score(chosen), int((items.used & chosen).sum())) for section, chosen in within.items()
+    }

@@ -159,6 +159,11 @@ def draw_series(
     return _svg(width, height + 10, "".join(parts) + labels(tips))
 
 
+def figure(title: str, drawing: str, *, note: str = "") -> str:
+    """Return a drawing with its caption."""
+    return f"<figure><figcaption><b>{escape(title)}</b>{escape(note)}</figcaption>{drawing}</figure>"
+
+
 def labels(places: Sequence[tuple[str, float, float]]) -> str:
     """Write names beside their points, moved down where one would cover another or a point."""
     taken = [(x - 6, x + 6, y) for _, x, y in places]
