@@ -25,6 +25,7 @@ from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
 from psdvec.solver.recipe import make_recipe
 from psdvec.storage.artefact import open_artefact
+from tests.evaluation.test_scores import count_resampling
 
 
 def write_corpus(path: Path, *, seed: int, lines: int) -> Path:
@@ -239,6 +240,29 @@ def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process)
     table = found.tables.core
     assert table is not None
     assert [row[1] for row in table.rows] == ["15", "45"]
+
+
+def test_a_comparison_is_resampled_once_for_its_three_reports(
+    tmp_path, corpus, task, in_process, monkeypatch, run
+):
+    drawn = count_resampling(monkeypatch)
+    code, shown, _ = run(
+        "compare",
+        corpus,
+        "-o",
+        tmp_path / "r",
+        "--methods",
+        "svd,ppmi",
+        "--dim",
+        "5",
+        "--only-tasks",
+        task,
+        "-q",
+    )
+    assert code == 0
+    assert "Table 1. Scores" in shown
+    assert {path.suffix for path in (tmp_path / "r").glob("report.*")} == {".md", ".json", ".html"}
+    assert drawn == {"bootstrap_spearman": 2, "paired_test": 1}
 
 
 def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, task, in_process):
