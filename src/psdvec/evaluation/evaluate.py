@@ -49,6 +49,7 @@ def evaluate(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from psdvec.evaluation.tasks import Pairs
     >>> e = Embeddings(("a", "b", "c"), np.array([[1, 0], [1, 0.1], [0, 1]], dtype=np.float32))
     >>> pairs = Pairs("toy", (("a", "b"), ("a", "c"), ("b", "c")), np.array([3.0, 1.0, 2.0]))
