@@ -102,7 +102,7 @@ def test_convert_reads_standard_input(run, model: Path, tmp_path: Path):
 
 
 def test_convert_looks_at_the_output_before_it_reads_the_input(run, tmp_path: Path):
-    for name, message in (("out.dat", "tells no format"), ("-", "no name of an output")):
+    for name, message in (("out.dat", "does not tell its format"), ("-", "cannot be the name of an output")):
         code, _, err = run("convert", tmp_path / "nothing", name, "-q")
         assert code == 1
         assert message in err

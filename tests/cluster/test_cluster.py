@@ -148,7 +148,7 @@ def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
     assert ("d.txt", "e.txt", "f.txt") in names
     assert names.count(("a.txt",)) > 10
     assert names.count(("b.txt.gz",)) == 1
-    cut = {files for block, files in zip(blocks, names, strict=True) if block.span is not None}
+    cut = {files for block, files in zip(blocks, names, strict=True) if block.byte_range is not None}
     assert cut == {("a.txt",), ("c.jsonl",)}
 
 

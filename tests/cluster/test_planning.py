@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.cluster import shares
-from psdvec.cluster.client import made_once
 from psdvec.cluster.counting import end_at_lines, plan_blocks
 from psdvec.cluster.shares import even_ranges, group_blocks, share_out
 from psdvec.text.corpus import read_corpus
@@ -24,7 +21,7 @@ def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, s
     path.write_text("\n".join(lines))
     data = path.read_bytes()
     blocks = [end_at_lines(block) for block in plan_blocks(read_corpus(path), size)]
-    pieces = [data if block.span is None else data[slice(*block.span)] for block in blocks]
+    pieces = [data if block.byte_range is None else data[slice(*block.byte_range)] for block in blocks]
     assert b"".join(pieces) == data
     ends = np.cumsum([len(piece) for piece in pieces])
     assert all(end in (0, len(data)) or data[end - 1 : end] == b"\n" for end in ends)
@@ -70,18 +67,3 @@ def test_there_is_a_share_for_every_thread_and_one_matrix_where_the_text_fits(si
     assert len(groups) * len(ranges) >= threads or len(ranges) == most
     if sum(sizes) <= room and threads <= most:
         assert len(groups) == 1
-
-
-def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):
-    path = tmp_path / "job"
-    with made_once(path) as slow:
-        slow.mkdir()
-        (slow / "by").write_text("slow")
-        with made_once(path) as quick:
-            quick.mkdir()
-            (quick / "by").write_text("quick")
-    assert (path / "by").read_text() == "quick"
-    with suppress(ZeroDivisionError), made_once(tmp_path / "other") as new:
-        new.write_text("half")
-        raise ZeroDivisionError
-    assert [file.name for file in tmp_path.iterdir()] == ["job"]

@@ -273,7 +273,7 @@ def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, tas
     assert [one.error is None for one in found.runs] == [False, True]
     assert found.report.models == ("ppmi",)
     text = (output / "report.md").read_text()
-    assert "svd failed: shift -1.0" in text
+    assert "svd failed: no PMI can be computed with shift -1.0" in text
     assert "| svd | failed |" in text
     in_process.clear()
     compare([str(corpus)], output=output, methods=["svd", "ppmi"], dim=5, tasks=[task], resume=True)

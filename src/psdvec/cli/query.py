@@ -19,7 +19,8 @@ from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.storage.atomic import check_file_output, nearest_folder
-from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors import answers
+from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.vectorize import Weighting, vectorize_file
 
 Model = Annotated[Path, typer.Argument(help="Vectors: a model folder or a file in any format psdvec reads.")]
@@ -48,18 +49,19 @@ def similar(
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
     known = [word for word in asked if word in e]
-    found = dict(
-        zip(known, e.most_similar_many(known, topn=topn, restrict_vocab=restrict_vocab), strict=True)
-    )
+    found = {
+        answer["word"]: answer["neighbours"]
+        for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab)
+    }
     if as_json:
-        answers = [
-            {"word": word, "neighbours": _as_records(e, found[word])} if word in found else _missing(e, word)
+        records = [
+            {"word": word, "neighbours": _brief(found[word])} if word in found else _missing(e, word)
             for word in asked
         ]
-        print(json.dumps(answers, ensure_ascii=False))
+        print(json.dumps(records, ensure_ascii=False))
     else:
         for word in known:
-            _print_ranking(e, word, found[word])
+            _print_ranking(word, found[word])
     _exit_if_missing(e, [word for word in asked if word not in found])
 
 
@@ -81,12 +83,11 @@ def analogy(
     Example: `psdvec analogy model/ man king woman`
     """
     e = load(model, progress=make_progress(quiet=quiet))
-    ask = e.most_similar if add else e.most_similar_cosmul
 
     def answer(group: list[str]) -> _Answer:
         a, b, c = group
-        found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
-        record = {"a": a, "b": b, "c": c, "answers": _as_records(e, found)}
+        found = answers.analogy(e, a, b, c, add=add, topn=topn, restrict_vocab=restrict_vocab)["answers"]
+        record = {"a": a, "b": b, "c": c, "answers": _brief(found)}
         return _Answer(record, f"{a} : {b} = {c} : ?", found)
 
     _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
@@ -107,9 +108,9 @@ def odd(
     e = load(model, progress=make_progress(quiet=quiet))
 
     def answer(group: list[str]) -> _Answer:
-        ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(group))]
-        record = {"odd": ranking[0][0], "words": _as_records(e, ranking)}
-        return _Answer(record, f"odd: {ranking[0][0]}", ranking)
+        found = answers.odd(e, group)
+        record = {"odd": found["odd"], "words": _brief(found["words"])}
+        return _Answer(record, f"odd: {found['odd']}", found["words"])
 
     _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
 
@@ -191,7 +192,7 @@ class _Answer(NamedTuple):
 
     record: dict[str, Any]
     title: str
-    ranking: Ranking
+    words: list[dict[str, Any]]
 
 
 def _answer_all(
@@ -209,17 +210,17 @@ def _answer_all(
             continue
         records.append(found.record)
         if not as_json:
-            _print_ranking(e, found.title, found.ranking)
+            _print_ranking(found.title, found.words)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))
 
 
-def _as_records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:
-    thin = e.thin_evidence()
+def _brief(words: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return of each answer the word, its score, and whether it is thin if it is."""
     return [
-        {"word": word, "score": score, **({"thin": True} if thin[e.key_to_index[word]] else {})}
-        for word, score in ranking
+        {"word": one["word"], "score": one["score"], **({"thin": True} if one["thin"] else {})}
+        for one in words
     ]
 
 
@@ -227,13 +228,10 @@ def _missing(e: Embeddings, word: str) -> dict[str, Any]:
     return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
 
 
-def _print_ranking(e: Embeddings, title: str, ranking: Ranking) -> None:
-    thin = e.thin_evidence()
-    rows = [
-        [word + (f" {THIN}" if thin[e.key_to_index[word]] else ""), f"{score:.4f}"] for word, score in ranking
-    ]
+def _print_ranking(title: str, words: list[dict[str, Any]]) -> None:
+    rows = [[one["word"] + (f" {THIN}" if one["thin"] else ""), f"{one['score']:.4f}"] for one in words]
     print(format_table([title, ""], rows))
-    if any(row[0].endswith(f" {THIN}") for row in rows):
+    if any(one["thin"] for one in words):
         print(f"{THIN} thin evidence: the vector rests on few occurrences")
     print()
 

@@ -9,7 +9,6 @@ jobs are is in :mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.solving`.
 from __future__ import annotations
 
 import re
-import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -215,27 +214,6 @@ class LostWorkError(ClusterError):
 
 def _address(client: Any) -> str:
     return str(client.scheduler.address) if client.scheduler is not None else "an unknown address"
-
-
-@contextmanager
-def made_once(path: Path) -> Iterator[Path]:
-    """Yield a name beside ``path`` that nobody else uses; what the block puts there is renamed to ``path``.
-
-    If the same job, taken for lost, was done elsewhere in the meantime, that work stands: it is the same.
-    """
-    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    try:
-        yield new
-        try:
-            new.rename(path)
-        except OSError:
-            if not path.exists():
-                raise
-    finally:
-        if new.is_dir():
-            shutil.rmtree(new, ignore_errors=True)
-        else:
-            new.unlink(missing_ok=True)
 
 
 def memory_of_job(memory: int | None, worker: Any) -> int:

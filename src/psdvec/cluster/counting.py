@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.cluster.client import ask_workers, check_workers, made_once, memory_of_job, run_jobs
+from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
 from psdvec.cluster.shares import MOST_IDS, Shares, share_out
 from psdvec.counts import out_of_core, segments
@@ -40,10 +40,11 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import current_memory, parse_size
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import beside, whole_file
 from psdvec.text.corpus import Corpus, Place
-from psdvec.text.files import Span, file_status, open_file
-from psdvec.text.readers import STANDARD_INPUT, can_be_cut
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.readers import can_be_cut
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # that a corpus is cut into where their size allows
@@ -75,8 +76,8 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
         if length > size and can_be_cut(file):
             even = -(-length // -(-length // size))
             for begin in range(0, length, even):
-                span = Span(begin, min(begin + even, length))
-                blocks.append(replace(corpus, files=(file,), span=span))
+                byte_range = ByteRange(begin, min(begin + even, length))
+                blocks.append(replace(corpus, files=(file,), byte_range=byte_range))
             continue
         if small and length > room:
             blocks.append(replace(corpus, files=tuple(small)))
@@ -88,10 +89,10 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
 
 def end_at_lines(block: Corpus) -> Corpus:
     """Return the block with the lines that begin in its span: from the first of them to the end of the last."""
-    if block.span is None:
+    if block.byte_range is None:
         return block
-    begin, end = (_next_line(block.files[0], place) for place in block.span)
-    return replace(block, span=Span(begin, end))
+    begin, end = (_next_line(block.files[0], place) for place in block.byte_range)
+    return replace(block, byte_range=ByteRange(begin, end))
 
 
 def _next_line(file: str, place: int) -> int:
@@ -167,7 +168,7 @@ def _block(work: Path, number: int) -> Path:
 
 def number_block(block: Corpus, path: Path, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
-    with made_once(path) as new:
+    with beside(path, replace=False) as new:
         new.mkdir()
         folder = SegmentFolder(new / "segments")
         tally = segments.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
@@ -201,7 +202,7 @@ def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress
         lists, amounts = zip(*found, strict=True)
         kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
         chosen = select_words(WordList.join(lists), np.concatenate(amounts), min_count=floor, max_words=kept)
-        with made_once(path) as new:
+        with beside(path, replace=False) as new:
             _write_words(new, 0, WordList.pack(chosen.words), chosen.counts)
     segment = SegmentFolder(path).read(0, with_ids=False)
     return Vocabulary(segment.words.unpack(), segment.counts)
@@ -250,7 +251,7 @@ def _share_out(
         loads = pairs + np.minimum(pairs, n)  # every pair is added to a cell, and every cell is written
         found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
         shares = [[full[place] for place in group] for group in found.groups], found.ranges
-        with write_whole(path) as file:
+        with whole_file(path) as file:
             file.write(json.dumps(shares).encode())
     groups, ranges = json.loads(path.read_text())
     return Shares(groups, [Range(*rows) for rows in ranges])
@@ -296,7 +297,7 @@ def count_share(
     ids = sum(_block_read(_block(work, number)).ids for number in blocks)
     worker = distributed.get_worker()
     with (
-        made_once(work / name) as new,
+        beside(work / name, replace=False) as new,
         tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
         ThreadPoolExecutor(1) as pool,
     ):

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.cluster.client import made_once, memory_of_job, run_jobs
+from psdvec.cluster.client import memory_of_job, run_jobs
 from psdvec.counts import out_of_core
 from psdvec.counts.matrix import Rows
 from psdvec.counts.pair_rows import Range, RowReader, Run, add_rows, cut_ranges
 from psdvec.progress import Progress
+from psdvec.storage.atomic import beside
 
 RANGE_CELLS = 1 << 21  # of the sum that a job adds up: 25 megabytes on disk
 _CELLS = 1 << 19  # of the sum that are handed on at a time
@@ -132,7 +133,7 @@ def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, mem
 
     budget = memory_of_job(memory, distributed.get_worker())
     plan = out_of_core.plan_runs(0, n=n, memory=budget, workers=1)
-    with made_once(path) as new, ThreadPoolExecutor(1) as pool:
+    with beside(path, replace=False) as new, ThreadPoolExecutor(1) as pool:
         added = add_rows(
             pool, [reader(matrix) for matrix in matrices],
             signs=[1] * len(matrices), n=n, sizes=sizes, cells=plan.cells, workers=1,

@@ -20,7 +20,6 @@ from psdvec.cluster.client import (
     LostWorkError,
     check_workers,
     hand_out,
-    made_once,
     run_jobs,
     wait_for_workers,
 )
@@ -29,6 +28,7 @@ from psdvec.progress import Progress
 from psdvec.solver import noncore
 from psdvec.solver.noncore import BATCH, Placed, Setting
 from psdvec.storage.artefact import open_artefact
+from psdvec.storage.atomic import beside
 from psdvec.storage.workspace import open_workspace
 
 MOST_WORDS = BATCH  # of a block: their columns are looked up in one pass over the counts
@@ -102,7 +102,7 @@ def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: 
     width = setting.regressors.features.shape[1]
     vectors = np.array([vector for vector, _ in solved], np.float32).reshape(-1, width)
     deviations = np.array([deviation for _, deviation in solved], np.float64)
-    with made_once(path) as new, new.open("wb") as file:
+    with beside(path, replace=False) as new, new.open("wb") as file:
         np.savez(file, words=np.int64(len(found)), places=places, vectors=vectors, deviations=deviations)
 
 

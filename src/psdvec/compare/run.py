@@ -27,7 +27,7 @@ from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import is_unfinished, whole_file
 from psdvec.vectors.sparse import csr_of
 
 _MADE = ("counts", "models", "second", "report.md", "report.json", "report.html")
@@ -131,7 +131,7 @@ def compare(
         "report.html": as_page(comparison),
     }
     for name, text in texts.items():
-        with write_whole(output / name) as file:
+        with whole_file(output / name) as file:
             file.write(text.encode("utf-8"))
     return comparison
 
@@ -145,7 +145,7 @@ def _check_output(output: Path, *, resume: bool) -> None:
         raise InputError(
             f"'{output}' exists already; choose another output, or continue there with resume=True"
         )
-    strange = [name for name in found if name.removesuffix(".new") not in _MADE]
+    strange = [name for name in found if name not in _MADE and not is_unfinished(name)]
     if strange:
         raise InputError(
             f"'{output}' contains '{strange[0]}', which no comparison made; move it away, or choose another output"

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.explore import answers, projections, request
 from psdvec.explore import map as map_module
+from psdvec.explore import projections, request
 from psdvec.explore.models import Subject
 from psdvec.explore.new_words import add_words
 from psdvec.explore.request import Question
+from psdvec.vectors import answers
 
 Answer = Callable[[Question], dict[str, Any]]
 
@@ -74,7 +75,10 @@ class Desk:
     def odd(self, question: Question) -> dict[str, Any]:
         """Return the word that does not belong with the others."""
         subject, _ = self._subject(question)
-        return answers.odd(subject.embeddings, question.words("word"))
+        words = list(dict.fromkeys(question.words("word")))
+        if len(words) < 3:
+            raise InputError(f"at least 3 different words are needed, not {len(words)}; add more")
+        return answers.odd(subject.embeddings, words)
 
     def contexts(self, question: Question) -> dict[str, Any]:
         """Return the contexts that pulled hardest on a word, or on a word and another."""
@@ -145,21 +149,16 @@ class Desk:
                 f"'{extension.thin[0]}' stands beside too few words that the model knows; "
                 "paste more sentences, with 5 different known words near it at least"
             )
-        old, new = len(subject.model), extension.model
-        learned = []
-        for row, token in enumerate(extension.learned, old):
-            vector, deviation = new.vectors[row], float(new.deviations[row])
-            learned.append(
-                {
-                    "word": token,
-                    "count": int(new.counts[row]),
-                    "deviation": deviation,
-                    "thin": answers.is_thin(vector, deviation),
-                    "neighbours": answers.nearest(subject.embeddings, vector, topn=_topn(question)),
-                    "places": self._places(subject, number, vector),
-                    "vector": [round(float(x), 6) for x in vector],
-                }
-            )
+        new = extension.model.embeddings.take(slice(len(subject.model), None))
+        learned = [
+            {
+                **record,
+                "neighbours": answers.nearest(subject.embeddings, vector, topn=_topn(question)),
+                "places": self._places(subject, number, vector),
+                "vector": [round(float(x), 6) for x in vector],
+            }
+            for record, vector in zip(answers.describe(new, new.words), new.vectors, strict=True)
+        ]
         return {"learned": learned, "thin": list(extension.thin), "words_read": counts.tally.tokens}
 
     def _places(self, subject: Subject, number: int, vector: Any) -> dict[str, list[float]]:

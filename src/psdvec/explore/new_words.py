@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psdvec.errors import InputError
-from psdvec.text.corpus import TOKENIZERS, Corpus, read_corpus
+from psdvec.text.corpus import Corpus, read_corpus
+from psdvec.text.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence

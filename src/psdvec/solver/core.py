@@ -33,6 +33,7 @@ from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, margins, measure_constants, word_scales
 from psdvec.solver.problem import Problem, Residual, best_multiple, build_problem, residual_of
 from psdvec.solver.recipe import RECIPES, Recipe
+from psdvec.storage.atomic import whole_file
 
 GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
@@ -286,8 +287,8 @@ def _to_model(
 
 def write_round(path: Path, state: Round) -> None:
     """Save ``state`` as the file ``path``, whole or not at all."""
-    new, old = path.with_name(f"{path.name}.new"), state.previous
-    with new.open("wb") as file:
+    old = state.previous
+    with whole_file(path) as file:
         np.savez(
             file,
             number=state.number,
@@ -296,7 +297,6 @@ def write_round(path: Path, state: Round) -> None:
             values=state.low_rank.values,
             **({} if old is None else {"old_vectors": old.vectors, "old_values": old.values}),
         )
-    new.replace(path)
 
 
 def read_round(path: Path) -> Round | None:
