@@ -15,7 +15,7 @@ from psdvec.evaluation.answers import Oov
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import ReportTables, Table, as_csv, as_values, make_tables
+from psdvec.evaluation.tables import ReportTables, Table, as_csv, make_tables
 from psdvec.evaluation.tagging.conll import load_tagging
 from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
 from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
@@ -102,7 +102,7 @@ def evaluate_models(
             file.write(as_html(report, tables).encode())
         progress.say(f"report written to {html}")
     if as_json:
-        print(json.dumps(as_values(report), ensure_ascii=False))
+        print(json.dumps(tables.values, ensure_ascii=False))
     elif csv:
         print(as_csv(report), end="")
     else:

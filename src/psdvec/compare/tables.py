@@ -14,7 +14,6 @@ from typing import Any
 from psdvec.compare.steps import CORE, Bench, versions
 from psdvec.compare.values import Comparison, ComparisonTables, Cost, Plan, TrainingRun
 from psdvec.evaluation.tables import NONE, ReportTables, Table
-from psdvec.evaluation.tables import as_values as report_values
 from psdvec.methods import METHODS
 from psdvec.resources import format_size
 
@@ -201,7 +200,7 @@ def as_values(comparison: Comparison) -> dict[str, Any]:
         "second": [_run_values(run) for run in comparison.second],
         "sizes": [dict(size) for size in comparison.sizes],
         "left_out": dict(comparison.left_out),
-        "evaluation": report_values(comparison.report),
+        "evaluation": comparison.tables.evaluation.values,
     }
 
 

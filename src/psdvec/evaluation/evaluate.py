@@ -2,7 +2,8 @@
 
 Models are :class:`~psdvec.vectors.embeddings.Embeddings`, whoever made them; tasks come from
 :mod:`psdvec.evaluation.testsets` or :mod:`psdvec.evaluation.tasks`. First every model answers every task
-(:mod:`psdvec.evaluation.answers`), then the answers are scored and compared (:mod:`psdvec.evaluation.report`).
+(:mod:`psdvec.evaluation.answers`), then the answers are scored and compared
+(:mod:`psdvec.evaluation.scores`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from psdvec.evaluation.answers import ANALOGY_METHODS, AnalogyMethod, JudgedModel, Oov, answer_task
-from psdvec.evaluation.report import Report, score_column, score_task
-from psdvec.evaluation.scores import SpanCounts
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.scores import SpanCounts, score_column, score_task
 from psdvec.evaluation.tagging.crf import TaggingResult
 from psdvec.evaluation.tasks import Task
 from psdvec.progress import LogProgress, Progress

@@ -11,8 +11,8 @@ import math
 from html import escape
 from itertools import pairwise
 
-from psdvec.evaluation.report import Report, Score
-from psdvec.evaluation.scores import Answers
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.scores import Answers, Score
 from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, figure
 from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title
 from psdvec.evaluation.testsets import CATALOGUE

@@ -1,20 +1,23 @@
-"""What happened at each item of a task: the score that follows, how sure it is, and whether two models differ.
+"""Scores: what happened at each item of a task, the score that follows, how sure it is, and how it compares.
 
 :class:`Answers` holds right and wrong answers, or cosines beside human scores; :class:`SpanCounts` holds counts of
-spans per sentence. Each has a score, a bootstrap interval over its items, and a paired test against another model's
-outcomes at the same items; the functions below them do the resampling. Every random draw comes from the ``seed``.
+spans per sentence. From the items of all models, :func:`score_column` makes a :class:`Score` per model, each with its
+bootstrap interval and its paired test against the best, drawn here and once. The functions at the end do the
+resampling; every random draw comes from the ``seed``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float64s, Int64s
 from psdvec.evaluation.tagging.tags import Counts
+from psdvec.evaluation.tasks import Analogies, Kind, Task
 
 NO_INTERVAL = (float("nan"), float("nan"))
 _CELLS = 4_000_000  # numbers drawn at a time
@@ -103,6 +106,105 @@ class SpanCounts:
 
 
 ItemScores: TypeAlias = Answers | SpanCounts
+
+
+Sections: TypeAlias = Mapping[str, tuple[float, int]]
+Items = TypeVar("Items", Answers, SpanCounts)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of one model at one task by one metric; NaN if no item could be used.
+
+    ``low`` and ``high`` are the ends of its 95 % bootstrap interval, NaN if none was drawn. ``p_against_best`` is the
+    probability that its difference from the best model's score is noise, NaN for the best itself and where nothing can
+    be compared. ``sections`` holds the score and the number of items of each section.
+    """
+
+    model: str
+    task: str
+    kind: Kind
+    metric: str
+    value: float
+    low: float
+    high: float
+    covered: int
+    total: int
+    sections: Sections
+    is_best: bool
+    p_against_best: float
+    items: ItemScores = field(repr=False)
+
+
+def score_column(
+    items: Mapping[str, Items],
+    *,
+    task: str,
+    kind: Kind,
+    metric: str,
+    sections: Mapping[str, Sections],
+    resamples: int,
+    seed: int,
+) -> dict[str, Score]:
+    """Score all models at one task by one metric, from their ``items`` and ``sections`` by name.
+
+    This is where intervals are drawn, one per model, and where every other model is tested against the best.
+    """
+    values = {model: one.score() for model, one in items.items()}
+    finite = [model for model in values if math.isfinite(values[model])]
+    best = max(finite, key=lambda model: values[model], default=None)
+    scores = {}
+    for model, one in items.items():
+        low, high = one.interval(resamples=resamples, seed=seed)
+        compared = best is not None and model != best and model in finite
+        scores[model] = Score(
+            model=model,
+            task=task,
+            kind=kind,
+            metric=metric,
+            value=values[model],
+            low=low,
+            high=high,
+            covered=one.covered,
+            total=one.total,
+            sections=sections[model],
+            is_best=model == best,
+            p_against_best=one.compare(items[best], seed=seed) if best and compared else float("nan"),
+            items=one,
+        )
+    return scores
+
+
+def score_task(
+    task: Task, answers: Mapping[str, Mapping[str, Answers]], *, resamples: int, seed: int
+) -> list[Score]:
+    """Return the scores at one task, model by model, and within a model metric by metric."""
+    columns = [
+        score_column(
+            items,
+            task=task.name,
+            kind=task.kind,
+            metric=metric,
+            sections={name: _score_sections(task, one) for name, one in items.items()},
+            resamples=resamples,
+            seed=seed,
+        )
+        for metric, items in answers.items()
+    ]
+    return [
+        score for scores in zip(*(column.values() for column in columns), strict=True) for score in scores
+    ]
+
+
+def _score_sections(task: Task, items: Answers) -> Sections:
+    """Return the score and the number of used items of each section of analogies, if there are several."""
+    if not isinstance(task, Analogies) or len(set(task.sections)) == 1:
+        return {}
+    labels = np.array(task.sections)
+    within = {section: labels == section for section in dict.fromkeys(task.sections)}
+    return {
+        section: (items.score(chosen), int((items.used & chosen).sum())) for section, chosen in within.items()
+    }
 
 
 def spearman(first: Float64s, second: Float64s) -> float:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from psdvec.evaluation.report import Report, Score
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.scores import Score
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.tagging.tags import Counts
 from psdvec.evaluation.testsets import CATALOGUE
@@ -37,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True)
 class ReportTables:
-    """Every table of a report, and in sentences the ``rules`` by which its scores were made."""
+    """Every table of a report, in sentences the ``rules`` of its scores, and all of it as ``values`` for JSON."""
 
     scores: Table
     intervals: Table
@@ -45,10 +47,11 @@ class ReportTables:
     tagging: Table | None
     sections: tuple[Table, ...]
     rules: str
+    values: Mapping[str, Any]
 
 
 def make_tables(report: Report) -> ReportTables:
-    """Return every table of a report; text and page show the same ones."""
+    """Return all that is shown of a report; text, page and JSON read the same."""
     sections = [section_table(report, *column) for column in report.columns]
     return ReportTables(
         scores=score_table(report),
@@ -57,6 +60,7 @@ def make_tables(report: Report) -> ReportTables:
         tagging=tagging_table(report),
         sections=tuple(filter(None, sections)),
         rules=rules(report),
+        values=as_values(report),
     )
 
 
