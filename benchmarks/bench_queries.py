@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.evaluation.evaluate import METHODS, evaluate
+from psdvec.evaluation.answers import ANALOGY_METHODS
+from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tasks import Analogies
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.formats import load, save
@@ -79,7 +80,7 @@ def measure_neighbours(e: Embeddings, theirs: Any, _: Analogies) -> Iterator[Row
 
 
 def measure_analogies(e: Embeddings, theirs: Any, task: Analogies) -> Iterator[Row]:
-    for method in METHODS:
+    for method in ANALOGY_METHODS:
         seconds, report = best_of(1, lambda method=method: evaluate(e, [task], methods=[method], resamples=0))
         score = report.get("model", "google").value
         other = gensim_analogies(theirs, task, score) if theirs is not None and method == "3cosadd" else None

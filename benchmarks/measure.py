@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from psdvec.compare.process import Cost
+from psdvec.compare.values import Cost
 
 PSDVEC = [sys.executable, "-m", "psdvec"]
 

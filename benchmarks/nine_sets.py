@@ -11,13 +11,13 @@ from dataclasses import replace
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tables import column_title
 from psdvec.evaluation.tasks import Choices
-from psdvec.evaluation.testsets import BESIDE, find_tasks
+from psdvec.evaluation.testsets import NOT_IN_PAPER, find_tasks
 from psdvec.vectors.embeddings import Embeddings
 
 
 def nine_tasks(folder):
     """Return the paper's similarity, synonym and analogy tasks."""
-    return [task for task in find_tasks(folder=folder) if task.name not in BESIDE]
+    return [task for task in find_tasks(folder=folder) if task.name not in NOT_IN_PAPER]
 
 
 def test_words(folder):

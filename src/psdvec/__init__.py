@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.vocabulary import Vocabulary
     from psdvec.errors import PSDVecError
-    from psdvec.evaluation.evaluate import Report, evaluate
+    from psdvec.evaluation.evaluate import evaluate
+    from psdvec.evaluation.report import Report
     from psdvec.formats import save
     from psdvec.loading import load
     from psdvec.solver.fit import extend, fit
@@ -46,7 +47,7 @@ _HOMES = {
     "Cooccurrence": "counts.matrix",
     "Embeddings": "vectors.embeddings",
     "PSDVecError": "errors",
-    "Report": "evaluation.evaluate",
+    "Report": "evaluation.report",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
     "count_words": "counts.count",

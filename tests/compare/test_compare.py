@@ -16,14 +16,16 @@ from psdvec import cli, formats
 from psdvec.cli import app
 from psdvec.compare import run as comparing
 from psdvec.compare import steps
-from psdvec.compare.process import Cost, FailedCommandError, run_measured
-from psdvec.compare.run import compare, compile_kernels, warm_up
-from psdvec.compare.tables import core_table, cost_table, remarks
+from psdvec.compare.process import FailedCommandError, run_measured
+from psdvec.compare.run import compare
+from psdvec.compare.steps import compile_kernels, warm_up
+from psdvec.compare.values import Cost
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
 from psdvec.solver.recipe import make_recipe
 from psdvec.storage.artefact import open_artefact
+from tests.evaluation.test_scores import count_resampling
 
 
 def write_corpus(path: Path, *, seed: int, lines: int) -> Path:
@@ -159,7 +161,7 @@ def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, co
         settings=["sparse.factor=2", "word2vec.window=2"],
     )  # fmt: skip
     assert in_process == ["counts/20-harmonic-keep", "models/word2vec", "models/sparse"]
-    assert [list(one.steps) for one in found.outcomes] == [["word2vec"], ["word2vec", "sparse"]]
+    assert [list(one.steps) for one in found.runs] == [["word2vec"], ["word2vec", "sparse"]]
     assert formats.load(output / "models" / "sparse").dim == 10
     assert found.settings["word2vec"]["window"] == 2
 
@@ -175,7 +177,7 @@ def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_proces
         "models/cca",
         "models/ppmi",
     ]
-    assert again.outcomes[:2] == first.outcomes
+    assert again.runs[:2] == first.runs
     in_process.clear()
     compare([str(corpus)], methods=["svd", "cca"], settings=["svd.power=1"], resume=True, **options)
     assert in_process == ["models/svd"]
@@ -191,7 +193,7 @@ def test_another_program_trains_again_whatever_its_version(tmp_path, corpus, tas
     monkeypatch.setattr(steps, "program_digest", lambda home: "other")
     in_process.clear()
     again = compare([str(corpus)], resume=True, **options)
-    assert [outcome.error for outcome in again.outcomes] == [None]
+    assert [run.error for run in again.runs] == [None]
     assert in_process == ["counts/5-linear-close", "models/svd"]
 
 
@@ -235,9 +237,32 @@ def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process)
         settings={"smoothing": 0.1, "ridge": "3", "core": 15, "diagonal": True},
     )  # fmt: skip
     assert formats.load(output / "models" / "psd").vectors.tobytes() == alone.vectors.tobytes()
-    table = core_table(found)
+    table = found.tables.core
     assert table is not None
     assert [row[1] for row in table.rows] == ["15", "45"]
+
+
+def test_a_comparison_is_resampled_once_for_its_three_reports(
+    tmp_path, corpus, task, in_process, monkeypatch, run
+):
+    drawn = count_resampling(monkeypatch)
+    code, shown, _ = run(
+        "compare",
+        corpus,
+        "-o",
+        tmp_path / "r",
+        "--methods",
+        "svd,ppmi",
+        "--dim",
+        "5",
+        "--only-tasks",
+        task,
+        "-q",
+    )
+    assert code == 0
+    assert "Table 1. Scores" in shown
+    assert {path.suffix for path in (tmp_path / "r").glob("report.*")} == {".md", ".json", ".html"}
+    assert drawn == {"bootstrap_spearman": 2, "paired_test": 1}
 
 
 def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, task, in_process):
@@ -245,10 +270,10 @@ def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, tas
     found = compare(
         [str(corpus)], output=output, methods=["svd", "ppmi"], dim=5, tasks=[task], settings=["svd.shift=-1"]
     )
-    assert [one.error is None for one in found.outcomes] == [False, True]
+    assert [one.error is None for one in found.runs] == [False, True]
     assert found.report.models == ("ppmi",)
     text = (output / "report.md").read_text()
-    assert "svd failed: shift -1.0" in text
+    assert "svd failed: no PMI can be computed with shift -1.0" in text
     assert "| svd | failed |" in text
     in_process.clear()
     compare([str(corpus)], output=output, methods=["svd", "ppmi"], dim=5, tasks=[task], resume=True)
@@ -262,8 +287,8 @@ def test_a_method_whose_package_is_missing_is_left_out_with_the_line(
 
     monkeypatch.setitem(METHODS, "word2vec", replace(METHODS["word2vec"], package="no_such_package"))
     found = compare([str(corpus)], output=tmp_path / "r", methods=["word2vec", "svd"], dim=5, tasks=[task])
-    assert [one.method for one in found.outcomes] == ["svd"]
-    assert "pip install 'psdvec[compare]'" in remarks(found)[0]
+    assert [one.method for one in found.runs] == ["svd"]
+    assert "pip install 'psdvec[compare]'" in found.tables.remarks[0]
 
 
 def test_one_way_of_counting_can_be_forced_upon_all(tmp_path, corpus, task, in_process):
@@ -286,7 +311,7 @@ def test_other_vectors_and_a_second_corpus_stand_beside(tmp_path, corpus, task, 
     assert found.report.models == ("svd", "ppmi", "theirs")
     assert found.quality["theirs"] == found.quality["svd"]
     assert [size["tokens"] for size in found.sizes] == [6000, 3000]
-    assert "ratio of times" in cost_table(found).header
+    assert "ratio of times" in found.tables.costs.header
     assert "Growth of the training time" in (tmp_path / "two" / "report.html").read_text()
     assert (tmp_path / "two" / "second" / "models" / "svd").is_dir()
 
@@ -297,7 +322,7 @@ def test_other_vectors_and_a_second_corpus_stand_beside(tmp_path, corpus, task, 
         ({"methods": ["lsa"]}, "there is no method 'lsa'"),
         ({"methods": []}, "no method is named; choose from psdvec,"),
         ({"settings": ["power=1"]}, "write method.name=value"),
-        ({"settings": ["glove.epochs=1"]}, "no setting of a compared method"),
+        ({"settings": ["glove.epochs=1"]}, "not a setting of a compared method"),
         ({"settings": ["svd.might=1"]}, "its settings are shift"),
         ({"tasks": ["nonsense"]}, "there is no test set or file 'nonsense'"),
         ({"tagging": ["conll2000"]}, "is not a tagging task"),
@@ -318,9 +343,9 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_trained(
 def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "mine").write_text("mine")
-    with pytest.raises(InputError, match="say --resume"):
+    with pytest.raises(InputError, match="resume=True"):
         compare([str(corpus)], output=tmp_path / "report", methods=["svd"])
-    with pytest.raises(InputError, match="holds 'mine', which no comparison made"):
+    with pytest.raises(InputError, match="contains 'mine', which no comparison made"):
         compare([str(corpus)], output=tmp_path / "report", methods=["svd"], resume=True)
     assert (tmp_path / "report" / "mine").read_text() == "mine"
     with pytest.raises(InputError, match="can be read only once"):
@@ -330,6 +355,6 @@ def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
 def test_names_of_other_vectors_must_be_their_own(tmp_path, corpus, run):
     code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "svd=x.txt")
     assert code == 1
-    assert "with a name that neither a method nor other vectors have" in said
+    assert "its name is that of a method or of other vectors" in said
     code, _, said = run("compare", corpus, "-o", tmp_path / "r", "--also", "a=x.txt", "--also", "a=y.txt")
-    assert (code, "'a=y.txt' names no vectors" in said) == (1, True)
+    assert (code, "'a=y.txt' is not name=path, or its name" in said) == (1, True)

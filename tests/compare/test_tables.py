@@ -8,40 +8,47 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
-from psdvec.compare.page import Axis, as_page, labels
-from psdvec.compare.process import Cost
-from psdvec.compare.run import Comparison
-from psdvec.compare.steps import Outcome
-from psdvec.compare.tables import as_markdown, as_values, core_table, cost_table
+from psdvec.compare.page import as_page
+from psdvec.compare.tables import as_markdown, as_values, make_tables
+from psdvec.compare.values import Comparison, Cost, TrainingRun
 from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.svg import Axis, labels, round_ticks
+from psdvec.evaluation.tables import make_tables as make_report_tables
 
 
-def made_up(*, second: bool = False, models: dict | None = None) -> Comparison:
+def made_up(*, second: bool = False) -> Comparison:
     paper = {"psd-core-20": Cost(30.0, 30.0, 3_000_000_000), "psd": Cost(6.0, 6.0, 1_000_000_000)}
-    outcomes = (
-        Outcome("psd", Cost(2.0, 2.0, 10), paper, Path("models/psd")),
-        Outcome("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, Path("models/svd")),
-        Outcome("glove", Cost(2.0, 2.0, 10), {}, None, "it <was> ended"),
+    runs = (
+        TrainingRun("psd", Cost(2.0, 2.0, 10), paper, Path("models/psd")),
+        TrainingRun("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, Path("models/svd")),
+        TrainingRun("glove", Cost(2.0, 2.0, 10), {}, None, "it <was> ended"),
     )
     later = (
-        Outcome("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, Path("x")),
-        Outcome("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, Path("x")),
-        Outcome("glove", Cost(1.0, 1.0, 10), {}, None, "it <was> ended"),
+        TrainingRun("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, Path("x")),
+        TrainingRun("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, Path("x")),
+        TrainingRun("glove", Cost(1.0, 1.0, 10), {}, None, "it <was> ended"),
     )
+    found = {
+        "settings": {"svd": {"window": 5, "shift": 1.0}},
+        "sizes": ({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[
+            : 2 if second else 1
+        ],
+        "left_out": {"word2vec": "no package"},
+    }
+    report, later = evaluate({}, []), later if second else ()
     return Comparison(
         header={"date": "today", "machine": "a <small> one"},
-        settings={"svd": {"window": 5, "shift": 1.0}},
-        outcomes=outcomes,
-        second=later if second else (),
-        sizes=({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[: 2 if second else 1],
-        left_out={"word2vec": "no package"},
+        runs=runs,
+        second=later,
         quality={"psd": 0.5, "svd": 0.4},
-        report=evaluate(models or {}, []),
+        report=report,
+        tables=make_tables(make_report_tables(report), runs, later, **found),
+        **found,
     )
 
 
 def test_table_two_adds_steps_and_divides_by_the_second_corpus():
-    rows = cost_table(made_up(second=True)).rows
+    rows = made_up(second=True).tables.costs.rows
     assert rows[0] == ("psd", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "9 B", "6.0")
     assert rows[1][-1] == "3.0"
     assert rows[2][:2] == ("glove", "failed")
@@ -49,14 +56,14 @@ def test_table_two_adds_steps_and_divides_by_the_second_corpus():
 
 def test_methods_that_read_the_text_are_not_charged_with_counting():
     one, two = (
-        Outcome(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
+        TrainingRun(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
         for name in ("word2vec", "svd")
     )
     assert (one.total, two.total) == (2.0, 7.0)
 
 
 def test_table_three_sets_core_words_against_the_others():
-    table = core_table(made_up())
+    table = made_up().tables.core
     assert table is not None
     assert table.rows == (
         ("core", "20", "30.0", "3.0 GB", "40", "1.0"),
@@ -112,11 +119,11 @@ def test_the_page_is_whole_safe_and_needs_nothing_else():
 
 
 def test_a_logarithmic_axis_gives_equal_room_to_equal_ratios():
-    axis = Axis(1, 100, 50, 250, log=True)
+    axis = Axis(1, 100, 50, 250, round_ticks(1, 100, log=True), log=True)
     assert [round(axis.place(value)) for value in (1, 10, 100)] == [50, 150, 250]
-    assert axis.ticks() == [1, 2, 5, 10, 20, 50, 100]
-    assert Axis(2.5, 6, 50, 250, log=True).ticks() == [3, 4, 5, 6]
-    assert Axis(31, 52, 0, 1).ticks() == [35, 40, 45, 50]
+    assert axis.ticks == (1, 2, 5, 10, 20, 50, 100)
+    assert round_ticks(2.5, 6, log=True) == (3, 4, 5, 6)
+    assert round_ticks(31, 52) == (35, 40, 45, 50)
 
 
 def test_labels_never_stand_on_one_another():

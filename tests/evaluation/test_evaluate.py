@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.evaluation.analogies import solve_analogies
+from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.statistics import bootstrap_mean, bootstrap_spearman, paired_test, spearman
+from psdvec.evaluation.scores import bootstrap_mean, bootstrap_spearman, paired_test, spearman
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, read_task
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of
@@ -99,7 +99,7 @@ def test_an_analogy_with_a_missing_word_is_wrong_unless_skipped():
 
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
 def test_analogies_in_batches_answer_as_one_by_one(method: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("psdvec.evaluation.analogies._COLUMNS", 100)
+    monkeypatch.setattr("psdvec.evaluation.answers._COLUMNS", 100)
     vectors = np.random.default_rng(3).standard_normal((350, 12)).astype(np.float32)
     e = Embeddings(tuple(f"w{i}" for i in range(350)), vectors)
     questions = np.random.default_rng(4).integers(350, size=(60, 3))
@@ -217,7 +217,7 @@ def test_simlex_with_its_own_header_and_columns_is_read(tmp_path: Path):
         ("a b 1\na b nan\n", "similarity", "line 2 of"),
         ("a | b | c\na | | c\n", "synonyms", "line 2 of"),
         (": x\na b c\n", "analogies", "line 2 of"),
-        ("\n\n", None, "holds no questions"),
+        ("\n\n", None, "contains no questions"),
     ],
 )
 def test_a_line_that_fits_no_task_is_refused_with_its_number(tmp_path: Path, text: str, kind, message: str):

@@ -14,10 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.evaluation.evaluate import Report, evaluate
+from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html, frequency_bands
-from psdvec.evaluation.svg import Mark, draw_bars, make_axis
-from psdvec.evaluation.tables import as_csv, as_values, coverage_table, rules, score_table, section_table
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.svg import Mark, draw_bars, zero_axis
+from psdvec.evaluation.tables import (
+    as_csv,
+    as_values,
+    coverage_table,
+    make_tables,
+    rules,
+    score_table,
+    section_table,
+)
 from psdvec.evaluation.tasks import Analogies, Pairs
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
@@ -118,7 +127,7 @@ class Checker(HTMLParser):
 
 
 def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
-    page = as_html(report)
+    page = as_html(report, make_tables(report))
     checker = Checker()
     checker.feed(page)
     assert checker.open == []
@@ -131,31 +140,32 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
 
 @given(st.lists(st.floats(-100, 100), min_size=1))
 def test_an_axis_holds_zero_and_every_value_between_few_round_ticks(values: list[float]):
-    axis = make_axis(values, height=100)
+    axis = zero_axis(values, height=100)
     assert axis.ticks[0] <= min(0, *values, 0)
     assert axis.ticks[-1] >= max(0, *values, 0)
     assert 0 in axis.ticks
     assert 2 <= len(axis.ticks) <= 7
     for low, high in pairwise(sorted({*values, *axis.ticks})):
-        assert axis.y(low) >= axis.y(high)
+        assert axis.place(low) >= axis.place(high)
 
 
 def test_coverage_is_drawn_against_a_hundred_per_cent():
     marks = [Mark(50, math.nan, math.nan, "red", "half"), Mark(100, math.nan, math.nan, "red", "whole")]
-    drawing = draw_bars([("x", marks)], make_axis([100.0], height=200))
+    drawing = draw_bars([("x", marks)], height=200, top=100.0)
     assert re.findall(r'<rect.*? height="([\d.]+)"', drawing) == ["100.0", "200.0"]
 
 
 def test_a_negative_score_hangs_from_the_axis():
-    axis = make_axis([-50, 50], height=100)
-    down, up = (draw_bars([("x", [Mark(v, math.nan, math.nan, "red", "")])], axis) for v in (-50, 50))
-    tops = [float(re.search(r'<rect x="[\d.]+" y="([\d.]+)"', bar)[1]) for bar in (down, up)]
-    assert tops == pytest.approx([axis.y(0), axis.y(50)], abs=0.1)
+    marks = [Mark(value, math.nan, math.nan, "red", "") for value in (-50, 50)]
+    tops = re.findall(r'<rect x="[\d.]+" y="([\d.]+)"', draw_bars([("x", marks)], height=100))
+    axis = zero_axis([-50, 50], height=100)
+    assert [float(top) for top in tops] == pytest.approx([axis.place(0), axis.place(50)], abs=0.1)
 
 
 def test_names_in_the_page_are_escaped():
     e = Embeddings(WORDS, models()["good"].vectors)
-    page = as_html(evaluate({"<b>&": e}, tasks()))
+    report = evaluate({"<b>&": e}, tasks())
+    page = as_html(report, make_tables(report))
     assert "<b>&" not in page
     assert "&lt;b&gt;&amp;" in page
 

@@ -79,7 +79,7 @@ def test_a_file_of_the_users_own_is_a_task(tmp_path: Path):
 
 
 def test_an_unknown_set_and_one_that_is_not_here_are_explained(tmp_path: Path):
-    with pytest.raises(InputError, match="known are ws353-similarity, "):
+    with pytest.raises(InputError, match="the known test sets are ws353-similarity, "):
         find_tasks(["nonsense"])
     with pytest.raises(InputError, match="psdvec testsets fetch msr"):
         find_tasks(["msr"])

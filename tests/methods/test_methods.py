@@ -16,10 +16,10 @@ from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.evaluation.analogies import solve_analogies
-from psdvec.evaluation.conll import TaggingData
-from psdvec.evaluation.crf import evaluate_tagging
+from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.tagging.conll import TaggingData
+from psdvec.evaluation.tagging.crf import evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
 from psdvec.formats.model import read_model, write_model
 from psdvec.kernels import glove as glove_kernel
@@ -369,7 +369,7 @@ def test_sparse_vectors_answer_as_dense_ones_do():
 
 @pytest.mark.parametrize("oov", ["skip", "zero", "mean"])
 def test_sparse_vectors_score_as_dense_ones_do(oov, monkeypatch):
-    monkeypatch.setattr("psdvec.evaluation.evaluate._NUMBERS", 200)  # four pairs at a time
+    monkeypatch.setattr("psdvec.evaluation.answers._NUMBERS", 200)  # four pairs at a time
     rng = np.random.default_rng(2)
     words = [f"w{i}" for i in range(40)] + ["missing"]
     tasks = [
@@ -390,7 +390,7 @@ def test_analogies_of_sparse_rows_are_taken_block_by_block(monkeypatch):
     rows, dense = both_kinds()
     questions = np.random.default_rng(3).integers(40, size=(30, 3))
     expected = solve_analogies(dense.vectors, lengths_of(dense.vectors), questions)
-    monkeypatch.setattr("psdvec.evaluation.analogies._COLUMNS", 7)
+    monkeypatch.setattr("psdvec.evaluation.answers._COLUMNS", 7)
     found = solve_analogies(rows.vectors, lengths_of(rows.vectors), questions)
     assert found.tolist() == expected.tolist()
 

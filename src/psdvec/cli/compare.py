@@ -20,20 +20,22 @@ from psdvec.methods import METHODS
 def compare(
     corpus: Annotated[list[str], typer.Argument(help="Files, folders or globs.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the report to.")],
-    methods: Annotated[str, typer.Option(help="Which methods, with commas.")] = ",".join(METHODS),
-    dim: Annotated[int, typer.Option(help="Numbers a word.")] = default("compare.run.compare", "dim"),
+    methods: Annotated[str, typer.Option(help="Which methods, separated by commas.")] = ",".join(METHODS),
+    dim: Annotated[int, typer.Option(help="Dimensions of each vector.")] = default(
+        "compare.run.compare", "dim"
+    ),
     max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
-    min_count: Annotated[int, typer.Option(help="Words must occur this often.")] = default(
+    min_count: Annotated[int, typer.Option(help="Drop words that occur fewer times.")] = default(
         "compare.run.compare", "min_count"
     ),
     tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
         "compare.run.compare", "tokenizer"
     ),
     window: Annotated[
-        int | None, typer.Option(help="Window of the counts, for all methods; else each paper's own.")
+        int | None, typer.Option(help="Window of the counts for all methods; otherwise each paper's own.")
     ] = None,
     weighting: Annotated[
-        str | None, typer.Option(help="Weighting of the counts, for all methods; else each paper's own.")
+        str | None, typer.Option(help="Weighting of the counts for all methods; otherwise each paper's own.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="method.name=value; may be repeated.")
@@ -42,19 +44,22 @@ def compare(
         list[str] | None, typer.Option(help="A second corpus, for the ratio of times; may be repeated.")
     ] = None,
     also: Annotated[
-        list[str] | None, typer.Option(help="name=path of vectors to judge too; may be repeated.")
+        list[str] | None, typer.Option(help="name=path of further vectors to judge; may be repeated.")
     ] = None,
     only_tasks: Annotated[
-        str | None, typer.Option(help="Which test sets, with commas; else the usual.")
+        str | None, typer.Option(help="Which test sets, separated by commas; otherwise the usual ones.")
     ] = None,
     testsets: Folder = None,
     tagging: Annotated[
         list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = default("compare.run.compare", "seed"),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = default(
+        "compare.run.compare", "seed"
+    ),
     workers: Workers = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on in an output that is there; what is finished stays.")
+        bool,
+        typer.Option("--resume", help="Continue in an output that exists already; finished steps are kept."),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,11 +67,9 @@ def compare(
 
     Example: `psdvec compare corpus.txt -o report/ --methods psdvec,svd,word2vec --max-words 30000`
 
-    Interrupted, it goes on with the first unfinished method when `--resume` is added.
+    After an interruption, add `--resume` to continue with the first unfinished method.
     """
     from psdvec.compare.run import compare as compare_methods
-    from psdvec.compare.tables import remarks, tables
-    from psdvec.evaluation.tables import rules
 
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
@@ -77,10 +80,10 @@ def compare(
     )  # fmt: skip
     for name, text in comparison.header.items():
         print(f"{name}: {text}")
-    for title, table in tables(comparison):
+    for title, table in comparison.tables.titled.items():
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")
-    print("", rules(comparison.report), *remarks(comparison), sep="\n")
+    print("", comparison.tables.evaluation.rules, *comparison.tables.remarks, sep="\n")
     print(f"The whole report is in {output / 'report.html'}.")
 
 
@@ -94,7 +97,7 @@ def _names_and_paths(texts: Sequence[str]) -> dict[str, str]:
         name, equals, path = text.partition("=")
         if not equals or not name or name in METHODS or name in paths:
             raise InputError(
-                f"'{text}' names no vectors; write name=path, with a name that neither a method nor other vectors have"
+                f"'{text}' is not name=path, or its name is that of a method or of other vectors; choose another name"
             )
         paths[name] = path
     return paths

@@ -1,4 +1,4 @@
-"""Commands that judge vectors: evaluate, testsets list, testsets fetch."""
+"""The commands that judge vectors: evaluate, testsets list, testsets fetch."""
 
 from __future__ import annotations
 
@@ -11,22 +11,13 @@ import typer
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError
-from psdvec.evaluation.conll import load_tagging
-from psdvec.evaluation.crf import check_tagger, evaluate_tagging
-from psdvec.evaluation.evaluate import METHODS, Oov, Report, add_tagging, evaluate
+from psdvec.evaluation.answers import Oov
+from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import (
-    Table,
-    as_csv,
-    as_values,
-    coverage_table,
-    interval_table,
-    rules,
-    score_table,
-    section_table,
-    tagging_table,
-)
+from psdvec.evaluation.tables import ReportTables, Table, as_csv, make_tables
+from psdvec.evaluation.tagging.conll import load_tagging
+from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
 from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
 from psdvec.formats import load
 from psdvec.storage.atomic import check_file_output, replaced_file
@@ -38,10 +29,12 @@ testsets = typer.Typer(
 Folder = Annotated[
     Path | None,
     typer.Option(
-        "--testsets", help=f"Folder of test sets; else {ENVIRONMENT}, the cache, packages.", metavar="DIR"
+        "--testsets",
+        help=f"Folder of test sets; otherwise {ENVIRONMENT}, the cache, packages.",
+        metavar="DIR",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")]
 
 
 def evaluate_models(
@@ -53,20 +46,24 @@ def evaluate_models(
     tagging: Annotated[
         list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
     ] = None,
-    oov: Annotated[Oov, typer.Option(help="What a word without a vector counts as.")] = "skip",
+    oov: Annotated[Oov, typer.Option(help="How to treat a word without a vector.")] = "skip",
     common: Annotated[bool, typer.Option("--common", help="Use only items that all models cover.")] = False,
-    case: Annotated[bool, typer.Option("--case", help="Tell 'Paris' from 'paris'.")] = False,
+    case: Annotated[
+        bool, typer.Option("--case", help="Treat 'Paris' and 'paris' as different words.")
+    ] = False,
     restrict_vocab: Annotated[
         int | None, typer.Option("--restrict-vocab", min=1, help="Use the first N words only.", metavar="N")
     ] = None,
     sections: Annotated[
-        bool, typer.Option("--sections", help="Show sections of analogies and labels too.")
+        bool, typer.Option("--sections", help="Also show sections of analogies and labels of tags.")
     ] = False,
-    intervals: Annotated[bool, typer.Option("--intervals", help="Show bootstrap intervals too.")] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Also show bootstrap intervals.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page with plots here.", metavar="FILE")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals and of what is drawn.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with plots to this file.", metavar="FILE")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling and of everything else random.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Score vectors at word similarity, synonyms, analogies and tagging, side by side.
@@ -84,7 +81,7 @@ def evaluate_models(
         check_tagger()
     if not tasks and not tagging:
         raise InputError(
-            "no test set is on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
+            "no test set was found on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
         )
     loaded = {name: load(path, progress=progress) for name, path in _name_models(models).items()}
     report = evaluate(
@@ -94,17 +91,22 @@ def evaluate_models(
         common=common,
         ignore_case=not case,
         restrict_vocab=restrict_vocab,
-        methods=METHODS,
         seed=seed,
         progress=progress,
     )
     for data in to_tag:
         report = add_tagging(report, evaluate_tagging(loaded, data, progress=progress))
+    tables = make_tables(report)
     if html is not None:
         with replaced_file(html, overwrite=True) as file:
-            file.write(as_html(report).encode())
+            file.write(as_html(report, tables).encode())
         progress.say(f"report written to {html}")
-    _print_report(report, as_json=as_json, csv=csv, sections=sections, intervals=intervals)
+    if as_json:
+        print(json.dumps(tables.values, ensure_ascii=False))
+    elif csv:
+        print(as_csv(report), end="")
+    else:
+        _print_tables(tables, sections=sections, intervals=intervals)
 
 
 @testsets.command("list")
@@ -148,7 +150,7 @@ def list_testsets(
 @testsets.command("fetch")
 def bring_testsets(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Test sets; without any, all that are missing.")
+        list[str] | None, typer.Argument(help="Which test sets; without any, all that are missing.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -172,27 +174,22 @@ def _how_to_get(name: str) -> str:
 
 
 def _name_models(paths: list[Path]) -> dict[str, Path]:
-    """Name models by their last path part, or by the whole path where that is not unique."""
+    """Name models by the last part of their paths, or by the whole paths if that is not unique."""
     twice = next((path for i, path in enumerate(paths) if path in paths[:i]), None)
     if twice is not None:
-        raise InputError(f"the model '{twice}' is given twice; give every model once")
+        raise InputError(f"the model '{twice}' is given twice; give each model once")
     short = [path.resolve().name for path in paths]
     names = short if len(set(short)) == len(short) else [str(path) for path in paths]
     return dict(zip(names, paths, strict=True))
 
 
-def _print_report(report: Report, *, as_json: bool, csv: bool, sections: bool, intervals: bool) -> None:
-    if as_json:
-        print(json.dumps(as_values(report), ensure_ascii=False))
-    elif csv:
-        print(as_csv(report), end="")
-    else:
-        tables: list[Table | None] = [score_table(report)]
-        if intervals:
-            tables.append(interval_table(report))
-        tables += [coverage_table(report), tagging_table(report)]
-        if sections:
-            tables += [section_table(report, *column) for column in report.columns]
-        for table in filter(None, tables):
-            print(format_table(table.header, table.rows), end="\n\n")
-        print(rules(report))
+def _print_tables(tables: ReportTables, *, sections: bool, intervals: bool) -> None:
+    shown: list[Table | None] = [tables.scores]
+    if intervals:
+        shown.append(tables.intervals)
+    shown += [tables.coverage, tables.tagging]
+    if sections:
+        shown += tables.sections
+    for table in filter(None, shown):
+        print(format_table(table.header, table.rows), end="\n\n")
+    print(tables.rules)

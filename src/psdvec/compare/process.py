@@ -1,8 +1,8 @@
-"""Commands in processes of their own, their wall time and peak memory measured the same way for all.
+"""Commands in processes of their own, with wall time and peak memory measured in the same way for all.
 
-Goes in: a command line of psdvec. Comes out: its :class:`Cost`, or the sentence it failed with. The command is started
-by a small process in between (``python -m psdvec.compare.process``), because a child's peak memory includes that
-of the process it was forked from.
+:func:`run_measured` returns the :class:`~psdvec.compare.values.Cost` of a psdvec command, or raises the sentence with
+which it failed. The command is started by a small process in between (``python -m psdvec.compare.process``), because a
+child's peak memory includes that of the process it was forked from.
 """
 
 from __future__ import annotations
@@ -16,27 +16,15 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from psdvec.compare.values import Cost
 
 _THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a command took: wall seconds, processor seconds, bytes of peak memory."""
-
-    wall: float
-    processor: float
-    memory: int
-
-    def __add__(self, other: Cost) -> Cost:
-        """Return the cost of one after the other."""
-        return Cost(self.wall + other.wall, self.processor + other.processor, max(self.memory, other.memory))
-
-
 class FailedCommandError(Exception):
-    """A command did not end well; the text is what it said."""
+    """A command failed; the text is the sentence with which it did."""
 
 
 def run_measured(
@@ -44,7 +32,7 @@ def run_measured(
 ) -> Cost:
     """Run ``python -m psdvec COMMAND`` in ``folder`` with this many threads and measure it.
 
-    ``note`` is called with each line that the command says on standard error.
+    ``note`` is called with each line that the command writes to standard error.
     """
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(workers))}
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
@@ -70,21 +58,21 @@ def run_measured(
 
 
 def complaint(code: int, said: Sequence[str]) -> str:
-    """Return the sentence a failed command ended with."""
+    """Return the sentence with which a command failed, from its exit code and the lines it ``said``."""
     if code < 0:
         name = signal.Signals(-code).name
-        return f"it was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+        return f"it was killed by {name}" + (", perhaps for lack of memory" if name == "SIGKILL" else "")
     lines = [line for line in said if line]
-    return lines[-1].removeprefix("psdvec: ") if lines else f"it ended with code {code} and said nothing"
+    return lines[-1].removeprefix("psdvec: ") if lines else f"it ended with exit code {code} and said nothing"
 
 
 def main() -> None:
-    """Run the command in ``sys.argv`` and write what it took to the file named before it."""
+    """Run the command in ``sys.argv`` and write its cost to the file named before it."""
     result, *command = sys.argv[1:]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and ends by itself
+    signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and stops by itself
     _, status, usage = os.wait4(process.pid, 0)
     measured = {
         "wall": time.perf_counter() - start,

@@ -1,9 +1,9 @@
-"""The steps of a comparison: counting, and the commands that train each method, run once and remembered.
+"""The steps of a comparison: counting, and the commands that train each method, each run once and remembered.
 
-Goes in: a corpus and what is wanted of it, a :class:`Plan`. Comes out: for each method an :class:`Outcome`, what its
-steps took and where its vectors are. What a step took is written beside its output together with what it was asked
-to do, so that a finished step is found again. Steps may be shared: the paper's core words serve it with and without
-regularisation, word2vec's vectors serve sparse coding.
+A :class:`Bench` trains the methods of a :class:`~psdvec.compare.values.Plan` on one corpus and returns a
+:class:`~psdvec.compare.values.TrainingRun` for each. The cost of a step is written beside its output, together with
+what the step was asked to do, so that a finished step is found again. Steps may be shared: the paper's core words serve
+its method with and without regularisation, and word2vec's vectors serve sparse coding.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ import hashlib
 import inspect
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import psdvec
-from psdvec.compare.process import Cost, FailedCommandError, run_measured
+from psdvec.compare.process import FailedCommandError, complaint, run_measured
+from psdvec.compare.values import Cost, Plan, TrainingRun
 from psdvec.counts.count import count_pairs, input_plan
-from psdvec.errors import InputError
+from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
+from psdvec.methods.run import fit_method
 from psdvec.progress import Progress
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.atomic import whole_file
@@ -32,7 +39,9 @@ from psdvec.text.corpus import read_corpus
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 CORE = "psd-core"
-_COUNTING = ("window", "weighting", "gaps")
+COUNTING = {
+    name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
+}
 _SHOWING = (
     "explore/",
     "cli/explore",
@@ -42,53 +51,6 @@ _SHOWING = (
     "evaluation/svg",
     "evaluation/page",
 )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is asked of a comparison, apart from the corpus; ``counting`` are options forced upon all methods."""
-
-    methods: tuple[str, ...]
-    dim: int
-    seed: int
-    workers: int
-    tokenizer: str
-    min_count: int
-    max_words: int | None
-    counting: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def counting_of(self, method: str) -> dict[str, Any]:
-        """Return window, weighting and gaps of the counts that ``method`` is trained on."""
-        parameters = inspect.signature(count_pairs).parameters
-        ours = {name: parameters[name].default for name in _COUNTING}
-        return {**ours, **METHODS[method].counting, **self.counting}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a method: the cost of counting, of each training step, or the error that ended it."""
-
-    method: str
-    counting: Cost | None = None
-    steps: Mapping[str, Cost] = field(default_factory=dict)
-    vectors: Path | None = None
-    error: str | None = None
-
-    @property
-    def training(self) -> Cost | None:
-        """The cost of all training steps together, None where it failed."""
-        if self.error is not None:
-            return None
-        costs = list(self.steps.values())
-        return sum(costs[1:], costs[0])
-
-    @property
-    def total(self) -> float:
-        """Wall seconds from text to vectors; methods that read the text are not charged with counting."""
-        assert self.training is not None
-        needed = self.counting if METHODS[self.method].reads == "counts" else None
-        return self.training.wall + (needed.wall if needed else 0.0)
 
 
 def versions() -> dict[str, str]:
@@ -104,9 +66,9 @@ def versions() -> dict[str, str]:
 
 @cache
 def program_digest(home: Path) -> str:
-    """Return SHA-256 over the program's sources below ``home``, apart from those that only show what was made.
+    """Return the SHA-256 of the program's sources below ``home``, except those that only show results.
 
-    A version number does not tell two states of a program that is being worked on apart.
+    A version number cannot tell apart two states of a program that is being worked on.
     """
     digest = hashlib.sha256()
     for path in sorted(home.rglob("*.py")):
@@ -116,18 +78,57 @@ def program_digest(home: Path) -> str:
     return digest.hexdigest()
 
 
+def warm_up(methods: Iterable[str], tokenizer: str) -> None:
+    """Compile the kernels of counting and of ``methods`` in a process of its own, before anything is measured."""
+    names = [name for name in methods if METHODS[name].reads == "counts"]
+    code = f"from psdvec.compare.steps import compile_kernels; compile_kernels({names!r}, {tokenizer!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        why = complaint(done.returncode, done.stderr.splitlines())
+        raise ResourceError(
+            f"compiling the kernels failed: {why}; check that there is enough memory and disk space"
+        )
+
+
+def compile_kernels(methods: Iterable[str], tokenizer: str) -> None:
+    """Compile by counting a few made-up sentences and training ``methods`` on them."""
+    drawn = np.random.default_rng(0).integers(60, size=(200, 12))
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
+        text, counts = Path(folder) / "text", Path(folder) / "counts"
+        text.write_text("\n".join(" ".join(f"w{i}" for i in line) for line in drawn))
+        count_pairs(read_corpus(text, tokenizer=tokenizer), min_count=1, output=counts)
+        for name in methods:
+            settings = {"epochs": 1} if name == "glove" else {}
+            fit_method(name, counts, output=Path(folder) / name, dim=4, settings=settings)
+
+
 class Bench:
-    """Trains methods on one corpus, below one ``folder``: counts/, models/, and beside each what it took."""
+    """Trains methods on one corpus, below one ``folder``: counts/, models/, and beside each output its cost.
+
+    ``bytes`` is the size of the text; ``size`` holds its words and its vocabulary, once it has been counted.
+    """
 
     def __init__(self, folder: Path, corpus: Sequence[str], plan: Plan, progress: Progress) -> None:
         self.folder, self.plan, self.progress = folder, plan, progress
         self.corpus = read_corpus(corpus, tokenizer=plan.tokenizer)
         if not self.corpus.is_restartable:
-            raise InputError("standard input can be read only once, and every method reads it; give files")
+            raise InputError("standard input can be read only once, but every method reads it; give files")
         self.files = [str(Path(file).resolve()) for file in self.corpus.files]
+        self.bytes = self.corpus.raw_size or 0
+        self.input = input_plan(self.corpus)
+        self.size: dict[str, int] = {}
 
-    def judge(self, method: str) -> Outcome:
-        """Train ``method``, step by step, as far as it is not trained already."""
+    def train(self, methods: Sequence[str]) -> tuple[TrainingRun, ...]:
+        """Train ``methods`` one after another, and note how large the corpus is."""
+        runs = tuple(self._train_one(method) for method in methods)
+        counted = [self._place_of_counts(run.method) for run in runs if run.counting is not None]
+        self.size = self._read_size(counted[0]) if counted else {}
+        return runs
+
+    def _train_one(self, method: str) -> TrainingRun:
+        """Train ``method`` step by step, except for steps that are already finished."""
         counting: Cost | None = None
         costs: dict[str, Cost] = {}
         try:
@@ -136,26 +137,25 @@ class Bench:
             for name, command in self._steps(method, counts):
                 costs[name] = self._run(f"models/{name}", command)
         except FailedCommandError as error:
-            return Outcome(method, counting, costs, None, str(error))
-        return Outcome(method, counting, costs, self.folder / "models" / method)
+            self.progress.say(f"{method} failed: {error}")
+            return TrainingRun(method, counting, costs, None, str(error))
+        return TrainingRun(method, counting, costs, self.folder / "models" / method)
 
-    def read(self) -> dict[str, int]:
-        """Return how much text was read, and the size of the vocabulary, from any of the counts."""
-        for record in sorted((self.folder / "counts").glob(f"*/{META}")):
-            artefact = open_artefact(record.parent)
-            words = int(artefact.array("word_counts").size)
-            return {"tokens": int(artefact.parameters["tally"]["tokens"]), "vocabulary": words}
-        return {}
+    def _read_size(self, counts: str) -> dict[str, int]:
+        """Return how many words were read for ``counts``, and the size of the vocabulary."""
+        artefact = open_artefact(self.folder / counts)
+        words = int(artefact.array("word_counts").size)
+        return {"tokens": int(artefact.parameters["tally"]["tokens"]), "vocabulary": words}
 
     def _run(self, place: str, command: Sequence[str]) -> Cost:
-        """Run a command whose output is the folder ``place``, or find what it took when it was run before."""
-        key = {"command": list(command), "input": input_plan(self.corpus), "versions": versions()}
+        """Run a command whose output is the folder ``place``, or return its cost if it was run before."""
+        key = {"command": list(command), "input": self.input, "versions": versions()}
         key["program"] = program_digest(Path(psdvec.__file__).parent)
         record = self.folder / f"{place}.json"
         if (self.folder / place / META).is_file() and record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
             if found["key"] == json.loads(json.dumps(key)):
-                self.progress.say(f"{place}: finished before")
+                self.progress.say(f"{place}: already finished")
                 return Cost(**found["cost"])
         shutil.rmtree(self.folder / place, ignore_errors=True)
         (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -165,26 +165,26 @@ class Bench:
             )
         if not (self.folder / place / META).is_file():
             raise FailedCommandError(
-                f"'{command[0]}' had nothing to write; give a larger corpus or a smaller core"
+                f"'{command[0]}' had nothing to write; use a larger corpus or a smaller core"
             )
         with whole_file(record) as file:
             file.write(json.dumps({"key": key, "cost": asdict(cost)}, indent=1).encode())
         return cost
 
     def _place_of_counts(self, method: str) -> str:
-        options = self.plan.counting_of(method)
-        return "counts/" + "-".join(str(options[name]).replace(":", "") for name in _COUNTING)
+        options = self.plan.counting[method]
+        return "counts/" + "-".join(str(options[name]).replace(":", "") for name in COUNTING)
 
     def _counting_command(self, method: str) -> list[str]:
-        plan, options = self.plan, self.plan.counting_of(method)
+        plan, options = self.plan, self.plan.counting[method]
         command = ["count", *self.files, "--tokenizer", plan.tokenizer, "--min-count", str(plan.min_count)]
         if plan.max_words is not None:
             command += ["--max-words", str(plan.max_words)]
-        command += [part for name in _COUNTING for part in (f"--{name}", str(options[name]))]
+        command += [part for name in COUNTING for part in (f"--{name}", str(options[name]))]
         return [*command, "--workers", str(plan.workers)]
 
     def _steps(self, method: str, counts: str) -> list[tuple[str, list[str]]]:
-        """Return the training steps of ``method``: the folder below models/ and the command of each."""
+        """Return the training steps of ``method``: for each the folder below models/ and the command."""
         settings = dict(self.plan.settings.get(method, {}))
         if method in ("psd", "psd-unreg"):
             return self._paper_steps(method, counts, settings)
@@ -196,24 +196,15 @@ class Bench:
     def _paper_steps(
         self, method: str, counts: str, settings: Mapping[str, Any]
     ) -> list[tuple[str, list[str]]]:
-        """Return the fit of the core words and the ridge of the others, apart, as in the paper's table 3."""
-        words = int(open_artefact(self.folder / counts).array("word_counts").size)
-        core = settings.get("core", paper_core(words))
+        """Return the fit of the core words and the ridge for the others as two steps, as in the paper's table 3."""
         own = {**(METHODS[method].recipe or {}), **settings}
         placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
+        extend_options, fit_options = _options(placing), _options(fitting)
+        core = settings["core"] if "core" in settings else paper_core(self._read_size(counts)["vocabulary"])
         name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")
-        fit = [
-            "fit",
-            counts,
-            "--recipe",
-            "paper",
-            "--max-words",
-            str(core),
-            *self._common(),
-            *_options(fitting),
-        ]
-        extend = ["extend", f"models/{name}", counts, "--workers", str(self.plan.workers), *_options(placing)]
+        fit = ["fit", counts, "--recipe", "paper", "--max-words", str(core), *self._common(), *fit_options]
+        extend = ["extend", f"models/{name}", counts, "--workers", str(self.plan.workers), *extend_options]
         return [(name, fit), (method, extend)]
 
     def _fit_step(self, method: str, counts: str, settings: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -230,7 +221,7 @@ class Bench:
 
 
 def _options(settings: Mapping[str, Any]) -> list[str]:
-    """Return numbers of a recipe as the options that set them."""
+    """Return settings of a recipe as the options that set them."""
     options = []
     for name, value in settings.items():
         options += (

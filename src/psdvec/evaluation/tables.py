@@ -1,8 +1,8 @@
-"""A report in words and numbers: tables for people, CSV and JSON for machines.
+"""A report in words and numbers: tables for people, CSV and JSON for programs.
 
-Goes in: a :class:`~psdvec.evaluation.evaluate.Report`. Comes out: header and rows of cells, CSV text, or plain values.
-Scores are in points, 100 is perfect; the best of a column is marked, and so is a score whose difference to it
-is noise by the paired test. The page with plots is in :mod:`psdvec.evaluation.page`.
+Scores are in points, where 100 is perfect; the best of each column is marked, and so is a score that the paired test
+cannot tell from it. All numbers come from the :class:`~psdvec.evaluation.report.Report`: nothing is computed here. The
+page with plots is in :mod:`psdvec.evaluation.page`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from psdvec.evaluation.crf import BASELINE, TaggingResult
-from psdvec.evaluation.evaluate import Report, Score
-from psdvec.evaluation.tags import Counts
+from psdvec.evaluation.report import Report
+from psdvec.evaluation.scores import Score
+from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
+from psdvec.evaluation.tagging.tags import Counts
 from psdvec.evaluation.testsets import CATALOGUE
 
 BEST = "*"
@@ -35,6 +37,33 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+@dataclass(frozen=True)
+class ReportTables:
+    """Every table of a report, in sentences the ``rules`` of its scores, and all of it as ``values`` for JSON."""
+
+    scores: Table
+    intervals: Table
+    coverage: Table
+    tagging: Table | None
+    sections: tuple[Table, ...]
+    rules: str
+    values: Mapping[str, Any]
+
+
+def make_tables(report: Report) -> ReportTables:
+    """Return all that is shown of a report; text, page and JSON read the same."""
+    sections = [section_table(report, *column) for column in report.columns]
+    return ReportTables(
+        scores=score_table(report),
+        intervals=interval_table(report),
+        coverage=coverage_table(report),
+        tagging=tagging_table(report),
+        sections=tuple(filter(None, sections)),
+        rules=rules(report),
+        values=as_values(report),
+    )
+
+
 def column_title(task: str, metric: str) -> str:
     """Return the heading of a column; analogies by 3CosMul end in ×, by 3CosAdd in +.
 
@@ -45,14 +74,15 @@ def column_title(task: str, metric: str) -> str:
 
 
 def score_table(report: Report) -> Table:
-    """Return one row a model with its scores, marks and the mean over tasks."""
+    """Return one row per model with its scores, their marks, and the mean over tasks."""
     header = ("model", *(column_title(*column) for column in report.columns), "mean")
     means = {model: report.mean(model) for model in report.models}
     highest = max((mean for mean in means.values() if math.isfinite(mean)), default=None)
     rows = []
     for model in report.models:
         cells = [
-            _points(report.find(model, *column)) + mark(report, model, *column) for column in report.columns
+            _score_cell(report.find(model, *column), marked=len(report.models) > 1)
+            for column in report.columns
         ]
         best = BEST if len(report.models) > 1 and means[model] == highest else " "
         rows.append((model, *cells, _number(means[model]) + best))
@@ -60,7 +90,7 @@ def score_table(report: Report) -> Table:
 
 
 def interval_table(report: Report) -> Table:
-    """Return one row a model with the bootstrap intervals of its scores, in points."""
+    """Return one row per model with the bootstrap intervals of its scores, in points."""
     rows = []
     for model in report.models:
         scores = [report.find(model, *column) for column in report.columns]
@@ -70,18 +100,16 @@ def interval_table(report: Report) -> Table:
 
 
 def coverage_table(report: Report) -> Table:
-    """Return one row a model with how many items of each task it covers."""
-    firsts = dict(reversed(report.columns))
-    columns = [(task, firsts[task]) for task in dict.fromkeys(task for task, _ in report.columns)]
+    """Return one row per model with how many items of each task it covers."""
     rows = []
     for model in report.models:
-        scores = [report.find(model, *column) for column in columns]
+        scores = [report.find(model, *column) for column in report.tasks.items()]
         rows.append((model, *(f"{score.covered}/{score.total}" if score else NONE for score in scores)))
-    return Table(("covered", *(_COLUMNS.get(task, task) for task, _ in columns)), tuple(rows))
+    return Table(("covered", *(_COLUMNS.get(task, task) for task in report.tasks)), tuple(rows))
 
 
 def section_table(report: Report, task: str, metric: str) -> Table | None:
-    """Return one row a section of a task with each model's score there, or None where it has no sections."""
+    """Return one row per section of a task with each model's score there, or None if it has no sections."""
     scores = [report.find(model, task, metric) for model in report.models]
     sections = dict.fromkeys(name for score in scores if score for name in score.sections)
     if not sections:
@@ -95,7 +123,7 @@ def section_table(report: Report, task: str, metric: str) -> Table | None:
 
 
 def tagging_table(report: Report) -> Table | None:
-    """Return one row for the base line and each model at each tagging task, or None where there is none."""
+    """Return one row per tagging task for the baseline and each model, or None if there is no such task."""
     base = {result.task: result.total.f1 for result in report.tagging if result.model == BASELINE}
     rows = []
     for result in report.tagging:
@@ -113,30 +141,9 @@ def tagging_table(report: Report) -> Table | None:
             )
             + (f"{100 * result.dev_f1:.2f}", f"{result.penalty:g}", scale, f"{result.seconds:.0f}")
         )
-    header = (
-        "task",
-        "model",
-        "precision",
-        "recall",
-        "F1",
-        "gain",
-        "tokens",
-        "dev F1",
-        "penalty",
-        "scale",
-        "s",
-    )
+    header: tuple[str, ...] = ("task", "model", "precision", "recall", "F1", "gain")
+    header += ("tokens", "dev F1", "penalty", "scale", "s")
     return Table(header, tuple(rows)) if rows else None
-
-
-def mark(report: Report, model: str, task: str, metric: str) -> str:
-    """Return ``*`` for the best of a column, ``≈`` for one that the paired test cannot tell from it."""
-    score, best = report.find(model, task, metric), report.best(task, metric)
-    if score is None or best is None or len(report.models) == 1 or not math.isfinite(score.value):
-        return " "
-    if model == best:
-        return BEST
-    return NOISE if report.difference(model, best, task, metric) >= NOISE_LEVEL else " "
 
 
 def rules(report: Report) -> str:
@@ -156,23 +163,17 @@ def rules(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """Return one line for every model, task and metric."""
+    """Return one line per model, task and metric."""
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["model", "task", "metric", "score", "low", "high", "covered", "total", "best", "p_against_best"]
-    )
-    for score in report.scores:
-        record = _record(report, score)
-        writer.writerow(
-            [record[name] for name in ("model", "task", "metric", "score", "low", "high")]
-            + [record[name] for name in ("covered", "total", "best", "p_against_best")]
-        )
+    fields = ["model", "task", "metric", "score", "low", "high", "covered", "total", "best", "p_against_best"]
+    writer = csv.DictWriter(file, fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_record(score) for score in report.scores)
     return file.getvalue()
 
 
 def as_values(report: Report) -> dict[str, Any]:
-    """Return the report as plain values, ready for JSON; what is not a number becomes None."""
+    """Return the report as plain values, ready for JSON; NaN becomes None."""
     return {
         "rules": {
             "oov": report.oov,
@@ -182,7 +183,7 @@ def as_values(report: Report) -> dict[str, Any]:
         },
         "means": {model: _finite(report.mean(model)) for model in report.models},
         "scores": [
-            _record(report, score)
+            _record(score)
             | {
                 "sections": {
                     name: {"score": _finite(value), "items": size}
@@ -212,11 +213,7 @@ def _tagging_record(result: TaggingResult) -> dict[str, Any]:
     }
 
 
-def _record(report: Report, score: Score) -> dict[str, Any]:
-    best = report.best(score.task, score.metric)
-    chance = None
-    if best is not None and best != score.model and math.isfinite(score.value):
-        chance = _finite(report.difference(score.model, best, score.task, score.metric))
+def _record(score: Score) -> dict[str, Any]:
     return {
         "model": score.model,
         "task": score.task,
@@ -226,8 +223,8 @@ def _record(report: Report, score: Score) -> dict[str, Any]:
         "high": _finite(score.high),
         "covered": score.covered,
         "total": score.total,
-        "best": score.model == best,
-        "p_against_best": chance,
+        "best": score.is_best,
+        "p_against_best": _finite(score.p_against_best),
     }
 
 
@@ -235,8 +232,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _points(score: Score | None) -> str:
-    return NONE if score is None else _number(score.value)
+def _score_cell(score: Score | None, *, marked: bool) -> str:
+    """Return a score in points; marked with ``*`` if it is the best, with ``≈`` if it may be as good."""
+    if score is None:
+        return f"{NONE} "
+    mark = BEST if score.is_best else NOISE if score.p_against_best >= NOISE_LEVEL else " "
+    return _number(score.value) + (mark if marked else " ")
 
 
 def _number(value: float) -> str:

@@ -1,8 +1,8 @@
-"""Tasks: the questions that vectors are judged by, read from the files people keep them in.
+"""Tasks: the questions that vectors are judged by, read from text files.
 
-Goes in: a text file of word pairs with human scores, of multiple-choice synonym questions, or of analogies.
-Comes out: a :class:`Pairs`, :class:`Choices` or :class:`Analogies`. A line that fits none is refused with its
-number. Where such files are found is the business of :mod:`psdvec.evaluation.testsets`.
+A file of word pairs with human scores becomes :class:`Pairs`, one of multiple-choice synonym questions
+:class:`Choices`, and one of analogies :class:`Analogies`. A line that does not fit is refused with its number.
+:mod:`psdvec.evaluation.testsets` knows where such files are found.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float64s
 from psdvec.errors import InputError
 from psdvec.text.lines import read_lines
 
@@ -23,17 +23,17 @@ Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of words and how alike people find them. ``gold``: (m,) float64."""
+    """Pairs of words and how similar people find them. ``gold``: (m,) float64."""
 
     name: str
     items: tuple[tuple[str, ...], ...]
-    gold: npt.NDArray[np.float64]
+    gold: Float64s
     kind: Kind = "similarity"
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Synonym questions; each item is the word asked for, the right answer, and the wrong ones."""
+    """Synonym questions; each item is the word asked about, the right answer, and the wrong ones."""
 
     name: str
     items: tuple[tuple[str, ...], ...]
@@ -42,7 +42,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Analogies ``a : a* = b : b*``, where b* is asked for, and the section each belongs to."""
+    """Analogies ``a : a* = b : b*``, where b* is the answer, and the section each belongs to."""
 
     name: str
     items: tuple[tuple[str, ...], ...]
@@ -56,13 +56,13 @@ Task: TypeAlias = Pairs | Choices | Analogies
 def read_task(path: str | Path, *, name: str | None = None, kind: Kind | None = None) -> Task:
     """Read a task from a text file; its kind is recognised by its lines unless given.
 
-    Lines are ``word word score``, ``question | answer | wrong | wrong ...``, or ``a a* b b*`` with
-    ``: section`` lines between; columns are separated by tabs or else by white space, ``#`` begins a remark.
+    Lines are ``word word score``, ``question | answer | wrong | wrong ...``, or ``a a* b b*`` with ``: section`` lines
+    between them. Columns are separated by tabs, otherwise by white space; lines that begin with ``#`` are skipped.
     """
     path = Path(path)
     lines = list(_numbered_lines(path))
     if not lines:
-        raise InputError(f"'{path}' holds no questions; give a file of word pairs, choices or analogies")
+        raise InputError(f"'{path}' contains no questions; give a file of word pairs, choices or analogies")
     kind = kind or _guess_kind(lines)
     name = name or path.name.partition(".")[0]
     if kind == "similarity":
@@ -92,7 +92,7 @@ def _columns(line: str) -> list[str]:
 
 
 def _first_number(columns: list[str]) -> float | None:
-    """The first number after the two words: SimLex-999's own file has the part of speech before it."""
+    """Return the first number after the two words; SimLex-999's own file has the part of speech before it."""
     for column in columns[2:]:
         try:
             return float(column)

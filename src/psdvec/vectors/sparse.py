@@ -1,7 +1,7 @@
 """Vectors that are mostly zeros, in place of a dense matrix.
 
 :class:`SparseRows` wraps a SciPy CSR matrix and supports the few operations that
-:class:`~psdvec.vectors.embeddings.Embeddings`, :mod:`psdvec.evaluation.analogies` and
+:class:`~psdvec.vectors.embeddings.Embeddings`, :mod:`psdvec.evaluation.answers` and
 :mod:`psdvec.vectors.neighbours` need of a NumPy matrix, so that the same code finds neighbours and solves analogies
 with both. Products are dense, one block at a time; the whole matrix never is.
 """

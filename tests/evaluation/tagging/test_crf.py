@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.evaluation.conll import Sentence, TaggingData, load_tagging, read_conll
-from psdvec.evaluation.crf import BASELINE, base_features, evaluate_tagging, word_shape
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import as_values, tagging_table
+from psdvec.evaluation.tables import as_values, make_tables
+from psdvec.evaluation.tagging.conll import Sentence, TaggingData, load_tagging, read_conll
+from psdvec.evaluation.tagging.crf import BASELINE, base_features, evaluate_tagging, word_shape
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
 
@@ -92,11 +92,11 @@ def test_f1_of_tagging_stands_beside_the_other_scores():
     assert score.low <= score.value <= score.high
     assert report.difference("telling", BASELINE, "toy") < 0.01
     assert report.difference("telling", "telling", "toy") == 1
-    base, ours = tagging_table(report).rows
+    base, ours = make_tables(report).tagging.rows
     assert base[:2] == ("toy", BASELINE)
     assert float(ours[5]) == pytest.approx(100 * (results[1].total.f1 - results[0].total.f1), abs=0.01)
     assert as_values(report)["tagging"][1]["token_accuracy"] == results[1].accuracy
-    assert "<h2>Tagging</h2>" in as_html(report)
+    assert "<h2>Tagging</h2>" in as_html(report, make_tables(report))
 
 
 def test_features_name_the_words_around():
@@ -123,7 +123,7 @@ def test_conll_files_are_read_in_any_scheme(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a b\n", "line 1 .* 2 columns"), ("\n\n", "holds no sentences")]
+    ("text", "message"), [("a b\n", "line 1 .* 2 columns, but at least 3"), ("\n\n", "contains no sentences")]
 )
 def test_a_bad_conll_file_is_refused(text: str, message: str, tmp_path: Path):
     (tmp_path / "x").write_text(text)

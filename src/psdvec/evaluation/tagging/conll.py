@@ -1,8 +1,8 @@
 """Tagged sentences of the CoNLL shared tasks: chunking of 2000, named entities of 2003.
 
-Goes in: a folder with the task's own files. Comes out: a :class:`TaggingData` of sentences to learn from, to
-choose settings on, and to test on. CoNLL-2000 has no development part, so a thousand sentences drawn from the
-training part stand in for it, as Turian et al. (2010) did.
+A folder with the task's own files becomes a :class:`TaggingData`: sentences to learn from, to choose settings on, and
+to test on. CoNLL-2000 has no development part, so a thousand sentences drawn at random from the training part serve as
+one, as in Turian et al. (2010).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.evaluation.tags import to_iob2
+from psdvec.evaluation.tagging.tags import to_iob2
 from psdvec.text.lines import read_lines
 
 _HELD_OUT = 1000
@@ -34,7 +34,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class TaggingData:
-    """A tagging task: ``dev`` is apart from ``train``; ``final`` is what the last model learns from."""
+    """A tagging task: ``dev`` is disjoint from ``train``; the final tagger learns from ``final``."""
 
     name: str
     train: tuple[Sentence, ...]
@@ -62,7 +62,7 @@ def load_tagging(spec: str, *, seed: int = 0) -> TaggingData:
 
 
 def read_conll(path: str | Path) -> tuple[Sentence, ...]:
-    """Read lines ``word part-of-speech ... tag``, a blank line after each sentence, in any IOB scheme."""
+    """Read lines ``word part-of-speech ... tag``, with a blank line after each sentence, in any IOB scheme."""
     path = Path(path)
     sentences: list[Sentence] = []
     rows: list[list[str]] = []
@@ -71,7 +71,7 @@ def read_conll(path: str | Path) -> tuple[Sentence, ...]:
         if columns and columns[0] != "-DOCSTART-":
             if len(columns) < 3:
                 raise InputError(
-                    f"line {number} of '{path}' has {len(columns)} columns where 3 are needed; correct it"
+                    f"line {number} of '{path}' has {len(columns)} columns, but at least 3 are needed; correct it"
                 )
             rows.append(columns)
         elif rows:
@@ -79,5 +79,5 @@ def read_conll(path: str | Path) -> tuple[Sentence, ...]:
             sentences.append(Sentence(words, parts, tuple(to_iob2([row[-1] for row in rows]))))
             rows = []
     if not sentences:
-        raise InputError(f"'{path}' holds no sentences; give the folder with the task's own files")
+        raise InputError(f"'{path}' contains no sentences; give the folder with the task's own files")
     return tuple(sentences)

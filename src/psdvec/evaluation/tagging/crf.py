@@ -1,10 +1,9 @@
-"""Named entities and chunks with a linear-chain CRF, with and without word vectors as features.
+"""Named entities and chunks tagged by a linear-chain CRF, with and without word vectors as features.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and a task from :mod:`psdvec.evaluation.conll`. Comes out: a
-:class:`TaggingResult` for the base line and for each model, on the test part, so that what the vectors add is
-visible. The setting is that of Turian et al. (2010): usual features plus the numbers of the vectors of the
-words around, scaled to a common standard deviation; the penalty and the scale are chosen on the development
-part alone.
+There is a :class:`TaggingResult` on the test part for the baseline without vectors and one per model, so that the gain
+from the vectors is visible. The setting is that of Turian et al. (2010): the usual features, plus the components of the
+vectors of the words around, scaled to a common standard deviation; the penalty and the scale are chosen on the
+development part alone. The tasks come from :mod:`psdvec.evaluation.tagging.conll`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError, import_extra
-from psdvec.evaluation.conll import Sentence, TaggingData
-from psdvec.evaluation.tags import Counts, count_by_label, count_spans
+from psdvec.evaluation.tagging.conll import Sentence, TaggingData
+from psdvec.evaluation.tagging.tags import Counts, count_by_label, count_spans
 from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
@@ -37,8 +36,8 @@ Features = dict[str, float]
 class TaggingResult:
     """How well a test part was tagged, and with which settings.
 
-    ``sentences``: the counts of each sentence; ``labels``: those of each label; ``accuracy``: share of tokens
-    with the right tag; ``dev_f1``: what the settings were chosen by.
+    ``sentences``: the counts per sentence; ``labels``: the counts per label; ``accuracy``: the share of tokens with the
+    right tag; ``dev_f1``: F1 on the development part, by which the settings were chosen.
     """
 
     task: str
@@ -72,23 +71,23 @@ def evaluate_tagging(
 
     Parameters
     ----------
-    window : vectors of so many words to the left and to the right are features, beside the word's own
+    window : how many words to the left and to the right lend their vectors as features, beside the word itself
     penalties : weights of the squared penalty to choose from, on the development part and without vectors
-    scales : standard deviations of the vectors' numbers to choose from, for each model on that part
-    iterations : the most steps of the optimiser
-    every : settings are chosen by learning from every so many-th sentence; the last model learns from all
+    scales : standard deviations of the vectors' components to choose from, per model, on the development part
+    iterations : the most steps that the optimiser may take
+    every : while settings are chosen, learn from every ``every``-th sentence only; the final tagger learns from all
     """
     for name, embeddings in models.items():
         if csr_of(embeddings.vectors) is not None:
             raise InputError(
-                f"the vectors of '{name}' are sparse and {embeddings.dim:,} numbers long, too many features for a "
-                "tagger; leave it out"
+                f"the vectors of '{name}' are sparse, with {embeddings.dim:,} dimensions, which are too many features "
+                "for a tagger; leave this model out"
             )
     settings = _Settings(window, iterations, every, progress)
-    base = _judge(settings, data, [(penalty, None) for penalty in penalties], None, BASELINE)
+    base = _tag(settings, data, [(penalty, None) for penalty in penalties], None, BASELINE)
     results = [base]
     for name, embeddings in models.items():
-        results.append(_judge(settings, data, [(base.penalty, scale) for scale in scales], embeddings, name))
+        results.append(_tag(settings, data, [(base.penalty, scale) for scale in scales], embeddings, name))
     return tuple(results)
 
 
@@ -116,7 +115,7 @@ class _Settings:
         )
 
 
-def _judge(
+def _tag(
     settings: _Settings,
     data: TaggingData,
     candidates: Sequence[tuple[float, float | None]],
@@ -150,7 +149,7 @@ def _judge(
 
 
 def check_tagger() -> ModuleType:
-    """Return the package that tags, or say how to get it."""
+    """Return the package that does the tagging, or say how to install it."""
     return import_extra("pycrfsuite", extra="eval", purpose="tagging")
 
 
@@ -185,7 +184,7 @@ def train_tagger(
 
 
 def base_features(sentence: Sentence) -> list[Features]:
-    """Return for each word the usual features: words, parts of speech, shape and affixes, and their context.
+    """Return the usual features of each word: words, parts of speech, shapes and affixes, its own and around it.
 
     >>> features = base_features(Sentence(("EU", "rejects"), ("NNP", "VBZ"), ("B-ORG", "O")))
     >>> sorted(features[1])[:4]
@@ -223,7 +222,7 @@ def _features_at(words: Sequence[str], parts: Sequence[str], shapes: Sequence[st
 
 
 def word_shape(word: str) -> str:
-    """Return the kinds of a word's characters, each run once.
+    """Return the kinds of a word's characters, each run of one kind written once.
 
     >>> word_shape("McDonald's-7.5")
     'XxXx.x.9.9'
@@ -245,7 +244,7 @@ def word_shape(word: str) -> str:
 
 
 class _VectorFeatures:
-    """The base features and the numbers of the vectors around each word, scaled."""
+    """The base features, and the scaled components of the vectors around each word."""
 
     def __init__(self, embeddings: Embeddings, scale: float, window: int) -> None:
         self.embeddings = embeddings
@@ -266,7 +265,7 @@ class _VectorFeatures:
         return features
 
     def _row(self, word: str) -> list[float] | None:
-        """Return the scaled vector of a word, or of its lower case, or None."""
+        """Return the scaled vector of a word, otherwise of its lower-case form, otherwise None."""
         if word not in self.rows:
             found: Any = self.embeddings.get(word, self.embeddings.get(word.lower()))
             self.rows[word] = None if found is None else (self.factor * found).tolist()

@@ -1,8 +1,8 @@
-"""Spans in tagged sentences: what a sequence of tags means, and how many spans two sequences share.
+"""Tags of named entities and chunks: the spans they mark, and how many spans two taggings share.
 
-Goes in: tags in any of the usual schemes, IOB1, IOB2, IOE and IOBES, which are read alike by the rules of the
-CoNLL scorer. Comes out: spans ``(start, end, label)``, tags in IOB2, and counts of spans for precision,
-recall and F1, by sentence and by label.
+Tags may be in any of the usual schemes, IOB1, IOB2, IOE and IOBES; all are read by the rules of the CoNLL scorer.
+They become spans ``(start, end, label)``, tags in IOB2, or counts of spans for precision, recall and F1, per sentence
+and per label.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def to_iob2(tags: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many spans are right, how many were found, and how many there are."""
+    """How many spans are right, how many were found, and how many there are in the gold tagging."""
 
     right: int
     found: int
@@ -58,12 +58,12 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """Right among found; 0 where none was found."""
+        """The share of found spans that are right; 0 if none was found."""
         return self.right / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """Right among all there are; 0 where there are none."""
+        """The share of gold spans that were found; 0 if there are none."""
         return self.right / self.gold if self.gold else 0.0
 
     @property
@@ -73,7 +73,7 @@ class Counts:
 
 
 def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
-    """Compare two taggings of one sentence; a span is right when its ends and its label are.
+    """Compare two taggings of one sentence; a span is right if both its ends and its label are.
 
     >>> count_spans(["B-NP", "I-NP", "O"], ["B-NP", "O", "B-NP"])
     Counts(right=0, found=2, gold=1)
@@ -83,7 +83,7 @@ def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
 
 
 def count_by_label(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Counts]:
-    """Return the counts of each label over pairs of a gold and a found tagging, labels in order."""
+    """Return the counts per label over pairs of a gold and a found tagging, the labels sorted."""
     right: Counter[str] = Counter()
     found: Counter[str] = Counter()
     gold: Counter[str] = Counter()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.evaluation.tags import Counts, count_by_label, count_spans, spans_of, to_iob2
+from psdvec.evaluation.tagging.tags import Counts, count_by_label, count_spans, spans_of, to_iob2
 
 tags = st.sampled_from(["O"] + [f"{prefix}-{label}" for prefix in "BIES" for label in ("PER", "LOC")])
 taggings = st.lists(st.tuples(tags, tags), max_size=12)

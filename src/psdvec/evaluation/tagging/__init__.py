@@ -1,0 +1,1 @@
+"""Tagging tasks: named entities and chunks."""
