@@ -21,7 +21,8 @@ from typing import Any
 
 import psdvec
 from psdvec.compare.process import Cost, FailedCommandError, run_measured
-from psdvec.counts.count import count_pairs, input_plan
+from psdvec.counts.count import count_pairs
+from psdvec.counts.plan import identify_input
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
@@ -149,7 +150,7 @@ class Bench:
 
     def _run(self, place: str, command: Sequence[str]) -> Cost:
         """Run a command whose output is the folder ``place``, or find what it took when it was run before."""
-        key = {"command": list(command), "input": input_plan(self.corpus), "versions": versions()}
+        key = {"command": list(command), "input": identify_input(self.corpus), "versions": versions()}
         key["program"] = program_digest(Path(psdvec.__file__).parent)
         record = self.folder / f"{place}.json"
         if (self.folder / place / META).is_file() and record.is_file():
