@@ -60,7 +60,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
     )
     assert code == 0
     assert "read 1 files, 34 B, with tokenizer unicode" in out
-    assert "take at most 1.0 GB of memory and 2 threads" in out
+    assert "use at most 1.0 GB of memory and 2 threads" in out
     assert "write 'counts'" in out
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
@@ -85,7 +85,7 @@ def test_grams_of_the_original_toolbox_are_read_and_written(psdvec):
         (("count", "missing.txt", "-o", "c"), "there is no file 'missing.txt'; check the name"),
         (
             ("count", "corpus.txt", "-o", "c"),
-            "no word occurs 5 times or more among 9 words; lower --min-count",
+            "no word occurs 5 times or more among 9 words",
         ),
         (("count", "corpus.txt", "-o", "c", "--vocab", "missing"), "cannot read 'missing'"),
         (("count", "corpus.txt", "-o", "corpus.txt"), "'corpus.txt' exists and is not an artefact of psdvec"),

@@ -90,13 +90,13 @@ def some_worker(client):
 
 def stop_after(blocks):
     """In a worker: number this many blocks, then wait to be killed."""
-    from psdvec.counts import segments
+    from psdvec.counts import numbering
 
-    original, left = segments.number_corpus, iter(range(blocks))
+    original, left = numbering.number_corpus, iter(range(blocks))
 
     def number(*arguments, **named):
         if next(left, None) is None:
             time.sleep(PATIENCE)
         return original(*arguments, **named)
 
-    segments.number_corpus = number
+    numbering.number_corpus = number

@@ -155,7 +155,7 @@ def test_small_files_share_a_block_and_compressed_ones_stay_whole(corpus):
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("psdvec.counts.segments", "number_block"),
+        ("psdvec.counts.numbering", "number_block"),
         ("psdvec.counts.out_of_core", "count_text"),
         ("psdvec.counts.pair_rows", "add_rows"),
     ],
@@ -207,7 +207,7 @@ def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_p
 
 
 def test_too_little_memory_is_reported_by_the_worker_that_lacks_it(client, corpus, tmp_path):
-    with pytest.raises(ResourceError, match=r"does not fit into .*; give --memory"):
+    with pytest.raises(ResourceError, match=r"does not fit into .*; give memory="):
         count_pairs(read_corpus(corpus), **OPTIONS, client=client, memory="1K", output=tmp_path / "counts")
     assert not (tmp_path / "counts").exists()
 
@@ -363,7 +363,7 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
         count_pairs([["a", "b"]], client=client, output=output)
     with pytest.raises(InputError, match="name an output on a disk that all workers share"):
         count_pairs(text, client=client)
-    with pytest.raises(InputError, match="leave --workers out"):
+    with pytest.raises(InputError, match="leave workers out"):
         count_pairs(text, client=client, workers=2, output=output)
     with pytest.raises(InputError, match="a block size was given without a cluster"):
         count_pairs(text, block_size="1M", output=output)

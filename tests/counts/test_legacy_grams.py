@@ -52,7 +52,7 @@ def test_writing_and_reading_gives_the_same_counts(tmp_path):
 def test_counts_that_are_not_whole_are_not_written(tmp_path):
     counts = count_pairs(SENTENCES, min_count=1, window=2)
     with pytest.raises(
-        InputError, match="holds whole counts only, and these were counted with weighting harmonic"
+        InputError, match="holds only whole counts, but these were counted with weighting harmonic"
     ):
         write_top2grams(counts, tmp_path / "top2")
     assert not (tmp_path / "top2").exists()
@@ -63,9 +63,9 @@ def test_counts_that_are_not_whole_are_not_written(tmp_path):
     [
         ("cat,1\n", PAIRS, "line 1 should be a comment"),
         ("# only\n", PAIRS, "has no line 'Words:'"),
-        ("Words:\nthe,2\n", PAIRS, "line 2 has 2 fields where 3 belong"),
+        ("Words:\nthe,2\n", PAIRS, "line 2 has 2 fields instead of 3"),
         ("Words:\nthe,x,0\n", PAIRS, "line 2: 'x' is not a count"),
-        ("Words:\nthe,2,0\nthe,1,0\n", PAIRS, "line 3 has 'the' a second time"),
+        ("Words:\nthe,2,0\nthe,1,0\n", PAIRS, "line 3 repeats 'the'"),
         (WORDS, "Bigrams:\n\tcat,1,0\n", "line 2 is a neighbour without a word before it"),
         (WORDS, "Bigrams:\n1,dog,0,0,0\n", "line 2: 'dog' is not in the vocabulary"),
     ],
@@ -79,5 +79,5 @@ def test_damaged_files_are_refused_with_the_line(tmp_path, words, pairs, message
 
 def test_a_word_with_a_comma_cannot_be_written(tmp_path):
     counts = count_pairs([["1,000", "cats"]], min_count=1, weighting="flat")
-    with pytest.raises(InputError, match="the word '1,000' cannot stand in this format"):
+    with pytest.raises(InputError, match="the word '1,000' cannot be written in this format"):
         write_top1grams(counts.vocabulary, tmp_path / "top1")

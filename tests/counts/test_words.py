@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.counts.packed_words import WordList
-from psdvec.counts.word_table import WordTable
+from psdvec.counts.vocabulary import WordCounts, WordList
+from psdvec.counts.word_table import GAP, WordTable, number_words
 from psdvec.errors import InputError
-from psdvec.kernels import hashing
 from psdvec.reference import counting
 
 SPACED = st.lists(
@@ -20,11 +19,12 @@ SPACED = st.lists(
 
 
 def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
-    ids = np.empty(len(spaced) + 2, np.int32)
-    text = np.frombuffer(spaced, np.uint8)
-    t, blob, offsets, counts, overlong = hashing.number_words(text, joined, closed, ids)
-    words = WordList(blob, offsets)
-    return ids[:t].tolist(), words.encoded(), counts.tolist(), overlong
+    words, counts, ids, overlong = number_words(np.frombuffer(spaced, np.uint8), joined=joined, closed=closed)
+    return ids.tolist(), words.encoded(), counts.tolist(), overlong
+
+
+def packed(counts: dict[str, int]) -> WordCounts:
+    return WordCounts(WordList.pack(counts), np.array(list(counts.values()), np.int64))
 
 
 @given(SPACED.map(b"".join))
@@ -52,7 +52,7 @@ def test_a_table_grows_past_its_first_size():
 
 def test_a_word_of_a_megabyte_leaves_a_gap_and_is_counted():
     ids, words, _, overlong = number(b"a " + b"x" * 1_000_000 + b" b")
-    assert ids == [0, hashing.GAP, 1, -1]
+    assert ids == [0, GAP, 1, -1]
     assert words == [b"a", b"b"]
     assert overlong == 1
 
@@ -73,12 +73,11 @@ def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
         for word, count in dictionary.items():
             total[word] = total.get(word, 0) + count
         for part, table in enumerate(tables):
-            packed = WordList.pack(dictionary)
-            table.add(packed, np.array(list(dictionary.values()), np.int64), part=part, parts=parts)
+            table.add(packed(dictionary), part=part, parts=parts)
     whole = WordTable(2)
     for dictionary in dictionaries:
-        whole.add(WordList.pack(dictionary), np.array(list(dictionary.values()), np.int64))
-    for table, (words, counts) in zip(tables, whole.deal(parts), strict=True):
+        whole.add(packed(dictionary))
+    for table, (words, counts) in zip(tables, whole.split(parts), strict=True):
         assert words.unpack() == table.words.unpack()
         assert counts.tolist() == table.counts.tolist()
     found = {}
@@ -90,13 +89,20 @@ def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
 
 
 def test_an_unknown_word_is_not_found():
-    table = WordTable()
-    table.add(WordList.pack(["known"]), np.ones(1, np.int64))
+    table = WordTable.of(["known"])
     assert table.find(WordList.pack(["unknown", "known", "know"])).tolist() == [
-        hashing.GAP,
+        GAP,
         0,
-        hashing.GAP,
+        GAP,
     ]
+
+
+def test_words_with_counts_are_read_as_they_were_written(tmp_path):
+    written = packed({"to": 2, "be": 1, "naïve": 3})
+    written.save(tmp_path / "words")
+    words, counts = WordCounts.load(tmp_path / "words")
+    assert words.unpack() == ("to", "be", "naïve")
+    assert counts.tolist() == [2, 1, 3]
 
 
 @given(st.lists(st.text()))
@@ -127,8 +133,7 @@ def test_a_word_that_utf8_cannot_write_is_refused():
 @pytest.mark.parametrize("parts", [1, 4, 7])
 def test_a_part_of_many_words_spreads_over_its_table(parts):
     table = WordTable()
-    words = WordList.pack([f"word{number}" for number in range(100_000 * parts)])
-    table.add(words, np.ones(len(words), np.int64), part=parts - 1, parts=parts)
+    table.add(packed({f"word{number}": 1 for number in range(100_000 * parts)}), part=parts - 1, parts=parts)
     assert abs(len(table) / 100_000 - 1) < 0.05
     empty = np.flatnonzero(table._slots == 0)
     runs = np.diff(np.append(empty, empty[0] + table._slots.size))

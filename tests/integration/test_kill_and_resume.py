@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from psdvec.counts import out_of_core, segments
+from psdvec.counts import numbering, out_of_core
 from psdvec.counts.count import count_pairs
 from psdvec.text.corpus import read_corpus
 from tests.helpers import contents, count_in_small_runs
@@ -106,7 +106,7 @@ class StopError(Exception):
 @pytest.mark.parametrize(
     ("module", "function", "calls", "pattern"),
     [
-        (segments, "number_block", 9, "segments/*.segment"),
+        (numbering, "number_block", 9, "segments/*.segment"),
         (out_of_core, "count_rows", 5, "runs/chunk-*/??????"),
         (out_of_core, "add_rows", 2, "runs/merged/*-??????"),
     ],
@@ -143,20 +143,37 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch, module, functi
     assert needed[0] == needed[1] - finished
 
 
-def test_other_options_start_anew(tmp_path, caplog):
+def test_other_options_start_from_scratch(tmp_path, caplog):
     caplog.set_level("INFO", "psdvec")
     write_text(tmp_path / "text")
     corpus = read_corpus(tmp_path / "text")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "choose_words", lambda *a, **k: 1 / 0)
+        patch.setattr("psdvec.counts.count.choose_words", lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             count_pairs(corpus, window=2, output=tmp_path / "counts")
     assert (tmp_path / "counts.work").is_dir()
     count_pairs(corpus, window=3, output=tmp_path / "counts")
-    assert "starting anew" in caplog.text
+    assert "starting from scratch" in caplog.text
     count_pairs(corpus, window=3, output=tmp_path / "fresh")
     assert contents(tmp_path / "counts") == contents(tmp_path / "fresh")
     assert not (tmp_path / "counts.work").exists()
+
+
+def test_a_workspace_of_another_format_is_not_read(tmp_path, caplog, monkeypatch):
+    caplog.set_level("INFO", "psdvec")
+    write_text(tmp_path / "text")
+    corpus = read_corpus(tmp_path / "text")
+    with monkeypatch.context() as patch:
+        patch.setattr("psdvec.counts.count.FORMAT", 1)
+        patch.setattr("psdvec.counts.count.choose_words", lambda *a, **k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            count_pairs(corpus, output=tmp_path / "counts")
+    for segment in (tmp_path / "counts.work" / "segments").iterdir():
+        segment.write_bytes(b"of an older kind")
+    count_pairs(corpus, output=tmp_path / "counts")
+    assert "starting from scratch" in caplog.text
+    count_pairs(corpus, output=tmp_path / "fresh")
+    assert contents(tmp_path / "counts") == contents(tmp_path / "fresh")
 
 
 def test_a_full_disk_is_said_and_nothing_that_was_whole_is_lost(tmp_path):
@@ -178,6 +195,6 @@ def test_a_full_disk_is_said_and_nothing_that_was_whole_is_lost(tmp_path):
     assert len(list((tmp_path / "counts.work").glob("segments/*.segment"))) == 1
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
-    assert "going on with the work" in again.stderr
+    assert "resuming the work" in again.stderr
     count_pairs(read_corpus(tmp_path / "text"), min_count=1, window=20, output=tmp_path / "undisturbed")
     assert contents(tmp_path / "counts") == contents(tmp_path / "undisturbed")

@@ -110,7 +110,9 @@ def test_what_is_there_already_is_not_touched(tmp_path):
     ):
         make(tmp_path / "mine", overwrite=True)
     make(tmp_path / "a")
-    with pytest.raises(InputError, match="exists already; choose another output name, or say --overwrite"):
+    with pytest.raises(
+        InputError, match="exists already; choose another output name, or give overwrite=True"
+    ):
         make(tmp_path / "a")
     (tmp_path / "file").write_text("a file")
     with pytest.raises(InputError, match="exists and is not an artefact"):
@@ -146,7 +148,9 @@ def test_another_kind_or_version_is_refused(tmp_path):
         open_artefact(tmp_path / "a", kind="cooccurrence")
     meta = json.loads((tmp_path / "a" / "meta.json").read_text())
     (tmp_path / "a" / "meta.json").write_text(json.dumps(meta | {"version": 9}))
-    with pytest.raises(StoreError, match="is of version 9, and this psdvec reads up to 1; update psdvec"):
+    with pytest.raises(
+        StoreError, match="is of version 9, but this psdvec reads up to version 1; update psdvec"
+    ):
         open_artefact(tmp_path / "a", version=1)
     with pytest.raises(StoreError, match="there is no"):
         open_artefact(tmp_path / "b")

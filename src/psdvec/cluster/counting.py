@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,19 +28,19 @@ import numpy as np
 from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
 from psdvec.cluster.shares import MOST_IDS, Shares, share_out
-from psdvec.counts import out_of_core, segments
-from psdvec.counts.count import Counted, Counting, Int64s, check_words_found
+from psdvec.counts import numbering, out_of_core
 from psdvec.counts.matrix import Tally
-from psdvec.counts.packed_words import Bytes, WordList
-from psdvec.counts.pair_rows import Range, Run
-from psdvec.counts.segments import Segment, SegmentChain, SegmentFolder, Translation
-from psdvec.counts.vocabulary import Vocabulary, frequent_words, select_words
+from psdvec.counts.out_of_core import Run
+from psdvec.counts.pair_rows import Range
+from psdvec.counts.plan import Counted, Counting
+from psdvec.counts.segments import SegmentChain, SegmentFolder, add_up_words
+from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import current_memory, parse_size
+from psdvec.resources import parse_size
 from psdvec.storage.atomic import beside, whole_file
-from psdvec.text.corpus import Corpus, Place
+from psdvec.text.corpus import Corpus
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, file_status, open_file
 from psdvec.text.readers import can_be_cut
@@ -128,7 +127,8 @@ def count_blocks(
     threads = check_workers(client, work)
     read = _number_blocks(client, blocks, work, progress)
     tally = sum((block.tally for block in read), Tally())
-    check_words_found(tally)
+    if not tally.tokens:
+        raise InputError(numbering.NO_WORDS)
     vocabulary = _choose_words(client, len(blocks), what, work, progress)
     if not len(vocabulary):
         return Counted(tally, vocabulary, iter(()))
@@ -139,10 +139,11 @@ def count_blocks(
 
 
 class BlockRead(NamedTuple):
-    """What a block holds: its ``tally``, and the number of its ``ids``, including sentence ends and gaps."""
+    """What a block holds: its ``tally``, how many ``ids``, sentence ends and gaps included, and ``parts`` of words."""
 
     tally: Tally
     ids: int
+    parts: int
 
 
 def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: Progress) -> list[BlockRead]:
@@ -163,7 +164,7 @@ def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: 
 
 def _block_read(path: Path) -> BlockRead:
     found = json.loads((path / "read.json").read_text())
-    return BlockRead(Tally(**found["tally"]), found["ids"])
+    return BlockRead(Tally(**found["tally"]), found["ids"], found["parts"])
 
 
 def _block(work: Path, number: int) -> Path:
@@ -175,62 +176,46 @@ def number_block(block: Corpus, path: Path, parts: int) -> None:
     with beside(path, replace=False) as new:
         new.mkdir()
         folder = SegmentFolder(new / "segments")
-        tally = segments.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
-        table = WordTable()
-        for number in range(len(folder)):
-            segment = folder.read(number, with_ids=False)
-            table.add(segment.words, segment.counts)
-        for part, (words, counts) in enumerate(table.deal(parts)):
-            _write_words(new / "words", part, words, counts)
-        found = {"tally": asdict(tally), "ids": folder.totals()[1]}
+        totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
+        for part, words in enumerate(add_up_words(folder).split(parts)):
+            words.save(new / f"words-{part}")
+        found = {"tally": asdict(totals.tally), "ids": totals.ids, "parts": parts}
         (new / "read.json").write_text(json.dumps(found))
-
-
-def _write_words(folder: Path, number: int, words: WordList, counts: Int64s) -> None:
-    SegmentFolder(folder).write(
-        number, Segment(words, counts, np.empty(0, np.int32), Tally(), Place(0, 0), True)
-    )
 
 
 def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress: Progress) -> Vocabulary:
     """Add up the words of all blocks, choose the vocabulary, and leave it where the workers find it."""
     path = work / "vocabulary"
     if not path.exists():
-        parts = len(SegmentFolder(_block(work, 0) / "words"))
-        jobs = [(work, blocks, part, what) for part in range(parts)]
+        parts = _block_read(_block(work, 0)).parts
+        jobs = [(work, blocks, part, parts, what) for part in range(parts)]
         with progress.stage("choosing words", total=parts, unit="parts") as stage:
             found = []
-            for blob, offsets, counts in run_jobs(client, add_words, jobs, label="adding up words, part"):
-                found.append((WordList(blob, offsets), counts))
+            for words in run_jobs(client, add_words, jobs, label="adding up words, part"):
+                found.append(words)
                 stage.advance(1)
-        lists, amounts = zip(*found, strict=True)
         kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
-        chosen = select_words(WordList.join(lists), np.concatenate(amounts), min_count=floor, max_words=kept)
-        with beside(path, replace=False) as new:
-            _write_words(new, 0, WordList.pack(chosen.words), chosen.counts)
-    segment = SegmentFolder(path).read(0, with_ids=False)
-    return Vocabulary(segment.words.unpack(), segment.counts)
+        chosen = select_words(WordCounts.join(found), min_count=floor, max_words=kept)
+        WordCounts(WordList.pack(chosen.words), chosen.counts).save(path)
+    words, counts = WordCounts.load(path)
+    return Vocabulary(words.unpack(), counts)
 
 
-def add_words(work: Path, blocks: int, part: int, what: Counting) -> tuple[Bytes, Int64s, Int64s]:
-    """Return the words of one part, over all blocks, that may be chosen: their bytes, offsets and counts.
+def add_words(work: Path, blocks: int, part: int, parts: int, what: Counting) -> WordCounts:
+    """Return the words of one part, over all blocks, that may be chosen, with their counts.
 
     If words were given, all of them are returned, even those that do not occur.
     """
     table = WordTable()
     for number in range(blocks):
-        segment = SegmentFolder(_block(work, number) / "words").read(part, with_ids=False)
-        table.add(segment.words, segment.counts)
+        table.add(WordCounts.load(_block(work, number) / f"words-{part}"))
     if what.given is None:
-        words, counts = frequent_words(
-            table.words, table.counts, min_count=what.min_count, max_words=what.max_words
-        )
-        return *words, counts
-    given, packed = WordTable(), WordList.pack(what.given)
-    parts = len(SegmentFolder(_block(work, 0) / "words"))
-    given.add(packed, np.zeros(len(packed), np.int64), part=part, parts=parts)
+        return frequent_words(table.word_counts, min_count=what.min_count, max_words=what.max_words)
+    given = WordTable.of(what.given).split(parts)[part]
+    if not len(table):
+        return given
     places = table.find(given.words)
-    return *given.words, np.where(places >= 0, table.counts[places], 0) if len(table) else given.counts
+    return WordCounts(given.words, np.where(places >= 0, table.counts[places], 0))
 
 
 def _share_out(
@@ -263,8 +248,7 @@ def _share_out(
 
 def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
     """Return how many ids of text one job on this worker can count at once."""
-    budget = memory_of_job(memory, dask_worker) - current_memory()
-    return out_of_core.room_for_text(budget, n=n, workers=1)[0]
+    return out_of_core.room_for_text(memory_of_job(memory, dask_worker), n=n, workers=1)[0]
 
 
 def _count_shares(
@@ -296,20 +280,16 @@ def count_share(
     """Count some rows of numbered blocks, and leave them in the shared folder under ``name``."""
     import distributed
 
-    words = SegmentFolder(work / "vocabulary").read(0, with_ids=False).words.unpack()
+    words = WordCounts.load(work / "vocabulary").words.unpack()
     text = SegmentChain(SegmentFolder(_block(work, number) / "segments") for number in blocks)
     ids = sum(_block_read(_block(work, number)).ids for number in blocks)
     worker = distributed.get_worker()
     with (
         beside(work / name, replace=False) as new,
         tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
-        ThreadPoolExecutor(1) as pool,
     ):
-        translation = Translation(words, close_gaps=what.close_gaps)
-        memory = memory_of_job(memory, worker)
-        plan = out_of_core.plan_runs(ids, n=len(words), rows=rows, memory=memory, workers=1)
         counted = out_of_core.count_text(
-            text, translation, Path(scratch),
-            plan=plan, weights=what.weights, pool=pool, progress=LogProgress(),
+            text, words, what, Path(scratch),
+            ids=ids, rows=rows, memory=memory_of_job(memory, worker), workers=1, progress=LogProgress(),
         )  # fmt: skip
         Run(new).write(counted)

@@ -1,9 +1,9 @@
 """The text formats of the original PSDVec toolbox: ``top1grams`` (words) and ``top2grams`` (pairs).
 
-Both begin with header lines marked ``#``. ``top1grams`` goes on with ``Words:`` and lines
-``word,count,log-probability``; ``top2grams`` with ``Bigrams:`` and blocks of a line
-``id,word,neighbours,total,cutoff`` and, behind a tab, ``word,count,log-probability`` for each word after it.
-The formats hold whole counts, so a store with other weighting than flat cannot be written in them exactly.
+Both begin with header lines marked ``#``. In ``top1grams``, a line ``Words:`` follows, and then one line
+``word,count,log-probability`` per word. In ``top2grams``, a line ``Bigrams:`` follows, and then for each word a line
+``id,word,neighbours,total,cutoff`` and, after a tab, a line ``word,count,log-probability`` for each word that follows
+it. The formats hold whole counts, so counts with another weighting than flat cannot be written exactly.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def write_top1grams(vocabulary: Vocabulary, path: str | Path) -> None:
 
 
 def write_top2grams(counts: Cooccurrence, path: str | Path) -> None:
-    """Write each word with the words that follow it; refused where a count is not whole."""
+    """Write each word with the words that follow it; refused if a count is not whole."""
     parts = np.flatnonzero(counts.values % UNIT)
     if len(parts):
         raise InputError(
-            f"the top2grams format holds whole counts only, and these were counted with weighting "
-            f"{counts.parameters.get('weighting')}; count with --weighting flat"
+            f"the top2grams format holds only whole counts, but these were counted with weighting "
+            f'{counts.parameters.get("weighting")}; count with weighting="flat"'
         )
     words = counts.vocabulary.words
     with whole_file(Path(path)) as file:
@@ -61,13 +61,13 @@ def read_top1grams(path: str | Path) -> Vocabulary:
     for number, line in _body(path, "Words:"):
         word, count = _split(line, 3, path, number)[:2]
         if word in counts:
-            raise InputError(f"'{path}' line {number} has '{word}' a second time; leave one out")
+            raise InputError(f"'{path}' line {number} repeats '{word}'; leave one of them out")
         counts[word] = _whole(count, path, number)
     return Vocabulary.from_counts(counts)
 
 
 def read_top2grams(path: str | Path, vocabulary: Vocabulary, *, window: int) -> Cooccurrence:
-    """Read pairs over ``vocabulary`` (of the ``top1grams`` beside); the file does not tell its ``window``."""
+    """Read pairs over ``vocabulary`` (of the ``top1grams`` beside); the file does not say its ``window``."""
     ids = vocabulary.ids
     rows: dict[int, dict[int, int]] = {}
     row: dict[int, int] | None = None
@@ -75,7 +75,7 @@ def read_top2grams(path: str | Path, vocabulary: Vocabulary, *, window: int) -> 
         if line.startswith("\t"):
             if row is None:
                 raise InputError(
-                    f"'{path}' line {number} is a neighbour without a word before it; mend the file"
+                    f"'{path}' line {number} is a neighbour without a word before it; repair the file"
                 )
             word, count = _split(line[1:], 3, path, number)[:2]
             row[_known(word, ids, path, number)] = UNIT * _whole(count, path, number)
@@ -96,7 +96,7 @@ def read_top2grams(path: str | Path, vocabulary: Vocabulary, *, window: int) -> 
 
 
 def _body(path: str | Path, opening: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines behind the ``opening`` line."""
+    """Yield the lines after the ``opening`` line, with their numbers."""
     is_open = False
     with open_stream(path) as stream:
         for number, line in enumerate(stream_lines(stream), 1):
@@ -116,14 +116,14 @@ def _split(line: str, fields: int, path: str | Path, number: int) -> list[str]:
     found = line.split(",")
     if len(found) != fields:
         raise InputError(
-            f"'{path}' line {number} has {len(found)} fields where {fields} belong ('{line[:40]}'); mend the file"
+            f"'{path}' line {number} has {len(found)} fields instead of {fields} ('{line[:40]}'); repair the file"
         )
     return [field.strip() for field in found]
 
 
 def _whole(text: str, path: str | Path, number: int) -> int:
     if not text.isdecimal():
-        raise InputError(f"'{path}' line {number}: '{text}' is not a count; mend the file")
+        raise InputError(f"'{path}' line {number}: '{text}' is not a count; repair the file")
     return int(text)
 
 
@@ -138,7 +138,7 @@ def _known(word: str, ids: dict[str, int], path: str | Path, number: int) -> int
 def _checked(word: str) -> str:
     if "," in word or word != word.strip() or "\n" in word:
         raise InputError(
-            f"the word '{word}' cannot stand in this format, which parts fields by commas; leave it out"
+            f"the word '{word}' cannot be written in this format, which separates fields by commas; leave it out"
         )
     return word
 

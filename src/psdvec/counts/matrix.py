@@ -1,7 +1,8 @@
-"""Cooccurrence: counts of ordered pairs of words, in memory or as an artefact on disk.
+"""The count matrix: how often each ordered pair of words occurs, in memory or as an artefact on disk.
 
-Goes in: rows of counts with their vocabulary, or a folder. Comes out: a :class:`Cooccurrence`, mapped into memory
-where it comes from a folder. Reading and writing need no compiler; :mod:`psdvec.counts.count` makes the counts.
+A :class:`Cooccurrence` holds the counts with their vocabulary. :func:`write_counts` writes one row by row, and
+:func:`load_counts` opens it again, mapped into memory and checked. Neither needs a compiler;
+:mod:`psdvec.counts.count` makes the counts.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Int32s, Int64s
 from psdvec.counts.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import StoreError
@@ -22,13 +23,11 @@ from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
 
 KIND = "cooccurrence"
 VERSION = 1
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
+_CHECKED_AT_ONCE = 1 << 18  # cells, so that what is compared stays in the cache
 
 
 class Rows(NamedTuple):
-    """Consecutive rows: ``columns`` int32 and ``values`` int64 end to end, ``sizes`` int64, cells of each row."""
+    """Consecutive rows: ``columns`` int32 and ``values`` int64 end to end, ``sizes`` int64, cells per row."""
 
     columns: Int32s
     values: Int64s
@@ -37,7 +36,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Tally:
-    """What was read: totals that are added up over segments, files and merged stores."""
+    """What was read: totals that add up over files and merged stores."""
 
     tokens: int = 0
     sentences: int = 0
@@ -71,7 +70,7 @@ class Cooccurrence:
         return len(self.vocabulary)
 
     def row(self, word: str) -> dict[str, float]:
-        """Return the words that follow ``word``, with their counts, for a look."""
+        """Return the words that follow ``word``, with their counts."""
         i = self.vocabulary.ids[word]
         cells = slice(self.indptr[i], self.indptr[i + 1])
         counts = (self.values[cells] / UNIT).tolist()
@@ -90,46 +89,61 @@ class Cooccurrence:
 
 
 def load_counts(path: str | Path | Artefact) -> Cooccurrence:
-    """Open counts on disk; the arrays are mapped, not read."""
-    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
+    """Open counts on disk, mapped into memory and checked so that kernels may trust them.
+
+    Whatever opens counts on disk opens them here. The check looks at every pair once: below 1 ms per million pairs when
+    they are cached (27 ms for the 36 million pairs of 30,000 words of Simple English Wikipedia), and otherwise the time
+    it takes to read 12 bytes per pair.
+
+    Raises
+    ------
+    StoreError
+        If there are no counts at ``path``, or they are damaged.
+    """
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
     parameters = dict(artefact.parameters)
     try:
         tally = Tally(**parameters.pop("tally"))
     except (KeyError, TypeError) as error:
         raise StoreError(f"'{artefact.path}' does not say what was counted ({error}); count again") from error
-    return Cooccurrence(
-        read_vocabulary(artefact),
-        artefact.array("indptr"), artefact.array("indices"), artefact.array("values"),
-        parameters, tally, artefact.sources,
-    )  # fmt: skip
+    indptr, indices, values = (artefact.array(name) for name in ("indptr", "indices", "values"))
+    vocabulary = read_vocabulary(artefact)
+    if not (
+        [array.dtype.name for array in (indptr, indices, values)] == ["int64", "int32", "int64"]
+        and indptr.shape == (len(vocabulary) + 1,)
+        and vocabulary.counts.dtype == np.int64
+        and vocabulary.counts.shape == (len(vocabulary),)
+        and indices.shape == values.shape == (indptr[-1],)
+        and _are_rows(indptr, indices, len(vocabulary))
+        and values.min(initial=0) >= 0
+    ):
+        raise StoreError(f"'{artefact.path}' is damaged: its pairs do not fit its words; count again")
+    return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources)
+
+
+def _are_rows(indptr: Int64s, indices: Int32s, n: int) -> bool:
+    """Say whether ``indices`` are columns below ``n`` that rise within each row.
+
+    Where they rise, only the first and the last column of a row can lie outside.
+    """
+    starts, ends = indptr[:-1], indptr[1:]
+    if indptr[0] != 0 or (ends < starts).any():
+        return False
+    starts, ends = starts[ends > starts], ends[ends > starts]
+    if (indices[starts] < 0).any() or (indices[ends - 1] >= n).any():
+        return False
+    for begin in range(1, len(indices), _CHECKED_AT_ONCE):
+        end = min(begin + _CHECKED_AT_ONCE, len(indices))
+        falls = begin + np.flatnonzero(indices[begin:end] <= indices[begin - 1 : end - 1])
+        if (starts[np.searchsorted(starts, falls, side="right") - 1] != falls).any():
+            return False
+    return True
 
 
 def open_counts(path: str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
-    """Open counts on disk, checked so that kernels may trust them; return them, and their name as a source."""
-    artefact = open_artefact(path, kind=KIND, version=VERSION)
-    counts = load_counts(artefact)
-    check_counts(counts, artefact.path)
-    return counts, {"counts": artefact.path.name, "digest": artefact.digest}
-
-
-def check_counts(counts: Cooccurrence, path: Path) -> None:
-    """Raise :class:`StoreError` where the arrays of counts at ``path`` do not belong together.
-
-    Kernels trust them: a column outside the vocabulary would be read from anywhere. All pairs are looked at once.
-    """
-    n, pairs = len(counts), counts.indices.size
-    starts = counts.indptr
-    whole = (
-        starts.shape == (n + 1,)
-        and counts.vocabulary.counts.shape == (n,)
-        and counts.values.shape == (pairs,)
-        and (starts[0], starts[-1]) == (0, pairs)
-        and bool((np.diff(starts) >= 0).all())
-    )
-    if whole and pairs:
-        whole = counts.indices.min() >= 0 and counts.indices.max() < n and counts.values.min() >= 0
-    if not whole:
-        raise StoreError(f"'{path}' is damaged: its pairs do not fit its words; count again")
+    """Load counts; return them with the entry that names them among the sources of what is made from them."""
+    artefact = open_artefact(path)
+    return load_counts(artefact), {"counts": artefact.path.name, "digest": artefact.digest}
 
 
 def in_memory(counts: Cooccurrence) -> Cooccurrence:
@@ -154,24 +168,27 @@ def write_counts(
     overwrite: bool,
     cells: int | None = None,
 ) -> None:
-    """Write blocks of rows as an artefact, holding one block in memory at a time; quicker if ``cells`` is known."""
+    """Write rows as an artefact, one block at a time, as ``blocks`` yields them; it is quicker if ``cells`` is known.
+
+    Counting and merging pass iterators that compute a block when it is asked for, so the work is done in here.
+    """
     in_order = sorted(
         (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
     )
-    with (
-        create_artefact(
-            path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
-            sources=in_order, overwrite=overwrite,
-        ) as writer,
-        writer.stream_array("indices", np.int32, length=cells) as indices,
-        writer.stream_array("values", np.int64, length=cells) as values,
-        ThreadPoolExecutor(1) as beside,
-    ):  # fmt: skip
-        sizes = [np.zeros(1, np.int64)]
-        for block in blocks:
-            written = beside.submit(values.write, block.values)
-            indices.write(block.columns)
-            written.result()
-            sizes.append(block.sizes)
-        writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
+    with create_artefact(
+        path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
+        sources=in_order, overwrite=overwrite,
+    ) as writer:  # fmt: skip
         write_vocabulary(writer, vocabulary)
+        with (
+            writer.stream_array("indices", np.int32, length=cells) as indices,
+            writer.stream_array("values", np.int64, length=cells) as values,
+            ThreadPoolExecutor(1) as beside,
+        ):
+            sizes = [np.zeros(1, np.int64)]
+            for block in blocks:
+                written = beside.submit(values.write, block.values)
+                indices.write(block.columns)
+                written.result()
+                sizes.append(block.sizes)
+        writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))

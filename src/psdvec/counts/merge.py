@@ -1,13 +1,12 @@
-"""Adding and subtracting counts: exact, in any order, over the union of vocabularies.
+"""Adding and subtracting counts: exact, in any order, over the union of their vocabularies.
 
-Goes in: several :class:`~psdvec.counts.count.Cooccurrence`. Comes out: one, as if their texts had been counted
-together with each text's own vocabulary. Since counts are integers and the order of words is canonical,
-merging is associative and commutative to the byte, and subtracting undoes adding.
+:func:`merge_counts` makes one :class:`~psdvec.counts.matrix.Cooccurrence` of several, as if their texts had been
+counted together, each with its own vocabulary. Since counts are integers and the order of words is canonical, merging
+is associative and commutative to the byte, and subtracting undoes adding.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,20 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, load_counts, write_counts
-from psdvec.counts.pair_rows import Range, RowReader, add_rows
+from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.kernels import pairs
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
+from psdvec.storage.workspace import place_for
 
 _CELLS = 1 << 20
 _TOO_MUCH = "more is subtracted than there is"
-
-Int64s = npt.NDArray[np.int64]
 
 
 def merge_counts(
@@ -40,14 +36,14 @@ def merge_counts(
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
-    """Add the counts of ``stores`` and take those of ``subtract`` off.
+    """Add the counts of ``stores`` and subtract those of ``subtract``.
 
-    Words whose count falls to zero leave the vocabulary, cells that fall to zero vanish.
+    Words whose count falls to zero leave the vocabulary, and pairs whose count falls to zero leave the matrix.
 
     Raises
     ------
     InputError
-        If the stores were not counted in the same way, or more is taken off than is there.
+        If the stores were not counted in the same way, or more is subtracted than there is.
 
     Examples
     --------
@@ -59,45 +55,35 @@ def merge_counts(
     """
     if not stores:
         raise InputError("nothing to merge; give one store of counts or more")
-    if output is None:
-        with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
-            return in_memory(
-                merge_counts(
-                    stores,
-                    subtract=subtract,
-                    workers=workers,
-                    output=Path(temporary) / "counts",
-                    progress=progress,
-                )
-            )
     operands, signs = [*stores, *subtract], [1] * len(stores) + [-1] * len(subtract)
     parameters = _common_parameters(operands)
     union = _add_vocabularies(operands, signs)
     vocabulary = _without_gone(union) if subtract else union
     workers = resolve_workers(workers)
-    with ThreadPoolExecutor(workers) as pool:
+    with place_for(output) as place, ThreadPoolExecutor(workers) as pool:
         aligned = [_Aligned(store, union) for store in operands]
         sizes = sum((part.sizes for part in aligned), np.zeros(len(union), np.int64))
         readers: list[RowReader] = [part.read for part in aligned]
         blocks = add_rows(
             pool, readers, signs=signs, n=len(union), sizes=sizes, cells=_CELLS, workers=workers
         )
-        write_counts(
-            output, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
+        write_counts(  # adds up a block of rows at a time, as it writes them
+            place, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
             tally=_add_tallies(operands, signs), sources=_add_sources(operands, signs), overwrite=overwrite,
         )  # fmt: skip
-    return load_counts(output)
+        merged = load_counts(place)
+        return in_memory(merged) if output is None else merged
 
 
 def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
-    """Return the parameters all stores share; raise if one was counted otherwise."""
+    """Return the parameters that all stores share; raise :class:`InputError` if one was counted differently."""
     first = stores[0].parameters
     for number, store in enumerate(stores[1:], 2):
         for name, value in first.items():
             if store.parameters.get(name) != value:
                 raise InputError(
                     f"store 1 was counted with {name} {value}, store {number} with {name} "
-                    f"{store.parameters.get(name)}; count them in the same way"
+                    f"{store.parameters.get(name)}; count them all in the same way"
                 )
     return first
 
@@ -117,7 +103,7 @@ def _add_vocabularies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> V
 
 
 def _without_gone(vocabulary: Vocabulary) -> Vocabulary:
-    """Return the words that still occur; in canonical order the others come last."""
+    """Return the words that still occur; in canonical order, the others come last."""
     kept = int(np.count_nonzero(vocabulary.counts))
     return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])
 
@@ -138,7 +124,7 @@ class _Aligned:
         sizes = self.sizes[wanted.begin : wanted.end]
         columns, values = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum()), np.int64)
         store = self.store
-        pairs.gather_rows(
+        gather_rows(
             store.indptr,
             store.indices,
             store.values,
@@ -153,7 +139,7 @@ class _Aligned:
 def _checked(
     blocks: Iterator[Rows], union: Vocabulary, vocabulary: Vocabulary, progress: Progress
 ) -> Iterator[Rows]:
-    """Pass the rows of ``vocabulary`` on; raise :class:`InputError` if a count is below zero or a gone word has one."""
+    """Yield the rows of ``vocabulary``; raise :class:`InputError` if a count is negative or of a word that left."""
     begin = 0
     with progress.stage("merging", total=len(union), unit="words") as stage:
         for rows in blocks:
@@ -174,7 +160,7 @@ def _add_tallies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> Tally:
 
 
 def _add_sources(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> list[Mapping[str, Any]]:
-    """Return the files that were counted; what is subtracted is struck off, or listed as such if it is not there."""
+    """Return the files that were counted; a subtracted one is struck off, or listed as such if it is not there."""
     kept = [source for store, sign in zip(stores, signs, strict=True) if sign > 0 for source in store.sources]
     for store, sign in zip(stores, signs, strict=True):
         for source in store.sources if sign < 0 else ():

@@ -1,31 +1,38 @@
-"""Rows of large sparse matrices: counted from numbered text, added up, kept on disk in between.
+"""Rows of the count matrix: counted from numbered text, or added up from several matrices.
 
-:class:`Rows` are some consecutive rows in memory. :func:`count_rows` makes them from text, :func:`add_rows`
-adds those of several matrices; both yield them in order, computed block by block on threads, so that memory
-does not grow with the matrix. A :class:`Run` is a whole matrix on disk between two passes.
+:func:`count_rows` makes rows from text, :func:`add_rows` adds those of several matrices. Both yield them in order,
+computed block by block on threads, so that memory does not grow with the matrix.
+
+The kernels at the end run in numba. The text is ``tokens``, int32 ids with SENTENCE_END and GAP among them;
+``positions`` holds the places of the first of some consecutive words, then of the next, and so on, cut by ``starts``. A
+row is summed in a dense accumulator that is small enough for the cache, and written out in order of its columns; each
+row is owned by one thread, so any number of threads gives the same bytes. The definitions are in
+:mod:`psdvec.reference.counting`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numba import njit
 
+from psdvec.arrays import Int32s, Int64s, UInt64s
 from psdvec.counts.matrix import Rows
-from psdvec.kernels import pairs
+from psdvec.counts.word_table import SENTENCE_END
 from psdvec.parallel import map_ordered
-from psdvec.storage.atomic import whole_folder
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Words64 = npt.NDArray[np.uint64]
 
 CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value
+BENCH_BYTES = 8 + 1 / 7  # of a workbench, per column: its sum, and its bits in two maps
+_AHEAD = 32
+_ONE = np.uint64(1)
+_SIX_BITS = np.uint64(58)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of six bits are all different
+_BIT_NUMBER = np.zeros(64, np.int64)
+_BIT_NUMBER[(_DE_BRUIJN << np.arange(64, dtype=np.uint64)) >> _SIX_BITS] = np.arange(64)
 
 
 class Range(NamedTuple):
@@ -41,14 +48,14 @@ class Range(NamedTuple):
 
 
 class Workbench:
-    """What a thread needs to sum one row of ``n`` columns; each thread gets its own."""
+    """The accumulators in which threads sum rows of ``n`` columns; each thread gets its own."""
 
     def __init__(self, n: int) -> None:
         self.n = n
         self._local = threading.local()
 
-    def take(self) -> tuple[Int64s, Words64, Words64]:
-        """Return this thread's sums of a row and bit maps of its columns, all zero."""
+    def take(self) -> tuple[Int64s, UInt64s, UInt64s]:
+        """Return this thread's accumulator of a row: the sums and two bit maps of its columns, all zero."""
         if not hasattr(self._local, "arrays"):
             n = self.n
             self._local.arrays = (
@@ -56,17 +63,12 @@ class Workbench:
                 np.zeros(n // 64 + 1, np.uint64),
                 np.zeros(n // 4096 + 1, np.uint64),
             )
-        arrays: tuple[Int64s, Words64, Words64] = self._local.arrays
+        arrays: tuple[Int64s, UInt64s, UInt64s] = self._local.arrays
         return arrays
-
-    @staticmethod
-    def memory(n: int) -> int:
-        """Bytes that one thread takes."""
-        return 8 * n + n // 7
 
 
 def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
-    """Cut rows of the given ``sizes`` into ranges of about ``cells`` cells, one row at least.
+    """Cut rows of the given ``sizes`` into ranges of about ``cells`` cells, each of at least one row.
 
     >>> cut_ranges(np.array([5, 1, 1, 9]), cells=7)
     [Range(begin=0, end=3), Range(begin=3, end=4)]
@@ -100,9 +102,7 @@ def count_rows(
         room = int(bound[part.begin : part.end].sum())
         columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
         sizes = np.empty(part.size, np.int64)
-        used = pairs.count_rows(
-            tokens, positions, starts, *part, weights, *bench.take(), columns, values, sizes
-        )
+        used = _count_rows(tokens, positions, starts, *part, weights, *bench.take(), columns, values, sizes)
         return Rows(columns[:used], values[:used], sizes)
 
     return map_ordered(pool, count, cut_ranges(bound, cells=cells), ahead=2 * workers)
@@ -111,13 +111,13 @@ def count_rows(
 def index_positions(
     pool: Executor, tokens: Int32s, own: int, *, rows: Range, workers: int
 ) -> tuple[Int32s, Int64s]:
-    """Return the places of the first word of ``rows``, of the next, ... in ``tokens[:own]``, and where each's start."""
+    """Return the positions of each word of ``rows`` in ``tokens[:own]``, word by word, and where each begins."""
     cuts = np.linspace(0, own, workers + 1).astype(np.int64)
     histograms = np.zeros((workers, rows.size + 1), np.int64)
     first = np.int32(rows.begin)
 
     def count(part: int) -> None:
-        pairs.count_tokens_into(histograms[part], tokens, cuts[part], cuts[part + 1], first)
+        _count_tokens_into(histograms[part], tokens, cuts[part], cuts[part + 1], first)
 
     list(pool.map(count, range(workers)))
     histograms[:, -1] = 0
@@ -127,7 +127,7 @@ def index_positions(
     positions = np.empty(int(starts[-1]) + 1, np.int32)
 
     def place(part: int) -> None:
-        pairs.place_positions_into(positions, cursors[part], tokens, cuts[part], cuts[part + 1], first)
+        _place_positions_into(positions, cursors[part], tokens, cuts[part], cuts[part + 1], first)
 
     list(pool.map(place, range(workers)))
     return positions[:-1], starts
@@ -148,7 +148,7 @@ def add_rows(
 ) -> Iterator[Rows]:
     """Add matrices of ``n`` columns, each taken ``signs`` times (+1 before -1); yield the rows in order.
 
-    ``sizes``: int64[rows], cells of each row in all matrices together.
+    ``sizes``: int64[rows], how many cells each row has in all matrices together.
     """
     bench = Workbench(n)
 
@@ -163,7 +163,7 @@ def add_rows(
         room = int(np.minimum(sizes[rows.begin : rows.end], n).sum())
         columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
         out_sizes = np.empty(rows.size, np.int64)
-        used = pairs.add_rows(
+        used = _add_rows(
             np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
             bounds, np.array(signs, np.int64), *bench.take(), columns, values, out_sizes,
         )  # fmt: skip
@@ -172,62 +172,121 @@ def add_rows(
     return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
 
 
-class Run:
-    """A matrix, or some of its rows, on disk: ``columns``, ``values`` and ``offsets`` as bare numbers."""
+@njit(nogil=True, cache=True, inline="always")
+def _row_of(word, first, rows):
+    """Return ``word - first``, or ``rows`` for all other words; a branch would be mispredicted too often."""
+    return min(np.uint32(word - first), np.uint32(rows))
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
-    @property
-    def exists(self) -> bool:
-        """Whether it was written to its end."""
-        return self.folder.exists()
+# tokens int32[t]; first int32; histogram int64[rows + 1], changed; its last entry is for all other words
+@njit(nogil=True, cache=True)
+def _count_tokens_into(histogram, tokens, begin, end, first):
+    """Add how often word ``first``, and each that follows it, occurs in ``tokens[begin:end]``."""
+    rows = len(histogram) - 1
+    for p in range(begin, end):
+        histogram[_row_of(tokens[p], first, rows)] += 1
 
-    def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
-        """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
-        with (
-            whole_folder(self.folder) as new,
-            (new / "columns").open("wb") as columns,
-            (new / "values").open("wb") as values,
-        ):
-            sizes = [np.zeros(1, np.int64)]
-            for block in blocks:
-                columns.write(block.columns.data)
-                values.write(block.values.data)
-                sizes.append(block.sizes)
-            np.cumsum(np.concatenate(sizes)).tofile(new / "offsets")
-            for name, array in (extra or {}).items():
-                array.tofile(new / name)
 
-    def extra(self, name: str) -> Int64s:
-        """Return a small array written beside the rows."""
-        return np.fromfile(self.folder / name, np.int64)
+# cursors int64[rows + 1], changed: the next free place of each word; positions int32 out, its last place for the rest
+@njit(nogil=True, cache=True)
+def _place_positions_into(positions, cursors, tokens, begin, end, first):
+    """Enter the positions of word ``first``, and of those that follow it, in ``tokens[begin:end]``."""
+    rows = len(cursors) - 1
+    for p in range(begin, end):
+        row = _row_of(tokens[p], first, rows)
+        positions[cursors[row]] = p
+        cursors[row] += row < rows
 
-    def sizes(self, rows: Range | None = None) -> Int64s:
-        """Return the number of cells in each row, or in some rows."""
-        begin, count = (0, -1) if rows is None else (rows.begin, rows.size + 1)
-        offsets = np.fromfile(self.folder / "offsets", np.int64, count, offset=8 * begin)
-        return offsets[1:] - offsets[:-1]
 
-    def blocks(self, *, cells: int) -> Iterator[Rows]:
-        """Yield all rows in order, about ``cells`` cells at a time, mapped into memory."""
-        sizes = self.sizes()
-        if not sizes.any():
-            yield Rows(np.empty(0, np.int32), np.empty(0, np.int64), sizes)
-            return
-        columns = np.memmap(self.folder / "columns", np.int32, "r")
-        values = np.memmap(self.folder / "values", np.int64, "r")
-        begin = 0
-        for rows in cut_ranges(sizes, cells=cells):
-            own = sizes[rows.begin : rows.end]
-            end = begin + int(own.sum())
-            yield Rows(columns[begin:end], values[begin:end], own)
-            begin = end
+# marks uint64[n/64 + 1]: one bit per column; tops uint64[n/4096 + 1]: one bit per entry of marks, set if not 0
+@njit(nogil=True, cache=True, inline="always")
+def _mark(marks, tops, column):
+    marks[column >> 6] |= _ONE << np.uint64(column & 63)
+    tops[column >> 12] |= _ONE << np.uint64((column >> 6) & 63)
 
-    def read(self, rows: Range) -> Rows:
-        """Return some rows."""
-        offsets = np.fromfile(self.folder / "offsets", np.int64, rows.size + 1, offset=8 * rows.begin)
-        begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
-        columns = np.fromfile(self.folder / "columns", np.int32, count, offset=4 * begin)
-        values = np.fromfile(self.folder / "values", np.int64, count, offset=8 * begin)
-        return Rows(columns, values, np.diff(offsets))
+
+@njit(nogil=True, cache=True, inline="always")
+def _lowest_bit(bits):
+    """Return the lowest set bit, and its number."""
+    bit = bits & (~bits + _ONE)
+    return bit, _BIT_NUMBER[(bit * _DE_BRUIJN) >> _SIX_BITS]
+
+
+# columns int32, values int64: out; sums int64[n], marks, tops: the row, zero afterwards
+@njit(nogil=True, cache=True)
+def _emit_row(columns, values, at, sums, marks, tops):
+    """Write the marked cells in order of column, leaving out zeros; return the next free place."""
+    for k in range(len(tops)):
+        while tops[k]:
+            top, number = _lowest_bit(tops[k])
+            tops[k] ^= top
+            block = (k << 6) + number
+            bits = marks[block]
+            marks[block] = np.uint64(0)
+            while bits:
+                bit, number = _lowest_bit(bits)
+                bits ^= bit
+                column = (block << 6) + number
+                if sums[column] != 0:
+                    columns[at] = column
+                    values[at] = sums[column]
+                    sums[column] = 0
+                    at += 1
+    return at
+
+
+# weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
+@njit(nogil=True, cache=True)
+def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
+    """Count, for the context words of rows ``begin`` to ``end``, the words that follow them within the window.
+
+    Positions far apart cost a cache miss each; fetching _AHEAD of them at once lets the misses overlap.
+    """
+    at, fetched = 0, np.empty(_AHEAD, dtype=np.int32)
+    for row in range(begin, end):
+        for k in range(starts[row], starts[row + 1]):
+            if (k - starts[row]) % _AHEAD == 0:
+                for later in range(k, min(k + _AHEAD, starts[row + 1])):
+                    fetched[later % _AHEAD] = tokens[positions[later]]
+            p = positions[k] + 1
+            for distance in range(min(len(weights), len(tokens) - p)):
+                focus = tokens[p + distance]
+                if focus >= 0:
+                    sums[focus] += weights[distance]
+                    _mark(marks, tops, focus)
+                elif focus == SENTENCE_END:
+                    break
+        before = at
+        at = _emit_row(columns, values, at, sums, marks, tops)
+        sizes[row - begin] = at - before
+    return at
+
+
+# in_columns int32, in_values int64: cells of all parts end to end; bounds int64[parts, rows + 1]: where each row lies
+@njit(nogil=True, cache=True)
+def _add_rows(in_columns, in_values, bounds, signs, sums, marks, tops, columns, values, sizes):
+    """Add the same rows of several matrices, each taken ``signs[part]`` times."""
+    at = 0
+    for row in range(bounds.shape[1] - 1):
+        for part in range(bounds.shape[0]):
+            for k in range(bounds[part, row], bounds[part, row + 1]):
+                column = in_columns[k]
+                sums[column] += signs[part] * in_values[k]
+                _mark(marks, tops, column)
+        before = at
+        at = _emit_row(columns, values, at, sums, marks, tops)
+        sizes[row] = at - before
+    return at
+
+
+# indptr int64[n+1], in_columns int32, in_values int64; rows int64[m], -1 for none; column_map int32[n]
+@njit(nogil=True, cache=True)
+def gather_rows(indptr, in_columns, in_values, rows, column_map, columns, values):
+    """Copy chosen rows end to end, their columns renamed by ``column_map``."""
+    at = 0
+    for row in rows:
+        if row >= 0:
+            for k in range(indptr[row], indptr[row + 1]):
+                columns[at] = column_map[in_columns[k]]
+                values[at] = in_values[k]
+                at += 1

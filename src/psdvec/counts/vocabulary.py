@@ -1,27 +1,113 @@
-"""Vocabulary: words and how often each occurs, in one canonical order.
+"""Words: packed as bytes for programs that handle many of them, and as a vocabulary in one canonical order.
 
-Goes in: word counts, from :mod:`psdvec.counts.count` or a file. Comes out: a :class:`Vocabulary`, most frequent
-word first, words of equal count in the order of their UTF-8 bytes, so the same words and counts always
-give the same ids.
+A :class:`WordList` holds the UTF-8 bytes of its words end to end, in memory as in files, because Python strings would
+not fit for a large corpus. A :class:`Vocabulary` holds the words that were chosen: the most frequent first, words of
+equal count in the order of their UTF-8 bytes, so that the same words and counts always get the same ids.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from psdvec.counts.packed_words import WordList
+from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
+from psdvec.storage.atomic import whole_file
 from psdvec.text.lines import read_lines
 
-Int64s = npt.NDArray[np.int64]
+
+class WordList(NamedTuple):
+    """Packed words: ``blob`` uint8, their UTF-8 bytes end to end; ``offsets`` int64[n + 1], where each begins."""
+
+    blob: Bytes
+    offsets: Int64s
+
+    @classmethod
+    def pack(cls, words: Iterable[str]) -> WordList:
+        """Pack strings.
+
+        >>> WordList.pack(["to", "be"]).offsets.tolist()
+        [0, 2, 4]
+        """
+        try:
+            encoded = [word.encode("utf-8") for word in words]
+        except UnicodeEncodeError as error:
+            raise InputError(f"the word {error.object!r} cannot be written as UTF-8; leave it out") from error
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def encoded(self) -> list[bytes]:
+        """Return the bytes of each word."""
+        data, offsets = self.blob.tobytes(), self.offsets.tolist()
+        if not offsets or offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(self.offsets) < 0).any():
+            raise InputError(
+                "the offsets of the words do not fit their bytes; the file is damaged; make it again"
+            )
+        return [data[begin:end] for begin, end in pairwise(offsets)]
+
+    def take(self, ids: Int64s) -> WordList:
+        """Return the words numbered ``ids``.
+
+        >>> WordList.pack(["to", "be", "or"]).take(np.array([2, 0])).unpack()
+        ('or', 'to')
+        """
+        begins = self.offsets[ids]
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.offsets[ids + 1] - begins, out=offsets[1:])
+        places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], np.diff(offsets))
+        return WordList(self.blob[places], offsets)
+
+    @classmethod
+    def join(cls, lists: Sequence[WordList]) -> WordList:
+        """Return the words of all ``lists``, one list after the other."""
+        lengths = np.concatenate([np.diff(words.offsets) for words in lists])
+        return cls(np.concatenate([words.blob for words in lists]), np.concatenate([[0], np.cumsum(lengths)]))
+
+    def unpack(self) -> tuple[str, ...]:
+        """Return all words as strings."""
+        try:
+            return tuple(word.decode("utf-8") for word in self.encoded())
+        except UnicodeDecodeError as error:
+            raise InputError(f"a word is not UTF-8 ({error}); the file is damaged; make it again") from error
+
+
+class WordCounts(NamedTuple):
+    """Packed ``words``, all different, and how often each occurs: ``counts`` int64[n]."""
+
+    words: WordList
+    counts: Int64s
+
+    @classmethod
+    def join(cls, parts: Sequence[WordCounts]) -> WordCounts:
+        """Return the words of all ``parts``, which have none in common."""
+        return cls(
+            WordList.join([part.words for part in parts]), np.concatenate([part.counts for part in parts])
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the words and their counts to a file."""
+        with whole_file(path) as file:
+            for array in (*self.words, self.counts):
+                np.save(file, array, allow_pickle=False)
+
+    @classmethod
+    def load(cls, path: Path) -> WordCounts:
+        """Read what :meth:`save` wrote."""
+        with path.open("rb") as file:
+            blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(3))
+        return cls(WordList(blob, offsets), counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +129,7 @@ class Vocabulary:
         if "" in counts:
             raise InputError("a word is empty; leave empty tokens out")
         amounts = np.fromiter(counts.values(), np.int64, len(counts))
-        return select_words(WordList.pack(counts), amounts, min_count=0, max_words=None)
+        return select_words(WordCounts(WordList.pack(counts), amounts), min_count=0, max_words=None)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -67,51 +153,50 @@ class Vocabulary:
         return {word: i for i, word in enumerate(self.words)}
 
 
-def select_words(words: WordList, counts: Int64s, *, min_count: int, max_words: int | None) -> Vocabulary:
-    """Keep the words that occur ``min_count`` times or more, and of these the ``max_words`` first.
+def select_words(found: WordCounts, *, min_count: int, max_words: int | None) -> Vocabulary:
+    """Keep the words that occur ``min_count`` times or more, and of these the first ``max_words``.
 
-    >>> words = WordList.pack(["be", "or", "to"])
-    >>> select_words(words, np.array([2, 1, 2]), min_count=1, max_words=1).words
+    >>> found = WordCounts(WordList.pack(["be", "or", "to"]), np.array([2, 1, 2]))
+    >>> select_words(found, min_count=1, max_words=1).words
     ('be',)
     """
-    words, counts = frequent_words(words, counts, min_count=min_count, max_words=max_words)
+    words, counts = frequent_words(found, min_count=min_count, max_words=max_words)
     ranked = sorted(zip((-counts).tolist(), words.encoded(), strict=True))[:max_words]
     return Vocabulary(
         tuple(word.decode("utf-8") for _, word in ranked), np.array([-count for count, _ in ranked], np.int64)
     )
 
 
-def frequent_words(
-    words: WordList, counts: Int64s, *, min_count: int, max_words: int | None
-) -> tuple[WordList, Int64s]:
-    """Leave out words that :func:`select_words` cannot keep; words of the last count that is kept all stay."""
+def frequent_words(found: WordCounts, *, min_count: int, max_words: int | None) -> WordCounts:
+    """Leave out words that :func:`select_words` cannot keep; all words with the lowest count it may keep stay."""
+    words, counts = found
     floor = min_count
     if max_words is not None and len(counts) > max_words:
         floor = max(floor, int(np.partition(counts, len(counts) - max_words)[len(counts) - max_words]))
     kept = np.flatnonzero(counts >= floor)
-    return words.take(kept), counts[kept]
+    return WordCounts(words.take(kept), counts[kept])
 
 
 def write_vocabulary(writer: ArtefactWriter, vocabulary: Vocabulary) -> None:
     """Add a vocabulary to an artefact, packed for programs and as a table for people."""
     packed = WordList.pack(vocabulary.words)
-    writer.add_array("words", packed.blob)
-    writer.add_array("word_offsets", packed.offsets)
-    writer.add_array("word_counts", vocabulary.counts)
-    rows = (
+    table = "".join(
         f"{_escape(word)}\t{count}\n"
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)
     )
-    writer.add_text("vocabulary.tsv", "".join(rows))
+    writer.add_array("words", packed.blob)
+    writer.add_array("word_offsets", packed.offsets)
+    writer.add_array("word_counts", vocabulary.counts)
+    writer.add_text("vocabulary.tsv", table)
 
 
 def read_vocabulary(artefact: Artefact) -> Vocabulary:
-    """Read the vocabulary out of an artefact."""
+    """Read the vocabulary of an artefact."""
     return Vocabulary(read_words(artefact), artefact.array("word_counts"))
 
 
 def read_words(artefact: Artefact) -> tuple[str, ...]:
-    """Read the words out of an artefact that has some."""
+    """Read the words of an artefact that has some."""
     try:
         return WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
     except InputError as error:
@@ -119,7 +204,7 @@ def read_words(artefact: Artefact) -> tuple[str, ...]:
 
 
 def read_word_list(path: str | Path) -> tuple[str, ...]:
-    """Read words from an artefact with a vocabulary, or from a file: the first column, up to a tab, of each line."""
+    """Read words from an artefact with a vocabulary, or from a text file: each line up to its first tab."""
     if (Path(path) / META).is_file():
         return read_vocabulary(open_artefact(path)).words
     words: dict[str, None] = {}
@@ -127,12 +212,12 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
         word = _unescape(line.split("\t")[0].strip(" "))
         if word in words:
             raise InputError(
-                f"the word list '{path}' has '{word}' a second time in line {number}; leave one out"
+                f"the word list '{path}' repeats '{word}' in line {number}; leave one of them out"
             )
         if word:
             words[word] = None
     if not words:
-        raise InputError(f"the word list '{path}' holds no word; write one a line")
+        raise InputError(f"the word list '{path}' holds no words; write one word per line")
     return tuple(words)
 
 

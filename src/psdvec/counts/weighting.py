@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Int64s
 from psdvec.errors import InputError
 
 UNIT = 720720  # divisible by 1 to 16, so that harmonic weights are exact that far
 
 
-def pair_weights(window: int, weighting: str) -> npt.NDArray[np.int64]:
+def pair_weights(window: int, weighting: str) -> Int64s:
     """Return what a pair counts at distance 1, 2, ... ``window``, in units of 1/720720.
 
     >>> pair_weights(3, "harmonic").tolist()

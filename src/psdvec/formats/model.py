@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array
-from psdvec.counts.packed_words import WordList
-from psdvec.counts.vocabulary import read_words
+from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import StoreError
 from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact

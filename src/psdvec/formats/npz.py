@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from psdvec.arrays import Array
-from psdvec.counts.packed_words import WordList
+from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from psdvec.arrays import Float32s
-from psdvec.counts.packed_words import WordList
+from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from psdvec.arrays import Array, Float32s
-from psdvec.counts.count import Sentences
+from psdvec.counts.plan import Sentences
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.formats import load

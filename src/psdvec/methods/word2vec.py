@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psdvec.counts.count import Sentences
+from psdvec.counts.plan import Sentences
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.methods.gensim_training import train
 from psdvec.progress import LogProgress, Progress

@@ -1,7 +1,7 @@
-"""What the counting kernels compute, said in plain Python: slow, short, and the definition.
+"""What the counting kernels compute, in plain Python: slow and short, the definition that they are tested against.
 
-The kernels in :mod:`~psdvec.kernels.tokenizers`, :mod:`~psdvec.kernels.hashing` and
-:mod:`~psdvec.kernels.pairs` are only allowed to agree with these functions.
+The kernels in :mod:`~psdvec.kernels.tokenizers`, :mod:`~psdvec.counts.word_table` and
+:mod:`~psdvec.counts.pair_rows` must agree with these functions.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.kernels import tokenizers as roles
-from psdvec.kernels.hashing import GAP, MAX_WORD_BYTES, SENTENCE_END
 
 
 def words_paper(line: str) -> list[str]:
-    """Return the lower-case a-z words of a line, apostrophes inside kept.
+    """Return the lower-case a-z words of a line, keeping apostrophes inside them.
 
     >>> words_paper("Don't say ‘naïve’!")
     ["don't", 'say', 'na', 've']
@@ -114,7 +114,7 @@ def count_pairs(
 def add_counts(
     parts: Sequence[Mapping[tuple[str, str], int]], signs: Sequence[int]
 ) -> dict[tuple[str, str], int]:
-    """Add counts of pairs, each part taken ``signs`` times; what falls to zero vanishes."""
+    """Add counts of pairs, each part taken ``signs`` times, and leave out those that fall to zero."""
     total: Counter[tuple[str, str]] = Counter()
     for part, sign in zip(parts, signs, strict=True):
         for pair, count in part.items():

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psdvec.counts.packed_words import WordList
-from psdvec.counts.vocabulary import read_words
+from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import StoreError
 from psdvec.formats.model import KIND, VECTORS, VERSION
 from psdvec.formats.tensors import map_safetensors, write_safetensors

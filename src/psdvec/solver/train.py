@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.count import count_pairs, counting_parameters, counting_sources, input_plan
+from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
+from psdvec.counts.plan import Counting, describe, identify_input
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.fit import fit
@@ -47,7 +48,7 @@ def train(
     """
     output, options = Path(output), {**_COUNTING, **(counting or {})}
     check_output(output, overwrite=overwrite)
-    plan = {"counting": options, "input": input_plan(corpus)}
+    plan = {"counting": options, "input": identify_input(corpus)}
     with open_workspace(output.with_name(f"{output.name}.train"), plan=plan, progress=progress) as work:
         folder = work / "counts" if keep is None else Path(keep)
         if (folder / META).is_file():
@@ -69,12 +70,7 @@ def train(
 def _check_same(folder: Path, corpus: Corpus, options: Mapping[str, Any]) -> None:
     """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
     found = load_counts(folder)
-    parameters = counting_parameters(
-        corpus, **{name: options[name] for name in ("window", "weighting", "gaps")}
-    )
-    sources = counting_sources(
-        corpus, given=None, min_count=options["min_count"], max_words=options["max_words"]
-    )
+    parameters, sources, _ = describe(corpus, Counting(given=None, **options))
     if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
         raise InputError(
             f"'{folder}' holds counts of other text or of other options; give another folder to keep counts in"

@@ -3,7 +3,7 @@
 An artefact is a folder with ``meta.json`` (kind, version, parameters, sources, and the size and SHA-256
 of every other file) and ``.npy`` arrays or text files beside it. It is written under a temporary name
 and renamed when complete, so a folder with a ``meta.json`` is always whole. Opening one maps its arrays
-into memory and reads nothing else. The files are described in ``docs/formats.md``.
+into memory and reads nothing else. ``docs/formats.md`` describes the files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 import psdvec
+from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.atomic import whole_folder
-
-Array = npt.NDArray[Any]
 
 META = "meta.json"
 FORMAT = "psdvec"
@@ -34,7 +33,7 @@ FORMAT = "psdvec"
 
 @dataclass(frozen=True)
 class Artefact:
-    """A whole artefact on disk: what it is, how it was made, and its arrays on demand."""
+    """An artefact on disk: what it is, how it was made, and its arrays on demand."""
 
     path: Path
     kind: str
@@ -52,7 +51,7 @@ class Artefact:
 
     @property
     def size(self) -> int:
-        """Bytes of all files, the meta file apart."""
+        """Bytes of all files but ``meta.json``."""
         return sum(int(record["bytes"]) for record in self.files.values())
 
     def array(self, name: str) -> Array:
@@ -70,9 +69,7 @@ class Artefact:
 
     def _check_size(self, name: str) -> None:
         if name not in self.files:
-            raise StoreError(
-                f"'{self.path}' ({self.kind}) has no file '{name}'; it was not made by this program"
-            )
+            raise StoreError(f"'{self.path}' ({self.kind}) has no file '{name}'; psdvec did not make it")
         expected = int(self.files[name]["bytes"])
         try:
             found = (self.path / name).stat().st_size
@@ -87,9 +84,24 @@ class Artefact:
             )
 
 
-def open_artefact(path: str | Path, *, kind: str | None = None, version: int | None = None) -> Artefact:
-    """Open the artefact at ``path``; its ``kind``, and a version not above ``version``, are demanded if given."""
-    path = Path(path)
+def open_artefact(
+    path: str | Path | Artefact, *, kind: str | None = None, version: int | None = None
+) -> Artefact:
+    """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``."""
+    artefact = path if isinstance(path, Artefact) else _read_meta(Path(path))
+    if kind is not None and artefact.kind != kind:
+        raise StoreError(
+            f"'{artefact.path}' holds {artefact.kind}, but {kind} is needed here; give the right folder"
+        )
+    if version is not None and artefact.version > version:
+        raise StoreError(
+            f"'{artefact.path}' is of version {artefact.version}, but this psdvec reads up to version {version}; "
+            "update psdvec"
+        )
+    return artefact
+
+
+def _read_meta(path: Path) -> Artefact:
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
     if not (path / META).is_file():
@@ -100,7 +112,7 @@ def open_artefact(path: str | Path, *, kind: str | None = None, version: int | N
         meta = json.loads((path / META).read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             raise KeyError("format")
-        artefact = Artefact(
+        return Artefact(
             path=path,
             kind=str(meta["kind"]),
             version=int(meta["version"]),
@@ -113,17 +125,10 @@ def open_artefact(path: str | Path, *, kind: str | None = None, version: int | N
         raise StoreError(
             f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again"
         ) from error
-    if kind is not None and artefact.kind != kind:
-        raise StoreError(f"'{path}' holds {artefact.kind}, but {kind} is needed here; give the right folder")
-    if version is not None and artefact.version > version:
-        raise StoreError(
-            f"'{path}' is of version {artefact.version}, and this psdvec reads up to {version}; update psdvec"
-        )
-    return artefact
 
 
 def verify_artefact(artefact: Artefact) -> None:
-    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as written."""
+    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as it was written."""
     for name, record in artefact.files.items():
         path = artefact.file(name)
         if _digest(path) != record["sha256"]:
@@ -132,14 +137,12 @@ def verify_artefact(artefact: Artefact) -> None:
             )
 
 
+@dataclass
 class ArtefactWriter:
     """Adds files to an artefact that is being written; made by :func:`create_artefact`."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.digests: dict[
-            str, str | None
-        ] = {}  # of the files so far, None where the file must be read again
+    folder: Path
+    digests: dict[str, str | None] = field(default_factory=dict)  # None where the file must be read again
 
     def add_array(self, name: str, array: Array) -> None:
         """Add ``array`` as ``name.npy``."""
@@ -159,14 +162,14 @@ class ArtefactWriter:
     def stream_array(
         self, name: str, dtype: npt.DTypeLike, *, length: int | None = None
     ) -> Iterator[ArrayStream]:
-        """Open ``name.npy`` for writing in pieces; a known ``length`` saves reading it again for its digest."""
+        """Open ``name.npy`` for writing in pieces; if ``length`` is known, the digest needs no second reading."""
         with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(1) as beside:
             stream = ArrayStream(file, np.dtype(dtype), length, beside)
             yield stream
             self.digests[f"{name}.npy"] = stream.finish()
 
     def records(self) -> dict[str, dict[str, Any]]:
-        """Return size and SHA-256 of every file."""
+        """Return the size and the SHA-256 of every file."""
         names = sorted(self.digests)
         with ThreadPoolExecutor() as pool:
             digests = pool.map(lambda name: self.digests[name] or _digest(self.folder / name), names)
@@ -177,7 +180,7 @@ class ArtefactWriter:
 
 
 class ArrayStream:
-    """A one-dimensional ``.npy`` file that grows to ``length``, or to any: numpy's header leaves room for that."""
+    """A one-dimensional ``.npy`` file of ``length`` entries, or of any length: numpy's header leaves room for it."""
 
     def __init__(self, file: BinaryIO, dtype: np.dtype[Any], length: int | None, beside: Executor) -> None:
         self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
@@ -195,7 +198,7 @@ class ArrayStream:
         return header.getvalue()
 
     def write(self, array: Array) -> None:
-        """Append ``array``; its digest is taken meanwhile."""
+        """Append ``array``; its digest is computed meanwhile."""
         data = np.ascontiguousarray(array, dtype=self.dtype).data
         digested = None if self.expected is None else self.beside.submit(self._digest.update, data)
         self.file.write(data)
@@ -204,7 +207,7 @@ class ArrayStream:
             digested.result()
 
     def finish(self) -> str | None:
-        """Return the SHA-256 of the file if its length was known, else write that into the header."""
+        """Return the SHA-256 of the file if its length was known; otherwise write the length into the header."""
         if self.length == self.expected:
             return self._digest.hexdigest()
         self.file.seek(0)
@@ -258,7 +261,7 @@ def check_output(path: str | Path, *, overwrite: bool) -> None:
     if not (path / META).is_file():
         raise InputError(f"'{path}' exists and is not an artefact of psdvec; choose another output name")
     if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+        raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
 
 
 def _digest(path: Path) -> str:

@@ -1,8 +1,8 @@
-"""Workspace: where long work keeps what is finished, so that it can be stopped at any moment and go on.
+"""Workspaces: where long work keeps what is finished, so that it can be stopped at any moment and resumed.
 
-A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves; what was
-finished for the same plan is used again, what belongs to another plan is thrown away. Files appear in it
-whole or not at all. One process at a time may hold it.
+A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves: what was finished for
+the same plan is used again, what belongs to another plan is discarded. Files appear in it whole or not at all. Only one
+process at a time may hold it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +25,18 @@ _PLAN = "plan.json"
 
 
 @contextmanager
+def place_for(output: str | Path | None) -> Iterator[Path]:
+    """Yield the path to write an artefact to: ``output``, or one in a temporary folder if there is none."""
+    if output is not None:
+        yield Path(output)
+        return
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
+        yield Path(temporary) / "output"
+
+
+@contextmanager
 def open_workspace(output: Path, *, plan: Mapping[str, Any], progress: Progress) -> Iterator[Path]:
-    """Hold the workspace of ``output``; it is removed when the block ends without an error, or has finished nothing."""
+    """Hold the workspace of ``output``; it is removed if the block ends without an error or leaves nothing in it."""
     folder = output.with_name(f"{output.name}.work")
     with disk_errors_explained(output):
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +57,7 @@ def _hold(lock: BinaryIO, folder: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise InputError(
-            f"another process is at work in '{folder}'; wait for it, or choose another output"
+            f"another process is using '{folder}'; wait for it, or choose another output"
         ) from error
 
 
@@ -58,10 +69,12 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     except (OSError, ValueError):
         same = False
     if same:
-        progress.say(f"going on with the work in '{folder}'")
+        progress.say(f"resuming the work in '{folder}'")
         return
     if any(path.name != _PLAN for path in others):
-        progress.say(f"starting anew: '{folder}' holds unfinished work for other input or other options")
+        progress.say(
+            f"starting from scratch: '{folder}' holds unfinished work for other input or other options"
+        )
     for path in others:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     with whole_file(folder / _PLAN) as file:

@@ -1,0 +1,110 @@
+"""What is to be counted, checked and described before any text is read.
+
+:class:`Counting` holds the options that decide the counts, and :func:`describe` says what counts made with them carry
+in their ``meta.json``, and what an interrupted run must find unchanged to continue. :class:`Counted` is what comes back
+from counting, whether on this machine or on a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psdvec.arrays import Int64s
+from psdvec.counts.matrix import Rows, Tally
+from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.weighting import UNIT, pair_weights
+from psdvec.errors import InputError
+from psdvec.text.corpus import Corpus
+from psdvec.text.files import file_status
+
+Sentences = Iterable[Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The options that decide the counts: which words (``given`` ones or the frequent ones), and how pairs count.
+
+    ``weights`` int64[window] is what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md). The other
+    options of counting (memory, workers, a cluster) make no difference to the result.
+    """
+
+    given: tuple[str, ...] | None
+    min_count: int
+    max_words: int | None
+    window: int
+    weighting: str
+    gaps: str
+    weights: Int64s = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_limits(self.min_count, self.max_words)
+        if self.gaps not in ("keep", "close"):
+            raise InputError(f"gaps='{self.gaps}' is unknown; choose keep or close")
+        object.__setattr__(self, "weights", pair_weights(self.window, self.weighting))
+
+
+def check_limits(min_count: int, max_words: int | None) -> None:
+    """Raise :class:`InputError` if the limits of a vocabulary make no sense."""
+    if min_count < 1:
+        raise InputError(f"min_count is {min_count}; give 1 or more")
+    if max_words is not None and max_words < 1:
+        raise InputError(f"max_words is {max_words}; give 1 or more")
+
+
+class Description(NamedTuple):
+    """What counts say of themselves: ``parameters``, in which stores to be merged must agree, and ``sources``.
+
+    ``input`` is what :func:`identify_input` returns.
+    """
+
+    parameters: dict[str, Any]
+    sources: list[dict[str, Any]]
+    input: Any
+
+
+def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
+    """Describe the counts of ``corpus`` before they are made."""
+    found = identify_input(corpus)
+    if isinstance(corpus, Corpus):
+        tokenizer, files = corpus.tokenizer, corpus.sources()
+    else:
+        tokenizer, files = "none", [{"name": "sentences from Python"}]
+    words = (
+        {"min_count": what.min_count, "max_words": what.max_words}
+        if what.given is None
+        else {"given_words": len(what.given)}
+    )
+    parameters = {
+        "tokenizer": tokenizer,
+        "window": what.window,
+        "weighting": what.weighting,
+        "gaps": what.gaps,
+        "unit": UNIT,
+    }
+    return Description(parameters, [{**file, **words} for file in files], found)
+
+
+def identify_input(corpus: Corpus | Sentences) -> Any:
+    """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
+    if not isinstance(corpus, Corpus) or not corpus.is_restartable:
+        return {"once": np.random.SeedSequence().entropy}
+    return {
+        "files": [[file, *file_status(file)] for file in corpus.files],
+        "field": corpus.field, "column": corpus.column, "errors": corpus.errors,
+    }  # fmt: skip
+
+
+class Counted(NamedTuple):
+    """What was found in the text. The pairs are counted while ``rows``, those of the matrix, are asked for.
+
+    ``cells``: how many cells the rows have in all, where that is known before.
+    """
+
+    tally: Tally
+    vocabulary: Vocabulary
+    rows: Iterator[Rows]
+    cells: int | None = None

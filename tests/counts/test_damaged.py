@@ -1,0 +1,128 @@
+"""Counts are checked whichever door they come through: damage is one sentence, never a crash."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+import psdvec
+from psdvec import cli
+from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import load_counts, open_counts
+from psdvec.errors import StoreError
+from tests.toy import drawn_counts
+
+COLUMN = 7  # a cell in the middle of a row
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Counts, a model fitted to them, and the same counts with one byte changed."""
+    folder = tmp_path_factory.mktemp("store")
+    drawn_counts(words=30, sentences=200).save(folder / "counts")
+    psdvec.fit(folder / "counts", dim=3, max_words=20, output=folder / "model")
+    shutil.copytree(folder / "counts", folder / "damaged")
+    change(folder / "damaged", "indices", COLUMN, 1 << 24)
+    return folder
+
+
+def change(counts, name, place, difference):
+    """Change a number of an array on disk, its header and size untouched."""
+    array = np.load(counts / f"{name}.npy", mmap_mode="r+")
+    array[place] += difference
+    array.flush()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["merge", "damaged", "counts", "-o", "new"],
+        ["merge", "counts", "--subtract", "damaged", "-o", "new"],
+        ["export-grams", "damaged", "new", "new2"],
+        ["fit", "damaged", "-o", "new", "--dim", "3"],
+        ["fit", "damaged", "-o", "new", "--dim", "3", "--method", "svd"],
+        ["extend", "model", "damaged", "-o", "new"],
+        ["explore", "model", "--counts", "damaged", "--no-open", "--port", "0"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_refuses_damaged_counts_in_one_sentence(store, arguments, capsys, monkeypatch):
+    if arguments[0] == "explore":
+        for extra in ("starlette", "uvicorn", "plotly"):
+            pytest.importorskip(extra)
+    monkeypatch.chdir(store)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    monkeypatch.setattr(sys, "argv", ["psdvec", *arguments])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    said = capsys.readouterr().err.strip()
+    assert exit_.value.code not in (None, 0)
+    assert said == "psdvec: 'damaged' is damaged: its pairs do not fit its words; count again"
+    assert not (store / "new").exists()
+
+
+def test_every_function_refuses_damaged_counts(store):
+    from psdvec.cluster import solving
+
+    for opened in (
+        psdvec.load,
+        load_counts,
+        open_counts,
+        lambda path: solving._open_counts(path, "digest"),
+        lambda path: psdvec.fit(path, dim=3),
+    ):
+        with pytest.raises(StoreError, match="its pairs do not fit its words; count again"):
+            opened(store / "damaged")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "difference"),
+    [
+        ("indices", 0, -100),
+        ("indices", COLUMN, -1_000),
+        ("indices", -1, 100),
+        ("values", COLUMN, -(1 << 62)),
+        ("indptr", 0, 1),
+        ("indptr", 3, 1 << 40),
+        ("indptr", -1, -1),
+        ("indptr", -1, 1),
+    ],
+)
+def test_a_number_that_cannot_be_is_noticed(store, tmp_path, name, place, difference):
+    shutil.copytree(store / "counts", tmp_path / "counts")
+    load_counts(tmp_path / "counts")
+    change(tmp_path / "counts", name, place, difference)
+    with pytest.raises(StoreError, match="its pairs do not fit its words; count again"):
+        load_counts(tmp_path / "counts")
+
+
+def test_columns_must_rise_within_a_row(store, tmp_path):
+    shutil.copytree(store / "counts", tmp_path / "counts")
+    indices = np.load(tmp_path / "counts" / "indices.npy", mmap_mode="r+")
+    indices[[0, 1]] = indices[[1, 0]]
+    indices.flush()
+    with pytest.raises(StoreError, match="its pairs do not fit its words"):
+        load_counts(tmp_path / "counts")
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 1000])
+def test_whole_counts_pass_however_they_are_cut(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr("psdvec.counts.matrix._CHECKED_AT_ONCE", at_once)
+    sentences = [["a", "b"], ["b", "a", "c"], ["d"], ["c", "a", "b", "d"]]
+    counts = count_pairs(sentences, min_count=1, output=tmp_path / "counts")
+    assert len(load_counts(tmp_path / "counts").indices) == len(counts.indices) > 3
+    shutil.rmtree(tmp_path / "counts")
+    assert len(count_pairs([["alone"]], min_count=1, output=tmp_path / "counts").indices) == 0
+
+
+def test_another_version_is_refused_by_every_function(store, tmp_path):
+    shutil.copytree(store / "counts", tmp_path / "counts")
+    meta = (tmp_path / "counts" / "meta.json").read_text()
+    (tmp_path / "counts" / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
+    for opened in (psdvec.load, load_counts, open_counts):
+        with pytest.raises(StoreError, match="is of version 9"):
+            opened(tmp_path / "counts")
