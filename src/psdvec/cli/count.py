@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,7 +88,8 @@ def count(
         ):
             print(line)
         return
-    with open_client(scheduler=scheduler, cluster=cluster) as client:
+    on_cluster = scheduler is not None or cluster is not None
+    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
         counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     if counts.tally.overlong_words:

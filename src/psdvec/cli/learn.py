@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -169,7 +170,8 @@ def extend(
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.solver.fit import extend as extend_model
 
-    with open_client(scheduler=scheduler, cluster=cluster) as client:
+    on_cluster = scheduler is not None or cluster is not None
+    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
         extension = extend_model(
             model, counts, words=None if words is None else read_word_list(words),
             refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,

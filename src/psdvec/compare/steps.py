@@ -28,7 +28,6 @@ import psdvec
 from psdvec.compare.process import FailedCommandError, complaint, run_measured
 from psdvec.compare.values import Cost, Plan, TrainingRun
 from psdvec.counts.count import count_pairs
-from psdvec.counts.plan import identify_input
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
@@ -118,7 +117,7 @@ class Bench:
             raise InputError("standard input can be read only once, but every method reads it; give files")
         self.files = [str(Path(file).resolve()) for file in self.corpus.files]
         self.bytes = self.corpus.raw_size or 0
-        self.input = identify_input(self.corpus)
+        self.input = self.corpus.identity
         self.size: dict[str, int] = {}
 
     def train(self, methods: Sequence[str]) -> tuple[TrainingRun, ...]:

@@ -19,7 +19,6 @@ from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT, pair_weights
 from psdvec.errors import InputError
 from psdvec.text.corpus import Corpus
-from psdvec.text.files import file_status
 
 Sentences = Iterable[Iterable[str]]
 
@@ -58,7 +57,7 @@ def check_limits(min_count: int, max_words: int | None) -> None:
 class Description(NamedTuple):
     """What counts say of themselves: ``parameters``, in which stores to be merged must agree, and ``sources``.
 
-    ``input`` is what :func:`identify_input` returns.
+    ``input`` is what :func:`identity_of` returns.
     """
 
     parameters: dict[str, Any]
@@ -68,7 +67,6 @@ class Description(NamedTuple):
 
 def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
     """Describe the counts of ``corpus`` before they are made."""
-    found = identify_input(corpus)
     if isinstance(corpus, Corpus):
         tokenizer, files = corpus.tokenizer, corpus.sources()
     else:
@@ -85,17 +83,12 @@ def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
         "gaps": what.gaps,
         "unit": UNIT,
     }
-    return Description(parameters, [{**file, **words} for file in files], found)
+    return Description(parameters, [{**file, **words} for file in files], identity_of(corpus))
 
 
-def identify_input(corpus: Corpus | Sentences) -> Any:
-    """Return what tells whether the input is still the same; text from a pipe or from Python never is."""
-    if not isinstance(corpus, Corpus) or not corpus.is_restartable:
-        return {"once": np.random.SeedSequence().entropy}
-    return {
-        "files": [[file, *file_status(file)] for file in corpus.files],
-        "field": corpus.field, "column": corpus.column, "errors": corpus.errors,
-    }  # fmt: skip
+def identity_of(corpus: Corpus | Sentences) -> Any:
+    """Return what tells whether the input is still the same; sentences from Python never are."""
+    return corpus.identity if isinstance(corpus, Corpus) else {"once": np.random.SeedSequence().entropy}
 
 
 class Counted(NamedTuple):

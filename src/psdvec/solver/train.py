@@ -13,7 +13,7 @@ from typing import Any
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
-from psdvec.counts.plan import Counting, describe, identify_input
+from psdvec.counts.plan import Counting, describe, identity_of
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.fit import fit
@@ -48,7 +48,7 @@ def train(
     """
     output, options = Path(output), {**_COUNTING, **(counting or {})}
     check_output(output, overwrite=overwrite)
-    plan = {"counting": options, "input": identify_input(corpus)}
+    plan = {"counting": options, "input": identity_of(corpus)}
     with open_workspace(output.with_name(f"{output.name}.train"), plan=plan, progress=progress) as work:
         folder = work / "counts" if keep is None else Path(keep)
         if (folder / META).is_file():

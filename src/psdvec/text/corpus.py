@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from psdvec.arrays import Bytes
 from psdvec.errors import InputError
 from psdvec.text.decompress import STANDARD_INPUT
@@ -182,6 +184,16 @@ class Corpus:
         if self.byte_range is not None:
             return self.byte_range.end - self.byte_range.begin
         return sum(file_status(file).bytes for file in self.files)
+
+    @property
+    def identity(self) -> Any:
+        """What tells whether the text is still the same; text from a pipe never is."""
+        if not self.is_restartable:
+            return {"once": np.random.SeedSequence().entropy}
+        return {
+            "files": [[file, *file_status(file)] for file in self.files],
+            "field": self.field, "column": self.column, "errors": self.errors,
+        }  # fmt: skip
 
     def sources(self) -> list[dict[str, Any]]:
         """Return the name and size of each file, as recorded in the counts."""

@@ -40,11 +40,10 @@ class Reader:
             skip = max(skip - len(piece), 0)
 
     def _read_whole(self, path: str) -> Iterator[bytes]:
+        is_json = self.field is not None or _is_json_name(path)
         if _is_parquet(path):
             return self._read_parquet(path)
-        if self.field is not None or _is_json_name(path):
-            return self._read_json_lines(path)
-        return self._read_text(path)
+        return self._read_json_lines(path) if is_json else self._read_text(path)
 
     def _read_text(self, path: str) -> Iterator[bytes]:
         with open_stream(path, byte_range=self.byte_range) as stream:
