@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from psdvec.evaluation.evaluate import Report, evaluate
     from psdvec.formats import save
     from psdvec.loading import load
-    from psdvec.solver.fit import extend, fit
+    from psdvec.solver.extend import extend
+    from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
     from psdvec.vectors.embeddings import Embeddings
@@ -51,7 +52,7 @@ _HOMES = {
     "count_pairs": "counts.count",
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
-    "extend": "solver.fit",
+    "extend": "solver.extend",
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",

@@ -133,10 +133,10 @@ def extend(
     damping: Damping = None,
     unigrams: Annotated[
         str, typer.Option(help="Old words' frequencies: the corpus' or the model's.")
-    ] = default("solver.fit.extend", "unigrams"),
-    min_contexts: MinContexts = default("solver.fit.extend", "min_contexts"),
+    ] = default("solver.extend.extend", "unigrams"),
+    min_contexts: MinContexts = default("solver.extend.extend", "min_contexts"),
     workers: Workers = None,
-    device: Device = default("solver.fit.extend", "device"),
+    device: Device = default("solver.extend.extend", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
     overwrite: Overwrite = False,
@@ -148,10 +148,10 @@ def extend(
     """
     from psdvec.cluster.client import open_client
     from psdvec.counts.vocabulary import read_word_list
-    from psdvec.solver import fit as fit_module
+    from psdvec.solver.extend import extend as extend_model
 
     with open_client(scheduler=scheduler, cluster=cluster) as client:
-        extension = fit_module.extend(
+        extension = extend_model(
             model, counts, words=None if words is None else read_word_list(words),
             refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,

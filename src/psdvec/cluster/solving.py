@@ -1,6 +1,6 @@
 """Ridge solves on a cluster: blocks of words, the fixed side of their regressions handed to every worker once.
 
-Goes in: a :class:`~psdvec.solver.noncore.Setting` and a folder with counts that all workers see. Comes out: a vector
+Goes in: a :class:`~psdvec.solver.setting.Setting` and a folder with counts that all workers see. Comes out: a vector
 for each word, or None, the same to the bit as one machine's, as every word is solved on its own. Solved blocks are
 files in the workspace of the output, where a later attempt finds them.
 """
@@ -27,7 +27,8 @@ from psdvec.cluster.client import (
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
 from psdvec.solver import noncore
-from psdvec.solver.noncore import BATCH, Placed, Setting
+from psdvec.solver.noncore import BATCH
+from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
 from psdvec.storage.workspace import open_workspace
 
@@ -41,7 +42,7 @@ _ATTEMPTS = 3  # at handing out the fixed side, should all workers that hold it 
 def open_solver(
     client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
 ) -> Iterator[Solver]:
-    """Hold the workspace of ``output`` and yield what :func:`psdvec.solver.noncore.extend` takes as ``solve``."""
+    """Hold the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` takes as ``solve``."""
     with open_workspace(output, plan=plan, progress=progress) as work:
         check_workers(client, work.absolute())
         yield Solver(client, counts.absolute(), work.absolute())

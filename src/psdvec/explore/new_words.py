@@ -1,7 +1,7 @@
 """Add a word: sentences pasted into the page, the closed form, a vector.
 
-Goes in: a :class:`~psdvec.solver.model.Model` and a text. Comes out: the :class:`~psdvec.solver.noncore.Extension` of
-:func:`psdvec.solver.noncore.extend` over the counts of that text, made as the model's were. The model itself, and
+Goes in: a :class:`~psdvec.solver.model.Model` and a text. Comes out: the :class:`~psdvec.solver.extend.Extension` of
+:func:`psdvec.solver.extend.extend` over the counts of that text, made as the model's were. The model itself, and
 every old vector in it, stays as it is.
 """
 
@@ -17,8 +17,8 @@ from psdvec.text.corpus import TOKENIZERS, Corpus, read_corpus
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
+    from psdvec.solver.extend import Extension
     from psdvec.solver.model import Model
-    from psdvec.solver.noncore import Extension
 
 MOST_WORDS = 20  # learned at once where none is named; the most frequent of the text
 
@@ -28,7 +28,7 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
 
     The old words' frequencies are the model's own: a few sentences say little about them.
     """
-    from psdvec.solver.noncore import extend
+    from psdvec.solver.extend import extend
 
     if not text.strip():
         raise InputError("there is no text; paste sentences in which the new word stands")
