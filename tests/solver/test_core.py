@@ -8,7 +8,7 @@ from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import core, problem
-from psdvec.solver.devices import cpu, cpu_pairs
+from psdvec.solver.devices import cpu_pairs
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
 from psdvec.solver.problem import best_multiple, residual_of
@@ -112,24 +112,6 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panel
     for m in (60, 41, 16, 3):
         product = problem.start_times(block[:m], half=half)
         np.testing.assert_allclose(product, first[:m, :m] @ block[:m], atol=1e-3)
-
-
-def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
-    indptr = np.array([0, 0, 2, 3], dtype=np.int64)
-    indices = np.array([0, 2, 1], dtype=np.int32)
-    terms = np.array([[0.0, 1.0], [0.5, 0.0], [0.0, 0.0]], dtype=np.float32)
-    Q = np.arange(6, dtype=np.float32).reshape(3, 2)
-    for array in (indptr, indices, terms, Q):
-        array.setflags(write=False)
-    W, T = (rounds_reference.dense_rows(indptr, indices, terms[:, k], 3) for k in (0, 1))
-    values, Y, sums = np.zeros(3, np.float32), np.zeros((3, 2), np.float32), np.zeros((3, 2))
-    cpu.residual_into(indptr, indices, terms, Q, Q, values, np.float32(0), Y, sums)
-    X = Q @ Q.T
-    np.testing.assert_allclose(Y, (T - W * X) @ Q, rtol=1e-6)
-    np.testing.assert_allclose(sums, np.stack([(T * X).sum(axis=1), (W * X * X).sum(axis=1)], 1), rtol=1e-6)
-    again = np.zeros((3, 2), np.float32)
-    cpu.product_into(indptr, indices, values, Q, again)
-    np.testing.assert_allclose(again, Y, rtol=1e-6)
 
 
 def test_one_thread_and_several_give_the_same_bits(panels):

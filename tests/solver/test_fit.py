@@ -125,7 +125,7 @@ def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
     assert model.vectors.tobytes() == fresh.vectors.tobytes()
     train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
     for corpus, counting in ((second, {}), (first, {"window": 3}), (first, {"min_count": 1})):
-        with pytest.raises(InputError, match="holds counts of other text or of other options"):
+        with pytest.raises(InputError, match="holds counts of other text, or made with other options"):
             train(corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4)
 
 

@@ -127,7 +127,8 @@ def check_memory(needed: int, limit: int, *, dim: int, words: int) -> None:
     fewer = int(words * limit / needed * 0.9)
     raise ResourceError(
         f"fitting {words} words in {dim} dimensions needs about {format_size(needed)} of memory, and "
-        f"{format_size(limit)} is available; fit fewer words together, core={max(fewer, 1)}, and place the others by ridge"
+        f"{format_size(limit)} is available; fit fewer words together, core={max(fewer, 1)}, and place the others by "
+        "ridge"
     )
 
 
