@@ -88,7 +88,8 @@ def fit(
     ):
         demand_positive(number, name)
     most = None if memory is None else parse_size(memory)
-    words = min(max_words or len(store), len(store))
+    counted = store.vocabulary.counts.size
+    words = min(max_words or counted, counted)
     centre = min(core or words, words)
     hardware = open_device(device)
     with ExitStack() as stack:
@@ -168,7 +169,8 @@ def plan_fit(
     store = counts if isinstance(counts, Cooccurrence) else open_counts(counts)[0]
     for name, number in (("dim", dim), ("core", core), ("max_words", max_words)):
         demand_positive(number, name)
-    words = min(max_words or len(store), len(store))
+    counted = store.vocabulary.counts.size
+    words = min(max_words or counted, counted)
     centre = min(core or words, words)
     hardware = open_device(device)
     limit = hardware.available_memory() if memory is None else parse_size(memory)

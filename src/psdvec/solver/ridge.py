@@ -57,8 +57,8 @@ class Cells:
 
 def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regressors:
     """Return the features of the first ``len(scales)`` core words, and their sums over the background."""
-    core = len(scales)
     s = scales.emphases
+    core = s.size
     rows = model.vectors[:core] * model.signs
     if model.constant.any():
         rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
