@@ -4,10 +4,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test demo docs lint interop screenshots clean
+.PHONY: test test-skipped wheel-test lint demo docs interop screenshots clean
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# What the last `make test` skipped, after you have installed what was missing: torch, a browser.
+test-skipped: .venv/dev lint
+	$(BIN)/python -m pytest -n auto --dist loadfile --skipped
+
+# The wheel, built and tried in an empty environment.
+wheel-test:
+	PYTHON=$(PYTHON) bash scripts/wheel_test.sh
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -1,10 +1,10 @@
-"""Add a corpus to counts, and take it off again, to the bit; no text is read twice.
+"""Add a corpus to existing counts and subtract it again, exactly and without reading any text twice.
 
 Prints:
 
-    apart 67338 and 22393 words, together 89731
-    'capital' before 'of': 253.0 + 89.0 = 342.0
-    taken off again, the counts are the same: True
+    67338 and 22393 words apart, 89731 together
+    'of' after 'capital': 253.0 + 89.0 = 342.0
+    after subtracting, the counts are the same: True
 """
 
 import numpy as np
@@ -20,11 +20,11 @@ def count(kind: str) -> psdvec.Cooccurrence:
 
 general, medical = count("text"), count("medical")
 both = psdvec.merge_counts([general, medical])
-print(f"apart {general.tally.tokens} and {medical.tally.tokens} words, together {both.tally.tokens}")
+print(f"{general.tally.tokens} and {medical.tally.tokens} words apart, {both.tally.tokens} together")
 
 a, b, c = (counts.row("capital")["of"] for counts in (general, medical, both))
-print(f"'capital' before 'of': {a} + {b} = {c}")
+print(f"'of' after 'capital': {a} + {b} = {c}")
 
 back = psdvec.merge_counts([both], subtract=[medical])
 same = np.array_equal(back.values, general.values) and back.vocabulary == general.vocabulary
-print("taken off again, the counts are the same:", same)
+print("after subtracting, the counts are the same:", same)

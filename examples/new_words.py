@@ -1,4 +1,4 @@
-"""Learn new words beside old ones: the old vectors do not move, and a new word knows how sure it is.
+"""Learn new words without moving the old ones, and see how certain their vectors are.
 
 Prints:
 
@@ -8,8 +8,6 @@ Prints:
     penicillin and ibuprofen: 1.00, between 0.19 and 1.00
 """
 
-from tempfile import TemporaryDirectory
-
 import psdvec
 from sample import make_text
 
@@ -18,10 +16,9 @@ def count(kind: str) -> psdvec.Cooccurrence:
     return psdvec.count_pairs(line.rstrip(".").split() for line in make_text(kind).splitlines())
 
 
-with TemporaryDirectory() as folder:
-    psdvec.fit(count("text"), dim=50, output=f"{folder}/general")
-    extension = psdvec.extend(f"{folder}/general", count("medical"), output=f"{folder}/larger")
-    general, larger = psdvec.load(f"{folder}/general"), psdvec.load(f"{folder}/larger")
+model = psdvec.fit(count("text"), dim=50)
+extension = psdvec.extend(model, count("medical"))
+general, larger = model.embeddings, extension.model.embeddings
 
 print("learned:", ", ".join(sorted(extension.learned)))
 print("old vectors unchanged:", (larger.vectors[: len(general)] == general.vectors).all())

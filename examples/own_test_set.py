@@ -1,13 +1,11 @@
-"""Judge models with questions of your own: how long vectors must be to know the capitals.
+"""Evaluate models with questions of your own: how many dimensions it takes to know the capitals.
 
 Prints:
 
-     8 numbers a word: 29 of 90 right
-    20 numbers a word: 75 of 90 right
-    50 numbers a word: 90 of 90 right
+     8 dimensions: 29 of 90 right
+    20 dimensions: 75 of 90 right
+    50 dimensions: 90 of 90 right
 """
-
-from tempfile import TemporaryDirectory
 
 import psdvec
 from psdvec.evaluation.tasks import Analogies
@@ -18,11 +16,7 @@ questions = tuple((*first, *second) for first in pairs for second in pairs if fi
 task = Analogies("capitals", questions, ("capitals",) * len(questions))
 
 counts = psdvec.count_pairs(line.rstrip(".").split() for line in make_text("text").splitlines())
-models = {}
-with TemporaryDirectory() as folder:
-    for dim in (8, 20, 50):
-        psdvec.fit(counts, dim=dim, output=f"{folder}/{dim}")
-        models[f"{dim:2} numbers a word"] = psdvec.load(f"{folder}/{dim}")
+models = {f"{dim:2} dimensions": psdvec.fit(counts, dim=dim).embeddings for dim in (8, 20, 50)}
 
 report = psdvec.evaluate(models, [task])
 for name in models:

@@ -1,14 +1,12 @@
-"""Text to counts to vectors to answers.
+"""From text to counts to vectors to answers.
 
 Prints:
 
     67338 words read, 156 in the vocabulary
     paris and france 0.69
-    france is to paris as germany to berlin
+    france is to paris as germany is to berlin
     piano does not belong with horse, cow and sheep
 """
-
-from tempfile import TemporaryDirectory
 
 import psdvec
 from sample import make_text
@@ -18,13 +16,10 @@ sentences = [line.rstrip(".").split() for line in make_text("text").splitlines()
 counts = psdvec.count_pairs(sentences, min_count=5)
 print(f"{counts.tally.tokens} words read, {len(counts)} in the vocabulary")
 
-with TemporaryDirectory() as folder:
-    psdvec.fit(counts, dim=50, output=f"{folder}/model")
-    e = psdvec.load(f"{folder}/model")
-
+e = psdvec.fit(counts, dim=50).embeddings
 print(f"paris and france {e.similarity('paris', 'france'):.2f}")
 
 [(answer, _)] = e.most_similar(positive=["paris", "germany"], negative=["france"], topn=1)
-print(f"france is to paris as germany to {answer}")
+print(f"france is to paris as germany is to {answer}")
 
 print(f"{e.doesnt_match(['horse', 'cow', 'piano', 'sheep'])} does not belong with horse, cow and sheep")

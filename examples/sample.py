@@ -1,12 +1,12 @@
-"""Make up a small text to try things on: the same bytes each time, from a handful of sentence patterns.
+"""Make up a small text to try things on, from a handful of sentence patterns; every run gives the same bytes.
 
-python examples/sample.py dump sample-dump.xml.bz2    a MediaWiki dump, compressed by the ending
+python examples/sample.py dump sample-dump.xml.bz2    a MediaWiki dump, compressed as its ending says
 python examples/sample.py text corpus.txt             the same articles as plain text
 python examples/sample.py medical medical.txt         other articles, some with medical words
 python examples/sample.py german korpus.txt           another language
 
 The text is about countries, animals, music, kitchens and hospitals. It is far too small and too regular for real
-vectors; it is there so that every command of the documentation runs in seconds and without a network.
+vectors, but with it every command in the documentation runs within seconds and without a network.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ GERMAN_COUNTRIES = [
 def make_articles(
     patterns: Patterns, fillers: Fillers, countries: list[str], *, number: int, seed: int = 0
 ) -> list[tuple[str, list[str]]]:
-    """Return titles and sentences; an article stays with its topic, one about a country with that country."""
+    """Return titles and sentences; each article keeps to one topic and, where it has one, to one country."""
     rng = random.Random(seed)
     articles = []
     for i in range(number):
@@ -135,7 +135,7 @@ def make_articles(
 
 
 def make_text(kind: str) -> str:
-    """Return the text of a kind, one sentence a line."""
+    """Return a kind of text, one sentence per line."""
     articles = {
         "text": lambda: make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=600),
         "medical": lambda: make_articles(MEDICAL, MEDICAL_FILLERS, COUNTRIES, number=200, seed=1),
@@ -145,7 +145,7 @@ def make_text(kind: str) -> str:
 
 
 def make_dump() -> str:
-    """Return the articles of ``text`` as a MediaWiki dump, with the markup that extraction has to see through."""
+    """Return the articles of ``text`` as a MediaWiki dump, with markup for the extraction to remove."""
     pages = []
     for number, (title, sentences) in enumerate(
         make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=600), 1

@@ -1,11 +1,9 @@
-"""Sort texts by topic in a scikit-learn pipeline, from twenty labelled sentences. Needs psdvec[sklearn].
+"""Classify texts by topic in a scikit-learn pipeline, from twenty labelled sentences. Needs psdvec[sklearn].
 
 Prints:
 
-    193 of 200 unseen sentences sorted rightly
+    193 of 200 unseen sentences classified correctly
 """
-
-from tempfile import TemporaryDirectory
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -15,10 +13,7 @@ from psdvec.sklearn import WordVectors
 from sample import COUNTRIES, ENGLISH, ENGLISH_FILLERS, make_articles, make_text
 
 text = make_text("text").splitlines()
-counts = psdvec.count_pairs(line.rstrip(".").split() for line in text)
-with TemporaryDirectory() as folder:
-    psdvec.fit(counts, dim=50, output=f"{folder}/model")
-    e = psdvec.load(f"{folder}/model")
+e = psdvec.fit(psdvec.count_pairs(line.rstrip(".").split() for line in text), dim=50).embeddings
 
 articles = make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=220, seed=7)
 sentences = [sentences[0] for _, sentences in articles]
@@ -27,4 +22,4 @@ topics = [title.split()[0] for title, _ in articles]
 pipeline = make_pipeline(WordVectors(e), LogisticRegression(C=100))
 pipeline.fit(sentences[:20], topics[:20])
 right = sum(pipeline.predict(sentences[20:]) == topics[20:])
-print(f"{right} of 200 unseen sentences sorted rightly")
+print(f"{right} of 200 unseen sentences classified correctly")

@@ -1,4 +1,4 @@
-"""What the machine has and what a process takes of it."""
+"""How much memory a process uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from psdvec.resources import current_memory, peak_memory
 
 
-def test_the_peak_of_a_process_is_not_that_of_the_one_that_started_it():
+def test_the_peak_of_a_process_is_not_that_of_its_parent():
     before = current_memory()
     large = np.ones(1 << 26)
     assert peak_memory() > before + 0.9 * large.nbytes
@@ -19,7 +19,7 @@ def test_the_peak_of_a_process_is_not_that_of_the_one_that_started_it():
     assert int(done.stdout) < large.nbytes / 2
 
 
-def test_the_peak_stays_when_the_memory_is_given_back():
+def test_the_peak_stays_when_the_memory_is_freed():
     large = np.ones(1 << 25)
     high = peak_memory()
     del large

@@ -40,13 +40,13 @@ def toy() -> Embeddings:
     ],
 )
 def test_the_estimator_checks_that_need_no_numbers_pass(check: str):
-    """The others feed matrices of numbers, and scikit-learn leaves them out for estimators of texts."""
+    """The others pass matrices of numbers, and scikit-learn skips them for estimators of texts."""
     getattr(estimator_checks, check)("WordVectors", WordVectors(toy()))
 
 
 def test_scikit_learn_itself_finds_no_fault():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it cannot test an estimator of texts further
+        warnings.simplefilter("ignore")  # it warns that it cannot test an estimator of texts any further
         results = estimator_checks.check_estimator(WordVectors(toy()), on_fail=None, on_skip=None)
     assert [result["check_name"] for result in results if result["status"] != "passed"] == []
 
@@ -84,9 +84,9 @@ def test_names_of_the_columns_are_as_many_as_the_columns():
 
 
 def test_wrong_use_is_explained():
-    with pytest.raises(InputError, match="has no vectors"):
+    with pytest.raises(InputError, match="was given no vectors"):
         WordVectors().fit(["good"])
-    with pytest.raises(InputError, match="weighting must be"):
+    with pytest.raises(InputError, match="the weighting is"):
         WordVectors(toy(), weighting="median").fit(["good"])
     with pytest.raises(InputError, match="put it into a list"):
         WordVectors(toy()).fit_transform("good")

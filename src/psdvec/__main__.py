@@ -1,4 +1,4 @@
-"""``python -m psdvec``: the command line."""
+"""Runs the command line as ``python -m psdvec``."""
 
 from psdvec.cli import main
 

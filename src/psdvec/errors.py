@@ -1,16 +1,16 @@
-"""The exceptions of this package, all with messages that say what is wrong, where, and what to do.
+"""The exceptions of this package; their messages say what is wrong, where, and what to do.
 
 ::
 
     PSDVecError
-     ├── InputError          what was given cannot be read, or makes no sense
+     ├── InputError          the input cannot be read, or makes no sense
      ├── StoreError          an artefact on disk is missing, damaged, or of another kind or version
-     ├── ResourceError       memory or disk do not suffice
+     ├── ResourceError       memory or disk space is insufficient
      ├── ClusterError        a Dask scheduler or its workers cannot be used, or were lost
      ├── MissingWordError    a word is not in the vocabulary; also a ``KeyError``
-     └── MissingExtraError   an optional package is needed; the message holds the ``pip`` line
+     └── MissingExtraError   an optional package is needed; the message gives the ``pip`` command
 
-The library raises; only :mod:`psdvec.cli` turns an exception into an exit code, and never into 0.
+The library only raises them; :mod:`psdvec.cli` turns an exception into an exit code, which is never 0.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from types import ModuleType
 
 
 class PSDVecError(Exception):
-    """Base of every error this package raises on purpose."""
+    """The base class of every error that this package raises on purpose."""
 
 
 class InputError(PSDVecError):
-    """What was given cannot be read, or makes no sense."""
+    """The input cannot be read, or makes no sense."""
 
 
 class StoreError(PSDVecError):
@@ -33,7 +33,7 @@ class StoreError(PSDVecError):
 
 
 class ResourceError(PSDVecError):
-    """Memory or disk do not suffice."""
+    """Memory or disk space is insufficient."""
 
 
 class ClusterError(PSDVecError):
@@ -43,8 +43,8 @@ class ClusterError(PSDVecError):
 class MissingWordError(PSDVecError, KeyError):
     """A word is not in the vocabulary.
 
-    The closest spellings are looked up when the message is read, not when the error is raised, so that
-    ``try: e[word]`` in a loop stays cheap.
+    Similar spellings are looked up when the message is read, not when the error is raised, so that ``try: e[word]``
+    in a loop stays cheap.
     """
 
     def __init__(self, word: str, suggest: Callable[[str], Sequence[str]]) -> None:
@@ -53,22 +53,22 @@ class MissingWordError(PSDVecError, KeyError):
 
     def __str__(self) -> str:
         near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
-        advice = f"did you mean {near}?" if near else "nothing in the vocabulary is spelled like it"
+        advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
         return f"there is no vector for '{self.word}'; {advice}"
 
 
 class MissingExtraError(PSDVecError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed but not installed."""
 
 
 def demand_positive(number: int | None, name: str) -> None:
-    """Raise :class:`InputError` if ``number`` is given and below 1."""
+    """Raise an :class:`InputError` if ``number`` is given and less than 1."""
     if number is not None and number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import an optional ``module`` or say which extra of this package brings it.
+    """Import an optional ``module``, or say which extra of this package installs it.
 
     >>> import_extra("json", extra="none", purpose="nothing").__name__
     'json'

@@ -1,4 +1,4 @@
-"""Opening what psdvec reads, of any kind: artefacts by their kind, vectors of other programs by their content."""
+"""Opening whatever psdvec reads: its own folders by their kind, vectors of other programs by their content."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
 
 
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts or a model that psdvec made, or vectors in any format it reads.
+    """Open whatever is at ``path``: counts or a model made by psdvec, or vectors in any format that it reads.
 
-    Arrays of artefacts are mapped into memory; see :func:`psdvec.formats.load` for the formats of vectors.
+    The arrays of counts and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
 
     >>> counts = load("counts/")  # doctest: +SKIP
     >>> counts.vocabulary.words[:3]  # doctest: +SKIP
@@ -34,13 +34,15 @@ def load(path: str | Path) -> Any:
         return formats.load(path)
     artefact = open_artefact(path)
     if artefact.kind not in LOADERS:
-        raise StoreError(f"'{path}' holds {artefact.kind}, which this psdvec does not know; update psdvec")
+        raise StoreError(
+            f"'{path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
+        )
     return LOADERS[artefact.kind](artefact)
 
 
 def describe(artefact: Artefact) -> dict[str, Any]:
-    """Return what there is to know about an artefact without reading its arrays."""
-    cells = {name.removesuffix(".npy"): record["bytes"] for name, record in artefact.files.items()}
+    """Return what is known of an artefact without reading its arrays."""
+    sizes = {name.removesuffix(".npy"): record["bytes"] for name, record in artefact.files.items()}
     return {
         "kind": artefact.kind,
         "version": artefact.version,
@@ -49,5 +51,5 @@ def describe(artefact: Artefact) -> dict[str, Any]:
         "size": format_size(artefact.size),
         **artefact.parameters,
         "sources": [dict(source) for source in artefact.sources],
-        "files": cells,
+        "files": sizes,
     }

@@ -1,4 +1,4 @@
-"""Threads for kernels that release the interpreter's lock: results in order, a bounded number at work."""
+"""Threads for kernels that release the interpreter lock: results in order, and a limit on the work under way."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Out = TypeVar("Out")
 
 
 def resolve_workers(workers: int | None) -> int:
-    """Return ``workers``, or the number of cores this process may use if None."""
+    """Return ``workers``, or if that is None the number of processors this process may use."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers < 1:
-        raise InputError(f"{workers} workers cannot work; give 1 or more")
+        raise InputError(f"the number of workers is {workers}; give 1 or more")
     return workers
 
 
@@ -29,7 +29,7 @@ def map_ordered(
 ) -> Iterator[Out]:
     """Yield ``function(item)`` in the order of ``items``, with at most ``ahead`` items taken in advance.
 
-    An :class:`InputError` that ``items`` raises is passed on behind the results of all items before it.
+    An :class:`InputError` raised by ``items`` is raised again after the results of all items before it.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as pool:
@@ -61,7 +61,7 @@ def map_ordered(
 
 @contextmanager
 def limit_threads(workers: int | None) -> Iterator[None]:
-    """Use this many threads in kernels and BLAS, and set back what was before."""
+    """Use this many threads in kernels and BLAS, and restore the previous numbers afterwards."""
     import numba
     from threadpoolctl import threadpool_limits
 

@@ -1,8 +1,8 @@
-"""How long work tells where it stands.
+"""How long-running functions report their progress.
 
-Functions that take long accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage`
-for each part of the work. The library's default, :class:`LogProgress`, writes to :mod:`logging`; the
-command line draws a bar instead (:mod:`psdvec.cli.progress_bar`).
+They accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage` for each part of the work. The
+library's default, :class:`LogProgress`, writes to :mod:`logging`; the command line draws a bar instead
+(:mod:`psdvec.cli.progress_bar`).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ class Stage(Protocol):
     """One part of the work, of ``total`` units."""
 
     def advance(self, done: float, **rates: float) -> None:
-        """Say that ``done`` more units are finished; ``rates`` are further counters to show (tokens, pages)."""
+        """Report that ``done`` more units are finished; ``rates`` are other counters to show (tokens, pages)."""
 
     def note(self, text: str) -> None:
-        """Show a short remark beside the stage, such as the objective."""
+        """Show a short remark next to the stage, such as the objective."""
 
 
 class Progress(Protocol):
-    """Opens stages and passes remarks on."""
+    """Opens stages and shows remarks."""
 
     def stage(self, label: str, *, total: float | None, unit: str) -> AbstractContextManager[Stage]:
-        """Open a stage; ``unit`` is ``"B"`` for bytes or a plural noun; ``total`` is None where unknown."""
+        """Open a stage; ``unit`` is ``"B"`` for bytes or a plural noun, ``total`` is None if unknown."""
 
     def say(self, text: str) -> None:
-        """Pass on a remark that stays visible when the stage is over."""
+        """Show a remark that stays visible after the stage has ended."""
 
 
 class LogProgress:
-    """Logs the beginning and end of each stage, and where it stands every ``every`` seconds."""
+    """Logs the end of each stage, and how far it has come every ``every`` seconds."""
 
     def __init__(self, *, every: float = 10.0) -> None:
         self.every = every

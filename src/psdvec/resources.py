@@ -1,4 +1,4 @@
-"""Sizes of memory and disk: read them, write them, and find out what there is."""
+"""Sizes of memory and files: parsing and formatting them, measuring memory, and explaining a full disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def parse_size(text: str | int) -> int:
-    """Read a size such as ``512M``, ``4G`` or ``1.5GB``; units are powers of 1,000.
+    """Parse a size such as ``512M``, ``4G`` or ``1.5GB``; units are powers of 1,000.
 
     >>> parse_size("1.5G")
     1500000000
@@ -31,7 +31,7 @@ def parse_size(text: str | int) -> int:
 
 
 def format_size(size: float) -> str:
-    """Write a size for people.
+    """Format a size for people to read.
 
     >>> format_size(1_500_000_000)
     '1.5 GB'
@@ -44,7 +44,7 @@ def format_size(size: float) -> str:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that can be had now without swapping, cgroup limits respected."""
+    """Return how many bytes of memory are available now without swapping, within the limits of cgroups."""
     free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
@@ -67,7 +67,7 @@ def available_memory() -> int:
 def peak_memory() -> int:
     """Return the largest resident size this process has had so far, in bytes.
 
-    Linux' own record is asked first: ``getrusage`` begins with what the process had that started this one.
+    Linux's own record comes first, because ``getrusage`` starts from the size of the parent process.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -79,7 +79,7 @@ def peak_memory() -> int:
 
 
 def current_memory() -> int:
-    """Return the resident size of this process now, in bytes (its peak where the system does not tell)."""
+    """Return the current resident size of this process in bytes, or its peak where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -89,7 +89,7 @@ def current_memory() -> int:
 
 @contextmanager
 def disk_errors_explained(path: Path) -> Iterator[None]:
-    """Turn 'no space left' and 'not permitted' below ``path`` into sentences that say what to do."""
+    """Turn errors of a full disk or missing permissions below ``path`` into sentences that say what to do."""
     try:
         yield
     except OSError as error:

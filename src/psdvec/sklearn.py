@@ -1,8 +1,7 @@
-"""Word vectors as a scikit-learn transformer: texts in, a matrix of sentence vectors out.
+"""Word vectors as a scikit-learn transformer, which turns texts into a matrix of sentence vectors.
 
-Goes in: the path of vectors or :class:`~psdvec.vectors.embeddings.Embeddings`, and texts. Comes out: one row a text,
-the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.vectors.sentences`). ``fit`` learns nothing
-but the direction that SIF takes away, so a pipeline can be fitted on one set of texts and used on another.
+Each text becomes one row, the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.vectors.sentences`).
+``fit`` learns only the direction that SIF removes, so a pipeline can be fitted on some texts and used on others.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psdvec.arrays import Float32s
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.formats import load
 from psdvec.vectors.embeddings import Embeddings
@@ -36,24 +36,22 @@ except ImportError as error:
         "run: pip install 'psdvec[sklearn]'"
     ) from error
 
-Floats = npt.NDArray[np.float32]
-
 
 class WordVectors(TransformerMixin, BaseEstimator):
     """Turn texts into vectors.
 
     Parameters
     ----------
-    vectors : path of vectors in any format psdvec reads, or Embeddings
-    weighting : ``"mean"``, or ``"sif"``, where rare words weigh more and the common direction is taken away
+    vectors : Embeddings, or the path of vectors in any format that psdvec reads
+    weighting : ``"mean"``, or ``"sif"``, which gives rare words more weight and removes the common direction
     a : the constant of SIF
-    tokenizer : a function from a text to its words; None splits at what is no letter or digit, and
-        lower-cases if the vocabulary has no capitals
+    tokenizer : a function that splits a text into words; if None, words are runs of letters and digits, lower-cased
+        if the vocabulary has no capitals
 
     Attributes
     ----------
     embeddings_ : the vectors
-    direction_ : (d,) what SIF takes away; None for the plain mean
+    direction_ : (d,) the direction that SIF removes; None for the plain mean
     n_features_out_ : d
 
     Examples
@@ -79,9 +77,9 @@ class WordVectors(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
         if self.vectors is None:
-            raise InputError("WordVectors has no vectors; give it Embeddings or the path of a model")
+            raise InputError("WordVectors was given no vectors; give it Embeddings or the path of a model")
         if self.weighting not in ("mean", "sif"):
-            raise InputError(f"weighting must be 'mean' or 'sif', not {self.weighting!r}")
+            raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
         self.embeddings_ = self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
@@ -90,21 +88,21 @@ class WordVectors(TransformerMixin, BaseEstimator):
             self.direction_ = common_direction(means.T.astype(np.float64) @ means)
         return self
 
-    def transform(self, X: Iterable[str]) -> Floats:
+    def transform(self, X: Iterable[str]) -> Float32s:
         """Return the vectors of the texts, (len(X), d) float32."""
         check_is_fitted(self)
         means = self._means(X)
         return means if self.direction_ is None else without_direction(means, self.direction_)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return names of the columns."""
+        """Return the names of the columns."""
         check_is_fitted(self)
         return np.array([f"wordvectors{i}" for i in range(self.n_features_out_)], dtype=object)
 
-    def _means(self, texts: Iterable[str]) -> Floats:
+    def _means(self, texts: Iterable[str]) -> Float32s:
         if isinstance(texts, str):
             raise InputError(
-                "WordVectors takes a list of texts, and one string was given; put it into a list"
+                "WordVectors takes a list of texts, but was given a single string; put it into a list"
             )
         tokenize = self.tokenizer or make_tokenizer(self.embeddings_)
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None

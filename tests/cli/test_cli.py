@@ -1,4 +1,4 @@
-"""The command line: results on standard output, one sentence for each error, never exit code 0 for one."""
+"""The command line: results go to standard output, and an error is one sentence and never exit code 0."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
-def test_what_was_lost_is_said(psdvec, tmp_path):
+def test_what_was_left_out_or_replaced_is_reported(psdvec, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"caf\xe9 " + b"x" * 2000 + b" bar\n")
     _, out, _ = psdvec("count", "odd.txt", "-o", "counts", "--min-count", "1")
-    assert "1 words longer than 1024 bytes left out" in out
-    assert "1 stretches that were not UTF-8 replaced" in out
+    assert "words longer than 1024 bytes left out: 1\n" in out
+    assert "sequences of bytes that were not UTF-8 replaced: 1\n" in out
 
 
-def test_grams_of_the_original_toolbox_go_both_ways(psdvec):
+def test_grams_of_the_original_toolbox_are_read_and_written(psdvec):
     psdvec("count", "corpus.txt", "-o", "counts", "--min-count", "1", "--window", "2", "--weighting", "flat")
     assert psdvec("export-grams", "counts", "top1", "top2")[0] == 0
     assert psdvec("import-grams", "top1", "top2", "--window", "2", "-o", "again")[0] == 0
@@ -131,7 +131,7 @@ def test_standard_input_is_counted(tmp_path):
     assert done.stderr == b""
 
 
-def test_an_interrupted_count_says_how_to_go_on_and_goes_on(tmp_path):
+def test_an_interrupted_count_says_how_to_continue_it(tmp_path):
     command = [
         sys.executable,
         "-m",
@@ -149,7 +149,7 @@ def test_an_interrupted_count_says_how_to_go_on_and_goes_on(tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert process.returncode == 130
-    assert err.strip().splitlines()[-1] == "psdvec: interrupted; run the same command again to go on"
+    assert err.strip().splitlines()[-1] == "psdvec: interrupted; run the same command again to continue"
     assert not (tmp_path / "counts").exists()
 
 

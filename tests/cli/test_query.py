@@ -34,6 +34,11 @@ def test_similar_prints_json(run, model: Path):
     ]
 
 
+def test_too_many_or_too_few_words_are_told_apart(run, model: Path):
+    assert "give 3 words; 4 were given: a b c d" in run("analogy", model, *"abcd", "-q")[2]
+    assert "give at least 3 words; only 1 was given: a" in run("odd", model, "a", "-q")[2]
+
+
 def test_a_dash_reads_words_from_standard_input(run, model: Path):
     _, out, _ = run("similar", model, "-", "--json", "-q", stdin="king\n\nman\nking\n")
     assert [answer["word"] for answer in json.loads(out)] == ["king", "man"]
@@ -56,15 +61,15 @@ def test_analogy_answers_in_both_ways(run, model: Path):
     assert "man : king = woman : ?" in out
 
 
-def test_analogy_wants_three_words(run, model: Path):
+def test_analogy_needs_three_words(run, model: Path):
     code, _, err = run("analogy", model, "man", "woman", "-q")
-    assert (code, err) == (1, "psdvec: 3 words are needed, and 2 were given: man woman; give 3\n")
+    assert (code, err) == (1, "psdvec: give 3 words; only 2 were given: man woman\n")
 
 
 def test_a_bad_line_of_standard_input_is_named(run, model: Path):
     code, out, err = run("analogy", model, "-", "-q", stdin="man woman king\n\nman king\n")
     assert (code, out) == (1, "")
-    assert "3 words are needed in line 3 of standard input, and 2 were given: man king" in err
+    assert "give 3 words in line 3 of standard input; only 2 were given: man king" in err
 
 
 @pytest.mark.parametrize("command", ["analogy", "odd"])
@@ -89,7 +94,7 @@ def test_odd_names_the_word_that_does_not_belong(run, model: Path):
 def test_convert_changes_the_format_and_says_what_it_wrote(run, model: Path, tmp_path: Path):
     code, _, err = run("convert", model, tmp_path / "out.vec.gz", "--limit", "2")
     assert code == 0
-    assert "2 words of 3 dimensions" in err
+    assert "2 vectors of 3 dimensions" in err
     assert load(tmp_path / "out.vec.gz").words == ("man", "woman")
     code, _, err = run("convert", model, tmp_path / "out.vec.gz", "-q")
     assert code == 1
@@ -102,7 +107,7 @@ def test_convert_reads_standard_input(run, model: Path, tmp_path: Path):
 
 
 def test_convert_looks_at_the_output_before_it_reads_the_input(run, tmp_path: Path):
-    for name, message in (("out.dat", "tells no format"), ("-", "no name of an output")):
+    for name, message in (("out.dat", "does not tell its format"), ("-", "cannot be the name of an output")):
         code, _, err = run("convert", tmp_path / "nothing", name, "-q")
         assert code == 1
         assert message in err
@@ -119,7 +124,7 @@ def test_vectorize_writes_the_mean_of_each_line(run, model: Path, tmp_path: Path
     (tmp_path / "text").write_text("King, queen!\nnothing known\nman")
     code, _, err = run("vectorize", model, tmp_path / "text", tmp_path / "out.npy")
     assert code == 0
-    assert "3 of 5 words known, 1 lines without any" in err
+    assert "3 of 5 words known, 1 lines without a known word" in err
     assert np.load(tmp_path / "out.npy").tolist() == [[1, 0.5, 1], [0, 0, 0], [1, 0, 0]]
 
 

@@ -1,4 +1,4 @@
-"""Clusters for tests: separate processes that are started, slowed, killed and lost; a busy machine is waited for."""
+"""Clusters for tests: separate processes that are started, slowed down and killed; a busy machine gets time."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def some_worker(client):
     return min(client.run(os.getpid))
 
 
-def stop_behind(blocks):
-    """In a worker: number so many blocks, then wait to be killed."""
+def stop_after(blocks):
+    """In a worker: number this many blocks, then wait to be killed."""
     from psdvec.counts import segments
 
     original, left = segments.number_corpus, iter(range(blocks))

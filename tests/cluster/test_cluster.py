@@ -1,4 +1,4 @@
-"""On a cluster of separate processes: the bytes of one machine, whatever is lost on the way."""
+"""A cluster of separate processes gives the same bytes as one machine, whatever is lost on the way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from psdvec.resources import current_memory, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
-from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_behind
+from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
@@ -110,7 +110,7 @@ def counted_jobs(monkeypatch, module):
     return found
 
 
-def test_rows_are_shared_among_the_workers_and_stay_so_when_the_work_goes_on(
+def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
     client, corpus, tmp_path, monkeypatch
 ):
     client.wait_for_workers(2, timeout=PATIENCE)
@@ -143,13 +143,13 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_the_work_goes_on(
     assert contents(output) == single(text, tmp_path)
 
 
-def test_small_files_share_a_block_and_packed_ones_stay_whole(corpus):
+def test_small_files_share_a_block_and_compressed_ones_stay_whole(corpus):
     blocks = plan_blocks(read_corpus(corpus), 1500)
     names = [tuple(Path(file).name for file in block.files) for block in blocks]
     assert ("d.txt", "e.txt", "f.txt") in names
     assert names.count(("a.txt",)) > 10
     assert names.count(("b.txt.gz",)) == 1
-    cut = {files for block, files in zip(blocks, names, strict=True) if block.span is not None}
+    cut = {files for block, files in zip(blocks, names, strict=True) if block.byte_range is not None}
     assert cut == {("a.txt",), ("c.jsonl",)}
 
 
@@ -207,14 +207,14 @@ def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_p
     assert contents(tmp_path / "larger") == contents(model / "single")
 
 
-def test_too_little_memory_is_said_by_the_worker_that_lacks_it(client, corpus, tmp_path):
+def test_too_little_memory_is_reported_by_the_worker_that_lacks_it(client, corpus, tmp_path):
     with pytest.raises(ResourceError, match=r"does not fit into .*; give --memory"):
         count_pairs(read_corpus(corpus), **OPTIONS, client=client, memory="1K", output=tmp_path / "counts")
     assert not (tmp_path / "counts").exists()
 
 
-def test_a_worker_counts_more_than_its_memory_holds_within_it(tmp_path):
-    """Groups are cut to the memory, and a block that is larger is counted in runs; 24 million words take 192 MB."""
+def test_a_worker_counts_more_text_than_its_memory_holds(tmp_path):
+    """Groups are made to fit the memory, and a block that does not fit is counted in runs; the words take 192 MB."""
     rng, margin = np.random.default_rng(1), 40_000_000
     text = np.full((24_000, 1000, 2), ord(" "), np.uint8)
     text[:, :, 0] = rng.integers(ord("a"), ord("z") + 1, text.shape[:2])
@@ -236,7 +236,7 @@ def test_a_worker_counts_more_than_its_memory_holds_within_it(tmp_path):
     assert contents(tmp_path / "6M") == contents(tmp_path / "60M") == contents(tmp_path / "single")
 
 
-def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp_path):
+def test_a_worker_out_of_memory_is_reported_and_finished_work_is_kept(corpus, tmp_path):
     class Gluttony(distributed.WorkerPlugin):
         """Makes every worker, restarted ones too, take ever more memory when it counts pairs."""
 
@@ -259,7 +259,9 @@ def test_a_worker_out_of_memory_is_told_and_what_is_finished_is_kept(corpus, tmp
     assert not (tmp_path / "counts").exists()
 
 
-def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, tmp_path, monkeypatch, run):
+def test_a_lost_scheduler_is_reported_and_the_same_command_continues(
+    client, corpus, tmp_path, monkeypatch, run
+):
     arguments = [corpus, "-o", tmp_path / "counts", "--min-count", 2, "--window", 4, "--block-size", 2000]
     blocks = tmp_path / "counts.work" / "blocks"
 
@@ -269,7 +271,7 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
     with scheduler_and_worker(tmp_path) as (scheduler, address):
         with distributed.Client(address) as other:
             other.wait_for_workers(1, timeout=PATIENCE)
-            other.run(stop_behind, 3)
+            other.run(stop_after, 3)
 
         def kill_after_some():
             patience = time.monotonic() + PATIENCE
@@ -282,7 +284,7 @@ def test_a_lost_scheduler_is_told_and_the_same_command_goes_on(client, corpus, t
         code, _, said = run("count", *arguments, "--scheduler", address)
         killer.join()
     assert code == 1
-    assert f"psdvec: the scheduler at '{address}' was lost; what is finished is kept" in said
+    assert f"psdvec: the scheduler at '{address}' was lost; finished work is kept" in said
     assert not (tmp_path / "counts").exists()
     assert len(finished()) == 3
     text, jobs = read_corpus(corpus), counted_jobs(monkeypatch, counting)
@@ -314,7 +316,7 @@ def test_workers_of_a_local_cluster_do_not_give_memory_back_at_once(monkeypatch)
     assert found == [str(1 << 25), "20000000"], "what is set already stands"
 
 
-def test_a_plan_says_what_the_cluster_would_do_and_reaches_none(corpus, tmp_path, run):
+def test_a_dry_run_says_what_the_cluster_would_do_and_connects_to_none(corpus, tmp_path, run):
     arguments = ["count", corpus, "-o", tmp_path / "counts", "--dry-run"]
     code, out, _ = run(*arguments, "--scheduler", "tcp://127.0.0.1:9", "--block-size", 2000, "--memory", "1G")
     assert code == 0
@@ -337,19 +339,19 @@ def test_a_plan_says_what_the_cluster_would_do_and_reaches_none(corpus, tmp_path
 
 def test_bad_text_is_refused_by_file_and_place(client, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"text": "a b"}\n' * 50 + "no JSON\n")
-    with pytest.raises(InputError, match=r"bad.jsonl' line \d+ behind byte \d+ is not JSON") as refused:
+    with pytest.raises(InputError, match=r"bad.jsonl' line \d+ after byte \d+ is not JSON") as refused:
         count_pairs(
             read_corpus(tmp_path / "bad.jsonl"), min_count=1, client=client, block_size=300,
             output=tmp_path / "counts",
         )  # fmt: skip
-    line, byte = map(int, re.findall(r"line (\d+) behind byte (\d+)", str(refused.value))[0])
+    line, byte = map(int, re.findall(r"line (\d+) after byte (\d+)", str(refused.value))[0])
     assert byte + 16 * (line - 1) == 16 * 50
     (tmp_path / "empty.txt").write_text("\n\n")
     with pytest.raises(InputError, match="the corpus holds no words"):
         count_pairs(read_corpus(tmp_path / "empty.txt"), client=client, output=tmp_path / "counts")
 
 
-def test_no_word_frequent_enough_is_told_as_on_one_machine(client, corpus, tmp_path):
+def test_no_word_frequent_enough_is_reported_as_on_one_machine(client, corpus, tmp_path):
     for where in ({}, {"client": client}):
         with pytest.raises(InputError, match="no word occurs 1000000 times or more"):
             count_pairs(read_corpus(corpus), min_count=1_000_000, output=tmp_path / "counts", **where)
@@ -376,7 +378,7 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
 
 
 def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match="give one of them"), open_client(scheduler="x", cluster="y"):
+    with pytest.raises(InputError, match="give only one of them"), open_client(scheduler="x", cluster="y"):
         pass
     with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
         pass

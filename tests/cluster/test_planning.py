@@ -1,15 +1,12 @@
-"""What a cluster is given to do: blocks of whole lines, even groups of blocks and ranges of rows, jobs done once."""
+"""How a cluster's work is planned: blocks of whole lines, even groups of blocks and ranges of rows."""
 
 from __future__ import annotations
-
-from contextlib import suppress
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.cluster import shares
-from psdvec.cluster.client import made_once
 from psdvec.cluster.counting import end_at_lines, plan_blocks
 from psdvec.cluster.shares import even_ranges, group_blocks, share_out
 from psdvec.text.corpus import read_corpus
@@ -19,12 +16,12 @@ lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)
 
 @given(lines_of_text, st.integers(1, 40))
 @settings(max_examples=100)
-def test_blocks_are_whole_lines_and_together_the_file(tmp_path_factory, lines, size):
+def test_blocks_are_whole_lines_and_make_up_the_file(tmp_path_factory, lines, size):
     path = tmp_path_factory.mktemp("cut") / "text"
     path.write_text("\n".join(lines))
     data = path.read_bytes()
     blocks = [end_at_lines(block) for block in plan_blocks(read_corpus(path), size)]
-    pieces = [data if block.span is None else data[slice(*block.span)] for block in blocks]
+    pieces = [data if block.byte_range is None else data[slice(*block.byte_range)] for block in blocks]
     assert b"".join(pieces) == data
     ends = np.cumsum([len(piece) for piece in pieces])
     assert all(end in (0, len(data)) or data[end - 1 : end] == b"\n" for end in ends)
@@ -34,7 +31,7 @@ sizes_of_blocks = st.lists(st.integers(1, 50), min_size=1, max_size=30)
 
 
 @given(sizes_of_blocks, st.integers(1, 10), st.integers(1, 2000))
-def test_groups_hold_every_block_once_within_the_room_and_are_as_even_as_can_be(sizes, workers, room):
+def test_groups_hold_every_block_once_within_the_room_and_as_evenly_as_possible(sizes, workers, room):
     groups = group_blocks(sizes, groups=workers, room=room)
     assert [block for group in groups for block in group] == list(range(len(sizes)))
     loads = [sum(sizes[block] for block in group) for group in groups]
@@ -70,18 +67,3 @@ def test_there_is_a_share_for_every_thread_and_one_matrix_where_the_text_fits(si
     assert len(groups) * len(ranges) >= threads or len(ranges) == most
     if sum(sizes) <= room and threads <= most:
         assert len(groups) == 1
-
-
-def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):
-    path = tmp_path / "job"
-    with made_once(path) as slow:
-        slow.mkdir()
-        (slow / "by").write_text("slow")
-        with made_once(path) as quick:
-            quick.mkdir()
-            (quick / "by").write_text("quick")
-    assert (path / "by").read_text() == "quick"
-    with suppress(ZeroDivisionError), made_once(tmp_path / "other") as new:
-        new.write_text("half")
-        raise ZeroDivisionError
-    assert [file.name for file in tmp_path.iterdir()] == ["job"]

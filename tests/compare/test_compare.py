@@ -120,9 +120,9 @@ def test_kernels_that_cannot_be_compiled_are_one_sentence():
 @pytest.mark.parametrize(
     ("arguments", "advice"),
     [
-        (["compare", "text", "-o", "r"], "run the same command again with --resume to go on"),
-        (["compare", "text", "-o", "r", "--resume"], "run the same command again to go on"),
-        (["train", "text", "-o", "r"], "run the same command again to go on"),
+        (["compare", "text", "-o", "r"], "run the same command again with --resume to continue"),
+        (["compare", "text", "-o", "r", "--resume"], "run the same command again to continue"),
+        (["train", "text", "-o", "r"], "run the same command again to continue"),
     ],
 )
 def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice):

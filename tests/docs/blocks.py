@@ -1,9 +1,9 @@
-"""The code blocks of a page of the documentation: what they say to run, and what they say comes out.
+"""The code blocks of a page of the documentation: what to run, and what it should print.
 
-Goes in: the text of a Markdown page. Comes out: its blocks. Of these, ``console`` (lines after ``$`` are commands, the
-others what they print) and ``python`` (what it prints is the ``text`` block right behind it) are run by
-``test_pages.py``, unless the block's title says ``not run by the tests`` and why. The title ``needs PACKAGE`` has a
-block skipped where the package is missing.
+``test_pages.py`` runs the blocks of two languages: ``console``, where lines that begin with ``$`` are commands and the
+others are what they print, and ``python``, whose output is shown in the ``text`` block right after it. A block whose
+title is ``not run by the tests: REASON`` is not run; one with the title ``needs PACKAGE`` is skipped if the package is
+missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"(\.\.\.|-?\d+\.\d+|\s+)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. ``shown`` is what a ``python`` block prints, where the page says so."""
+    """A fenced block. ``shown`` is what a ``python`` block prints, if the page says so."""
 
     page: Path
     line: int
@@ -51,7 +51,7 @@ def read_blocks(page: Path) -> list[Block]:
         fence = _FENCE.match(lines[number])
         if fence is None:
             assert not lines[number].startswith("```"), (
-                f"{page.name}:{number + 1}: {lines[number]} is no known fence"
+                f"{page.name}:{number + 1}: {lines[number]} is not a known fence"
             )
             number += 1
             continue
@@ -72,13 +72,13 @@ def read_blocks(page: Path) -> list[Block]:
 
 
 def _follows(lines: list[str], block: Block, number: int) -> bool:
-    """Whether nothing but blank lines stands between ``block`` and line ``number``."""
+    """Whether there is nothing but blank lines between ``block`` and line ``number``."""
     end = block.line + len(block.code.splitlines()) + 1
     return not "".join(lines[end:number]).strip()
 
 
 def read_commands(code: str) -> list[tuple[str, str]]:
-    r"""Return the commands of a ``console`` block and what each is shown to print.
+    r"""Return the commands of a ``console`` block, each with what it is shown to print.
 
     >>> read_commands("$ echo a \\\n    b\na b\n$ true")
     [('echo a b', 'a b'), ('true', '')]
@@ -95,8 +95,8 @@ def read_commands(code: str) -> list[tuple[str, str]]:
 def agrees(shown: str, found: str) -> bool:
     """Whether ``found`` is what a page shows.
 
-    ``...`` stands for anything, numbers with a decimal point may differ by a hundredth, and so may the width of
-    blanks; all else is equal.
+    ``...`` stands for anything, numbers with a decimal point may differ by a hundredth, and blanks may differ in
+    width; everything else must be equal.
 
     >>> agrees("horse  0.71 ...", "horse 0.7100001 and more"), agrees("horse 0.71", "horse 0.75")
     (True, False)

@@ -1,4 +1,4 @@
-"""Every code block of the tutorial and the how-tos, run in the order of its page, in a folder of the page's own."""
+"""Run every code block of the tutorial and the how-tos, in the order of its page, in a folder of the page's own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Session:
 
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory) -> dict[Path, Session]:
-    """A folder a page, in which ``examples`` is the repository's, as for a reader who stands in the repository."""
+    """One folder per page, in which ``examples`` is the repository's, as for a reader at the repository's root."""
     found = {}
     for page in PAGES:
         folder = tmp_path_factory.mktemp(page.stem)
@@ -55,7 +55,7 @@ def execute(run, monkeypatch, capsys, sessions):
         for step in BLOCKS:
             runs = step.is_run and step.line not in session.done and not _missing(step)
             if step.page == block.page and step.line <= block.line and runs:
-                session.done.add(step.line)  # one that fails is not run again for the blocks behind it
+                session.done.add(step.line)  # one that fails is not run again for the blocks after it
                 if step.language == "console":
                     for command, shown in read_commands(step.code):
                         _check_command(step, command, shown, run)
@@ -66,7 +66,7 @@ def execute(run, monkeypatch, capsys, sessions):
 
 
 def _missing(block: Block) -> bool:
-    """Whether a block's package is not installed; where ``make interop`` promised it, that is a failure."""
+    """Whether a block's package is not installed; under ``make interop``, which installs it, that is a failure."""
     return (
         block.needs is not None
         and importlib.util.find_spec(block.needs) is None
@@ -126,7 +126,7 @@ def test_every_block_is_run_or_says_why_not():
         where = f"{block.page.name}:{block.line}"
         if block.language in ("text", "xml"):
             continue
-        assert block.language in blocks.RUNNABLE, f"{where}: a block of '{block.language}' is never run"
+        assert block.language in blocks.RUNNABLE, f"{where}: blocks of '{block.language}' are never run"
         reason = block.title.removeprefix(blocks.NOT_RUN)
         assert block.is_run or len(reason) > 10, f"{where}: say in the title why the block is not run"
 

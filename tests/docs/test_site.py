@@ -1,4 +1,4 @@
-"""The documentation as a whole: it builds without a warning, needs no network, and names what is there."""
+"""The documentation as a whole: it builds without a warning, needs no network, and names only what exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
+ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
+PACKAGE = REPOSITORY / "src" / "psdvec"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z0-9_]+\.py)?|[a-z_]+\.py)`")
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +71,32 @@ def test_docstrings_become_markdown():
 
 
 def test_links_to_files_of_the_repository_lead_somewhere():
-    for page in [*PAGES, REPOSITORY / "README.md"]:
+    for page in [*PAGES, *ROOT_PAGES, REPOSITORY / "benchmarks" / "results" / "README.md"]:
         for link in LINK.findall(page.read_text(encoding="utf-8")):
             path = link.partition("#")[0]
             if path and "://" not in path:
                 assert (page.parent / path).exists(), f"{page.name}: {link}"
 
 
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md"])
+def test_modules_and_folders_that_are_named_exist(page: str):
+    for path in PATH.findall((REPOSITORY / page).read_text(encoding="utf-8")):
+        assert (PACKAGE / path).exists() or (REPOSITORY / path).exists(), f"{page}: {path}"
+
+
+def test_the_architecture_lists_every_package():
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = {name.partition("/")[0] for name in re.findall(r"^\| `([a-z_/]+)/` \|", text, re.MULTILINE)}
+    assert listed == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+
+def test_the_version_to_cite_is_the_version():
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [psdvec.__version__]
+
+
 def commands_of(page: Path) -> list[list[str]]:
-    """Every psdvec command that a page shows, run by a test or not."""
+    """Every psdvec command that a page shows, whether a test runs it or not."""
     found = []
     for block in read_blocks(page):
         if block.language == "console":
@@ -87,7 +107,7 @@ def commands_of(page: Path) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *ROOT_PAGES], ids=lambda page: page.name)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path):
     group = typer.main.get_command(app)
     for words in commands_of(page):
@@ -103,14 +123,14 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path):
         assert used <= known, f"{page.name}: {' '.join(words)}"
 
 
-def test_the_glossary_is_in_order_and_has_every_number_of_a_recipe():
+def test_the_glossary_is_in_order_and_has_every_setting_of_a_recipe():
     page = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8")
     words = [row.split("|")[1].strip() for row in page.splitlines()[4:]]
     assert words == sorted(words, key=lambda word: word.lower().lstrip("3"))
     assert {field.name for field in fields(Recipe)} <= {one for word in words for one in word.split(", ")}
 
 
-def test_every_departure_from_the_papers_recipe_is_told():
+def test_every_departure_from_the_papers_recipe_is_explained():
     theory = (REPOSITORY / "docs" / "theory.md").read_text(encoding="utf-8")
     _, _, section = theory.partition("## 9. Where this departs")
     for field in fields(Recipe):

@@ -210,7 +210,7 @@ def test_evaluate_prints_json_and_csv(run, folder: Path):
         (["--json", "--csv"], "choose one of them"),
         (["--html", "own.txt/report.html"], "is not a folder"),
         (["--tagging", "nonsense"], "is not a tagging task"),
-        (["--tagging", "conll2003:nowhere"], "cannot be read (No such file or directory)"),
+        (["--tagging", "conll2003:nowhere"], "(No such file or directory); check the name"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_any_work(run, folder: Path, options, message: str, monkeypatch):

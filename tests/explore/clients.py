@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from psdvec.explore.api import Desk
+from psdvec.explore.api import Api
 from psdvec.explore.app import make_app
 
 
-def client_of(desk: Desk, *, host: str = "127.0.0.1", raising: bool = True) -> TestClient:
-    app: Any = make_app(desk, host=host)
+def client_of(api: Api, *, host: str = "127.0.0.1", raising: bool = True) -> TestClient:
+    app: Any = make_app(api, host=host)
     return TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=raising)

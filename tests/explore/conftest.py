@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.explore.api import Desk
-from psdvec.explore.models import Subject, open_subject
+from psdvec.explore.api import Api
+from psdvec.explore.models import ExploredModel, open_model
 from psdvec.solver import train
 from psdvec.text.corpus import read_corpus
 from tests.explore.browsers import browser, open_page
@@ -79,15 +79,15 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture(scope="session")
-def subjects(library: Library) -> list[Subject]:
-    return [open_subject(library.model, counts=library.counts), open_subject(library.other)]
+def models(library: Library) -> list[ExploredModel]:
+    return [open_model(library.model, counts=library.counts), open_model(library.other)]
 
 
 @pytest.fixture
-def desk(subjects: list[Subject]):
-    desk = Desk(subjects)
-    yield desk
-    desk.close()
+def api(models: list[ExploredModel]):
+    api = Api(models)
+    yield api
+    api.close()
 
 
 @pytest.fixture(scope="module")

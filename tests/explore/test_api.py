@@ -1,4 +1,4 @@
-"""The API answers what the library answers, under the command line's names, and troubles are sentences."""
+"""The API answers what the library answers, with the command line's names, and errors are sentences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.explore import request
-from psdvec.explore.api import Desk
-from psdvec.explore.models import open_subject
+from psdvec.explore.api import Api
+from psdvec.explore.models import open_model
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from tests.explore.clients import client_of
@@ -24,8 +24,8 @@ singer with zither and band in concert"""
 
 
 @pytest.fixture
-def client(desk: Desk):
-    return client_of(desk)
+def client(api: Api):
+    return client_of(api)
 
 
 def ask(client, name: str, **parameters):
@@ -40,11 +40,11 @@ def test_info_says_what_is_there(client):
     first, second = info["models"]
     assert (first["contexts"], first["extend"], first["deviations"]) == (True, True, True)
     assert not second["contexts"]
-    assert "--counts" in second["no_contexts"]
+    assert "counts=FOLDER" in second["no_contexts"]
 
 
-def test_similar_answers_as_the_embeddings_do(client, subjects):
-    e = subjects[0].embeddings
+def test_similar_answers_as_the_embeddings_do(client, models):
+    e = models[0].embeddings
     for word in ("guitar", "the", *RARE.split(), *HOSTILE):
         found = ask(client, "similar", word=word, topn=5)
         assert [(one["word"], one["score"]) for one in found["neighbours"]] == [
@@ -78,8 +78,8 @@ def assert_part_of(part, whole) -> None:
         assert part == (pytest.approx(whole, abs=1e-6) if isinstance(part, float) else whole)
 
 
-def test_confidence_is_told_where_both_deviations_are_known(client, subjects):
-    e = subjects[0].embeddings
+def test_confidence_is_given_where_both_deviations_are_known(client, models):
+    e = models[0].embeddings
     lute, oboe = RARE.split()
     found = ask(client, "similar", word=lute, topn=100)
     by_word = {one["word"]: one for one in found["neighbours"]}
@@ -90,8 +90,8 @@ def test_confidence_is_told_where_both_deviations_are_known(client, subjects):
     assert by_word["guitar"]["low"] is None
 
 
-def test_analogies_multiply_or_add(client, subjects):
-    e = subjects[0].embeddings
+def test_analogies_multiply_or_add(client, models):
+    e = models[0].embeddings
     for add, method in (("false", e.most_similar_cosmul), ("true", e.most_similar)):
         found = ask(client, "analogy", a="guitar", b="piano", c="ship", add=add)
         expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
@@ -103,8 +103,8 @@ def test_the_odd_one_is_the_one_of_another_topic(client):
 
 
 def test_a_model_with_itself_shares_everything(library):
-    desk = Desk([open_subject(library.model), open_subject(library.model)])
-    client = client_of(desk)
+    api = Api([open_model(library.model), open_model(library.model)])
+    client = client_of(api)
     found = ask(client, "compare", word="guitar")
     assert found["overlap"] == 1
     assert found["neighbours"][0] == found["neighbours"][1]
@@ -114,10 +114,10 @@ def test_a_model_with_itself_shares_everything(library):
     assert {one["overlap"] for one in moved["words"]} == {1.0}
 
 
-def test_two_models_are_compared_word_by_word(client, subjects):
+def test_two_models_are_compared_word_by_word(client, models):
     found = ask(client, "compare", word="guitar", topn=8)
     lists = [[one["word"] for one in side] for side in found["neighbours"]]
-    assert lists == [[word for word, _ in s.embeddings.most_similar("guitar", topn=8)] for s in subjects]
+    assert lists == [[word for word, _ in s.embeddings.most_similar("guitar", topn=8)] for s in models]
     assert set(found["shared"]) == set(lists[0]) & set(lists[1])
     assert found["overlap"] == len(found["shared"]) / 8
     moved = ask(client, "moved")
@@ -139,20 +139,20 @@ def test_two_models_are_compared_word_by_word(client, subjects):
         (
             "odd",
             {"word": ["guitar", "guitar", "piano"]},
-            "at least 3 different words are needed, and 2 were given",
+            "give at least 3 different words; only 2 given",
         ),
-        ("odd", {"word": ["guitar"] * 51}, "give 50 at most"),
-        ("contexts", {"word": "guitar", "model": 2}, "start the page with --counts FOLDER"),
+        ("odd", {"word": ["guitar"] * 51}, "give at most 50"),
+        ("contexts", {"word": "guitar", "model": 2}, "start the explorer with counts=FOLDER"),
         ("map", {"layout": "../../etc"}, "choose one of: pca"),
     ],
 )
-def test_what_makes_no_sense_is_one_friendly_sentence(client, name, parameters, sentence):
+def test_a_request_that_makes_no_sense_gets_one_friendly_sentence(client, name, parameters, sentence):
     reply = client.get(f"/api/{name}", params=parameters)
     assert reply.status_code == 400
     assert sentence in reply.json()["error"]
 
 
-def test_an_unknown_word_comes_with_spellings(client):
+def test_an_unknown_word_comes_with_similar_spellings(client):
     for name in ("similar", "contexts", "compare"):
         reply = client.get(f"/api/{name}", params={"word": "guitarr"})
         assert reply.status_code == 404
@@ -160,48 +160,48 @@ def test_an_unknown_word_comes_with_spellings(client):
         assert "did you mean 'guitar'" in reply.json()["error"]
 
 
-def test_a_word_that_one_model_lacks_is_not_compared(library, subjects):
-    client = client_of(Desk([subjects[0], open_subject(library.plain)]))
+def test_a_word_that_one_model_lacks_is_not_compared(library, models):
+    client = client_of(Api([models[0], open_model(library.plain)]))
     for word, here, there in (("guitar", "model", "plain.txt"), ("king", "plain.txt", "model")):
         reply = client.get("/api/compare", params={"word": word})
         assert reply.status_code == 400
         assert f"'{word}' is in '{here}' but not in '{there}'" in reply.json()["error"]
     reply = client.get("/api/moved")
     assert reply.status_code == 400
-    assert "no two words in common" in reply.json()["error"]
+    assert "fewer than two words in common" in reply.json()["error"]
 
 
-def test_one_model_has_nothing_to_compare_with(subjects):
-    reply = client_of(Desk(subjects[:1])).get("/api/compare", params={"word": "guitar"})
+def test_one_model_has_nothing_to_compare_with(models):
+    reply = client_of(Api(models[:1])).get("/api/compare", params={"word": "guitar"})
     assert reply.status_code == 400
     assert "psdvec explore MODEL MODEL2" in reply.json()["error"]
 
 
-def test_vectors_of_others_can_be_looked_at_but_not_extended(library):
-    client = client_of(Desk([open_subject(library.plain)]))
+def test_vectors_from_elsewhere_can_be_explored_but_not_extended(library):
+    client = client_of(Api([open_model(library.plain)]))
     assert ask(client, "similar", word="king", topn=1)["neighbours"][0]["word"] == "queen"
     assert ask(client, "map")["counts"] is None
     reply = client.post("/api/extend", json={"text": SENTENCES})
     assert reply.status_code == 400
-    assert "only a model of 'psdvec fit' has them" in reply.json()["error"]
+    assert "only models made by 'psdvec fit' have them" in reply.json()["error"]
 
 
-def test_a_folder_without_the_scales_of_a_fit_can_be_looked_at_too(library, tmp_path):
+def test_a_folder_without_the_scales_of_a_fit_can_be_explored_too(library, tmp_path):
     formats.save(formats.load(library.model), tmp_path / "bare")
-    subject = open_subject(tmp_path / "bare", counts=library.counts)
-    assert subject.embeddings.words == formats.load(library.model).words
-    assert "without the scales of a fit" in subject.no_extending
-    assert str(tmp_path) not in subject.no_extending
-    assert subject.no_contexts == subject.no_extending
+    opened = open_model(tmp_path / "bare", counts=library.counts)
+    assert opened.embeddings.words == formats.load(library.model).words
+    assert "without the scales of a fit" in opened.no_extending
+    assert str(tmp_path) not in opened.no_extending
+    assert opened.no_contexts == opened.no_extending
 
 
 # Adding a word
 
 
-def test_an_added_word_is_what_extend_makes_of_the_same_text(client, subjects, tmp_path):
+def test_an_added_word_is_what_extend_makes_of_the_same_text(client, models, tmp_path):
     (tmp_path / "text").write_text(SENTENCES)
     counts = count_pairs(read_corpus(tmp_path / "text", tokenizer="whitespace"), min_count=1, window=5)
-    model = subjects[0].model
+    model = models[0].model
     expected = extend(model, counts, words=["zither"], unigrams="model").model
     before = model.vectors.tobytes()
     reply = client.post("/api/extend", json={"text": SENTENCES, "word": "zither", "topn": "5"})
@@ -215,9 +215,9 @@ def test_an_added_word_is_what_extend_makes_of_the_same_text(client, subjects, t
     assert client.get("/api/similar", params={"word": "zither"}).status_code == 404
 
 
-def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, subjects):
+def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, models):
     reply = client.post("/api/extend", json={"text": SENTENCES}).json()
-    new = {word for word in SENTENCES.split() if word not in subjects[0].embeddings}
+    new = {word for word in SENTENCES.split() if word not in models[0].embeddings}
     assert {one["word"] for one in reply["learned"]} | set(reply["thin"]) == new
     assert reply["words_read"] == len(SENTENCES.split())
 
@@ -227,23 +227,23 @@ def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, subj
     [
         ({"text": " \n "}, "there is no text"),
         ({"text": SENTENCES, "word": "guitar"}, "'guitar' is in the model already"),
-        ({"text": SENTENCES, "word": "absent"}, "'absent' does not stand in the text"),
-        ({"text": SENTENCES, "word": "two words"}, "sees 2 words in 'two words'"),
-        ({"text": "the guitar and piano"}, "knows every word of the text already"),
+        ({"text": SENTENCES, "word": "absent"}, "'absent' does not occur in the text"),
+        ({"text": SENTENCES, "word": "two words"}, "finds 2 words in 'two words'"),
+        ({"text": "the guitar and piano"}, "already knows every word of the text"),
         ({"text": "zither the", "word": "zither"}, "too few words that the model knows"),
         ({"text": "zyx qqq"}, "no word in common"),
-        ({"text": "x" * (request.LONGEST_TEXT + 1)}, "paste 1,000,000 at most"),
-        ({"text": 7}, "'text' is not a text"),
-        ({"text": SENTENCES, "word": "\ud800"}, "does not stand in the text"),
+        ({"text": "x" * (request.MAX_TEXT_LENGTH + 1)}, "paste at most 1,000,000"),
+        ({"text": 7}, "'text' is not text"),
+        ({"text": SENTENCES, "word": "\ud800"}, "does not occur in the text"),
     ],
 )
-def test_troubles_with_a_pasted_text_are_sentences(client, body, sentence):
+def test_errors_in_a_pasted_text_are_sentences(client, body, sentence):
     reply = client.post("/api/extend", content=json.dumps(body), headers={"content-type": "application/json"})
     assert reply.status_code == 400
     assert sentence in reply.json()["error"]
 
 
-def test_a_body_that_is_no_json_object_is_refused(client):
+def test_a_body_that_is_not_a_json_object_is_refused(client):
     for content in (b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
         reply = client.post("/api/extend", content=content, headers={"content-type": "application/json"})
         assert reply.status_code == 400
@@ -252,8 +252,8 @@ def test_a_body_that_is_no_json_object_is_refused(client):
     assert "content-type application/json" in reply.json()["error"]
 
 
-def test_a_mistake_of_ours_is_a_sentence_too(desk, monkeypatch):
-    monkeypatch.setitem(desk.questions, "info", lambda question: {}["oops"])
-    reply = client_of(desk, raising=False).get("/api/info")
+def test_an_internal_error_is_a_sentence_too(api, monkeypatch):
+    monkeypatch.setitem(api.queries, "info", lambda parameters: {}["oops"])
+    reply = client_of(api, raising=False).get("/api/info")
     assert reply.status_code == 500
-    assert "psdvec itself made a mistake (KeyError)" in reply.json()["error"]
+    assert "psdvec itself has failed (KeyError)" in reply.json()["error"]

@@ -190,7 +190,7 @@ def test_a_word_is_added_with_the_keyboard_alone(page):
     assert page.evaluate("document.documentElement.dataset.theme") != theme
 
 
-def test_focus_is_always_to_be_seen(page):
+def test_focus_is_always_visible(page):
     for _ in range(14):
         page.keyboard.press("Tab")
         style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -220,7 +220,7 @@ def test_hostile_words_can_be_added_too(page):
     assert page.evaluate("window.hacked") is None
 
 
-def test_troubles_are_friendly_sentences(chromium, address):
+def test_errors_are_friendly_sentences(chromium, address):
     page = open_page(chromium, address, trouble=[])  # the browser itself notes the 404 in its console
     search(page, "guitarr")
     page.wait_for_selector("#panel-similar .trouble")
@@ -262,12 +262,12 @@ def test_an_analogy_among_three_words_alone_has_no_answer(chromium, trouble, tmp
         for name in "abc":
             page.fill(f"#analogy-{name}", name)
         page.press("#analogy-c", "Enter")
-        page.wait_for_selector("#panel-analogy >> text=The model has no words beside these three.")
+        page.wait_for_selector("#panel-analogy >> text=The model has no words other than these three.")
         page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark_follow_the_system_until_one_chooses(chromium, address, trouble, scheme):
+def test_light_and_dark_follow_the_system_until_the_user_chooses(chromium, address, trouble, scheme):
     page = open_page(chromium, address, trouble=trouble, color_scheme=scheme)
     theme = "document.documentElement.dataset.theme"
     assert page.evaluate(theme) == scheme
@@ -279,7 +279,7 @@ def test_light_and_dark_follow_the_system_until_one_chooses(chromium, address, t
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(chromium, address, trouble, scheme):
+def test_text_contrasts_with_its_background(chromium, address, trouble, scheme):
     page = open_page(chromium, address, trouble=trouble, color_scheme=scheme)
     ratio = """([text, ground]) => {
       const level = (name) => {

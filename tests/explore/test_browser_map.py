@@ -101,7 +101,7 @@ def place_of(page, word: str) -> tuple[float, float]:
     return tuple(page.evaluate(find, word))
 
 
-def test_a_dot_tells_its_word_and_can_be_asked(page, library):
+def test_a_dot_shows_its_word_and_can_be_clicked(page, library):
     e = formats.load(library.model)
     search(page, "anchor")
     page.wait_for_selector("#labels .self >> text=anchor")

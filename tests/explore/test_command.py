@@ -21,7 +21,9 @@ from tests.explore.servers import running
 def test_it_announces_an_address_that_answers_and_ends_quietly(library):
     with running(library.model, library.other, "--counts", library.counts) as (address, process):
         with urllib.request.urlopen(f"{address}api/info", timeout=30) as reply:
-            assert [one["name"] for one in json.load(reply)["models"]] == ["model", "other"]
+            models = json.load(reply)["models"]
+        assert [one["name"] for one in models] == ["model", "other"]
+        assert "start the explorer with --counts FOLDER" in models[1]["no_contexts"]
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
         assert process.stderr.read() == ""
@@ -60,14 +62,14 @@ def test_a_port_that_is_taken_is_one_sentence(run, library):
         code, _, err = run("explore", library.plain, "--port", port, "--no-open")
     assert code == 1
     assert f"cannot listen at 127.0.0.1, port {port}" in err
-    assert "give another --port" in err
+    assert "give another port; --port 0 is any free one" in err
 
 
 def test_wrong_calls_are_one_sentence(run, library, tmp_path):
     assert run("explore", tmp_path / "none", "--no-open")[0] == 1
     code, _, err = run("explore", library.model, "--counts", library.counts, "--counts", library.counts)
     assert code == 1
-    assert "2 counts were given for 1 models" in err
+    assert "counts were given 2 times for 1 models" in err
     code, _, err = run("explore", library.counts, "--no-open")
     assert code == 1
     assert "cooccurrence" in err

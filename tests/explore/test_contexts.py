@@ -1,4 +1,4 @@
-"""The numbers behind a word are those that the solver saw, by its slow definition."""
+"""The numbers behind a word are those that the solver used, checked against its slow definition."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.explore.conftest import RARE
 
 
 @pytest.fixture(scope="module")
-def index(subjects):
-    return subjects[0].contexts
+def index(models):
+    return models[0].contexts
 
 
 @pytest.fixture(scope="module")

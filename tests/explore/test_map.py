@@ -1,4 +1,4 @@
-"""The map is what PCA says, a word's place follows from its vector, and slow layouts run aside and can be stopped."""
+"""The map is what PCA says, a word's place follows from its vector, and slow layouts run in the background."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from psdvec.explore import projections
-from psdvec.explore.api import Desk
-from psdvec.explore.map import cluster, make_map, place
+from psdvec.explore.api import Api
+from psdvec.explore.map import find_clusters, make_map, place
 from psdvec.explore.projections import LayoutJob, available_layouts, compute
 from psdvec.vectors.embeddings import Embeddings
 from tests.explore.clients import client_of
@@ -61,10 +61,17 @@ def test_clusters_find_groups_that_are_there():
     centres = np.eye(4, 12)
     group = rng.integers(4, size=200)
     rows = (centres[group] + 0.05 * rng.normal(size=(200, 12))).astype(np.float32)
-    labels = cluster(rows / np.linalg.norm(rows, axis=1, keepdims=True), 4)
+    labels = find_clusters(rows / np.linalg.norm(rows, axis=1, keepdims=True), 4)
     assert len({(int(a), int(b)) for a, b in zip(group, labels, strict=True)}) == 4
     sizes = np.bincount(labels).tolist()
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_same_vectors_give_the_same_map(drawn):
+    one, two = make_map(drawn, limit=80), make_map(drawn, limit=80)
+    assert one.places.tobytes() == two.places.tobytes()
+    assert one.clusters.tolist() == two.clusters.tolist()
+    assert one.names == two.names
 
 
 @pytest.mark.parametrize("vectors", [np.zeros((3, 4)), np.ones((5, 1)), np.eye(2), np.ones((1, 3))])
@@ -76,9 +83,9 @@ def test_degenerate_vectors_still_make_a_map(vectors):
     assert found.clusters.shape == (len(vectors),)
 
 
-def test_every_list_of_a_drawn_map_is_of_one_length(desk, subjects):
-    found = client_of(desk).get("/api/map").json()
-    n = len(subjects[0].embeddings)
+def test_every_list_of_a_drawn_map_is_of_one_length(api, models):
+    found = client_of(api).get("/api/map").json()
+    n = len(models[0].embeddings)
     assert {len(found[name]) for name in ("words", "x", "y", "counts", "clusters")} == {n}
     assert set(found["clusters"]) == set(range(len(found["cluster_names"])))
 
@@ -87,7 +94,7 @@ def test_every_list_of_a_drawn_map_is_of_one_length(desk, subjects):
     "ignore:Tensorflow not installed:ImportWarning"
 )  # umap-learn says so when imported
 @pytest.mark.parametrize("name", list(projections.PACKAGES))
-def test_a_layout_keeps_groups_together_and_tells_its_progress(name):
+def test_a_layout_keeps_groups_together_and_reports_its_progress(name):
     if name not in available_layouts():
         pytest.skip(f"the package that computes {name} is not installed")
     rng = np.random.default_rng(0)
@@ -104,10 +111,10 @@ def test_a_layout_keeps_groups_together_and_tells_its_progress(name):
     assert (nearest == group).mean() > 0.95
 
 
-def test_the_page_starts_a_layout_and_looks_until_it_is_done(desk):
+def test_a_layout_is_started_and_polled_until_it_is_done(api):
     if "tsne" not in available_layouts():
         pytest.skip("scikit-learn, which computes tsne, is not installed")
-    client = client_of(desk)
+    client = client_of(api)
     assert client.get("/api/map", params={"layout": "tsne"}).json()["state"] == "absent"
     client.post("/api/map", json={"layout": "tsne"})
     end = time.monotonic() + 120
@@ -133,18 +140,18 @@ def test_a_layout_can_be_stopped_and_leaves_nothing(drawn):
     assert not Path(folder).exists()
 
 
-def test_a_layout_that_fails_says_so(desk, monkeypatch):
+def test_a_layout_that_fails_says_so(api, monkeypatch):
     job = LayoutJob("tsne", np.full((10, 3), np.nan, np.float32))
     job.wait(120)
     assert job.error.startswith("tsne did not finish: ")
-    desk._jobs[1, "tsne"] = job
-    desk.layouts = ["pca", "tsne"]
-    reply = client_of(desk).get("/api/map", params={"layout": "tsne"})
+    api._jobs[1, "tsne"] = job
+    api.layouts = ["pca", "tsne"]
+    reply = client_of(api).get("/api/map", params={"layout": "tsne"})
     assert reply.status_code == 400
-    assert "look at the map by pca" in reply.json()["error"]
+    assert "use the layout pca" in reply.json()["error"]
 
 
-def test_only_what_is_installed_is_offered(subjects, monkeypatch):
+def test_only_what_is_installed_is_offered(models, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    desk = Desk(subjects)
-    assert client_of(desk).get("/api/info").json()["layouts"] == ["pca"]
+    api = Api(models)
+    assert client_of(api).get("/api/info").json()["layouts"] == ["pca"]

@@ -1,4 +1,4 @@
-"""Who may ask, how much, and that nothing which is sent is ever used as a path or as a program."""
+"""Who may send requests, how large they may be, and that nothing in them is ever used as a path or a program."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.explore.api import Desk
+from psdvec.explore.api import Api
 from psdvec.explore.app import read_files
-from psdvec.explore.security import HEADERS, MOST_BODY, is_own_host
+from psdvec.explore.security import HEADERS, MAX_BODY, is_own_host
 from tests.explore.clients import client_of
 
 JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
-def client(desk: Desk):
-    return client_of(desk)
+def client(api: Api):
+    return client_of(api)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_ten_megabytes_are_refused_in_one_sentence(client):
     assert reply.json()["error"] == "that is more than 6 MB; paste a few sentences with the new word"
 
 
-def test_a_body_that_does_not_tell_its_length_is_bounded_too(client):
+def test_a_body_of_unknown_length_is_limited_too(client):
     sent = 0
 
     def pieces():
@@ -117,10 +117,10 @@ def test_a_body_that_does_not_tell_its_length_is_bounded_too(client):
     reply = client.post("/api/extend", content=pieces(), headers=JSON)
     assert reply.status_code == 413
     assert "content-length" not in reply.request.headers
-    assert sent > MOST_BODY
+    assert sent > MAX_BODY
 
 
-@pytest.mark.parametrize("length", ["-1", "x", str(MOST_BODY + 1), "9" * 30])
+@pytest.mark.parametrize("length", ["-1", "x", str(MAX_BODY + 1), "9" * 30])
 def test_a_length_that_makes_no_sense_is_refused(client, length):
     headers = {**JSON, "content-length": length}
     assert client.post("/api/extend", content=b"{}", headers=headers).status_code == 413
@@ -131,7 +131,7 @@ def test_a_length_that_makes_no_sense_is_refused(client, length):
     [
         "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/%2e%2e/errors.py", "/static//etc/passwd",
         "/static/%2fetc%2fpasswd", "/static/main.js%00.html", "/static/", "/../../etc/passwd", "/static/..\\app.py",
-        "/api/../static/../desk.py",
+        "/api/../static/../api.py",
     ],
 )  # fmt: skip
 def test_no_path_reaches_the_file_system(client, path, monkeypatch):
@@ -164,10 +164,10 @@ def test_questions_open_no_file(client, monkeypatch):
         max_size=7,
     ),
 )
-def test_any_question_gets_an_answer_or_a_sentence(subjects, name, parameters):
-    desk = Desk(subjects)
+def test_any_question_gets_an_answer_or_a_sentence(models, name, parameters):
+    api = Api(models)
     text = "&".join(f"{key}={quote(value, errors='replace')}" for key, value in parameters)
-    reply = client_of(desk).get(f"/api/{name}?{text}")
+    reply = client_of(api).get(f"/api/{name}?{text}")
     assert reply.status_code in (200, 400, 404)
     assert (reply.status_code == 200) == ("error" not in reply.json())
 

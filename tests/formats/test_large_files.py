@@ -1,4 +1,4 @@
-"""Vectors larger than the memory there is."""
+"""Vectors that are larger than memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from psdvec.formats import load
 
-WORDS, DIM = 50_000, 768  # 154 MB, where the program may take 90 beside what it needs to start
+WORDS, DIM = 50_000, 768  # 154 MB, while the program may use 90 MB more than it needs to start
 
 PROGRAM = """
 import resource, sys
 import numpy, psdvec.cli, psdvec.formats, psdvec.resources
-numpy.ones((200, 200)) @ numpy.ones((200, 200))  # the buffers of the BLAS are there from now on
+numpy.ones((200, 200)) @ numpy.ones((200, 200))  # so that the buffers of the BLAS are allocated already
 used = int(open("/proc/self/status").read().split("VmData:")[1].split()[0]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + 90_000_000, used + 90_000_000))
 sys.argv = ["psdvec", *sys.argv[1:]]
@@ -31,7 +31,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory) -> Path:
-    """A word2vec file whose rows hold few numbers beside zeros."""
+    """A word2vec file whose rows are mostly zeros."""
     path = tmp_path_factory.mktemp("large") / "vectors.bin"
     row = np.zeros(DIM, dtype="<f4")
     with path.open("wb") as file:
@@ -61,4 +61,4 @@ def test_a_file_larger_than_memory_is_converted_there_and_back(binary: Path, nam
 def test_what_does_not_fit_into_memory_says_what_to_do(binary: Path):
     done = run("similar", binary, "w1")
     assert done.returncode == 1
-    assert "do not fit into memory; turn them into a folder" in done.stderr
+    assert "do not fit into memory; convert them" in done.stderr

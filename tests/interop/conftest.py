@@ -1,4 +1,4 @@
-"""Tests with the programs our files are meant for; ``make interop`` installs them, else they are skipped."""
+"""Tests with the programs that read our files; ``make interop`` installs them, otherwise these tests are skipped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psdvec.vectors.embeddings import Embeddings
 
 @pytest.fixture(scope="session")
 def consumer():
-    """Import a consumer; where ``make interop`` promised it, its absence is a failure."""
+    """Import a consumer; under ``make interop``, its absence is a failure."""
 
     def bring(name: str) -> ModuleType:
         if os.environ.get("PSDVEC_INTEROP"):

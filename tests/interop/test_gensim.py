@@ -22,7 +22,7 @@ def gensim(consumer):
 
 @pytest.fixture(scope="module")
 def files(gensim, tmp_path_factory) -> dict[str, Path]:
-    """Gensim's own copies of the test sets; of the analogies every seventh."""
+    """Gensim's own copies of the test sets; every seventh of the analogies."""
     data = Path(gensim.__file__).parent / "test" / "test_data"
     lines = (data / "questions-words.txt").read_text().splitlines(keepends=True)
     some = tmp_path_factory.mktemp("sets") / "questions.txt"
@@ -32,7 +32,7 @@ def files(gensim, tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def trained(gensim, files):
-    """A model that gensim trained, some words in several cases, some words of the sets missing."""
+    """A model trained by gensim, with some words in several cases and some words of the test sets missing."""
     generator = np.random.default_rng(0)
     rows = [item for name in ("pairs", "simlex", "analogies") for item in read_task(files[name]).items]
     sentences = [[*rows[i], *rows[(i + 1) % len(rows)]] for i in generator.permutation(len(rows))[:-150]]
@@ -103,7 +103,7 @@ def test_queries_answer_as_gensims(trained, ours):
             trained.n_similarity([a, b], [c, d]), abs=1e-6
         )
         assert ours.doesnt_match([a, b, c, d]) == trained.doesnt_match([a, b, c, d])
-        near = trained.most_similar(a)[7][0]  # far down the ranks, rounding decides
+        near = trained.most_similar(a)[7][0]  # further down, rounding decides the order
         assert ours.rank(a, near) == trained.rank(a, near) == 8
         assert set(ours.closer_than(a, near)) == set(trained.closer_than(a, near))
         assert np.array_equal(ours.get_vector(a, norm=True), trained.get_vector(a, norm=True))

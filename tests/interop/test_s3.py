@@ -1,4 +1,4 @@
-"""Text in a bucket: counted from there, on a cluster too, it gives the bytes of the same text nearby."""
+"""Text in a bucket gives the same counts, to the byte, as the same text on disk, also on a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract that every method keeps, and each method against a small dense computation of its own."""
+"""The contract that every method keeps, and each method compared with a small dense computation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from psdvec.kernels import glove as glove_kernel
 from psdvec.methods import METHODS, cca, glove, method_named, ppmi, sparse, svd
 from psdvec.methods.gensim_training import write_text
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors
-from psdvec.methods.own import paper_core
+from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method, parse_settings, settings_of
 from psdvec.reference import glove as glove_reference
 from psdvec.storage.artefact import open_artefact
@@ -69,7 +69,7 @@ def name(request):
     return request.param
 
 
-def test_vectors_are_finite_one_a_word_in_the_vocabulary_s_order(name):
+def test_vectors_are_finite_one_per_word_in_the_vocabulary_s_order(name):
     text = sentences()
     vectors = fit(name, text)
     words = count_pairs(text, min_count=1).vocabulary.words
@@ -89,7 +89,7 @@ def test_words_without_pairs_get_finite_vectors(name):
     text = [*sentences(), ["alone"], ["single"]]
     vectors = fit(name, text)
     assert np.isfinite(numbers(vectors)).all()
-    if name not in ("psd", "psd-unreg"):  # these leave words out that no ridge can place
+    if name not in ("psd", "psd-unreg"):  # these leave out words that no ridge can place
         assert {"alone", "single"} <= set(vectors.words)
 
 
@@ -136,6 +136,7 @@ def test_settings_are_read_by_the_types_of_the_method():
         ("psd", "diagonal=1", "give true or false"),
         ("glove", "epochs=many", "give a whole number"),
         ("glove", "eta=much", "give a number"),
+        ("glove", "eta", "has no value"),
         ("svd", "add_contexts=1", "give true or false"),
     ],
 )
@@ -151,9 +152,9 @@ def test_an_unknown_method_is_refused_with_the_known_ones():
 
 def test_text_is_asked_for_where_it_is_needed_and_nowhere_else(tmp_path):
     drawn_counts().save(tmp_path / "counts")
-    with pytest.raises(InputError, match="name the files with --corpus"):
+    with pytest.raises(InputError, match="give the corpus as well"):
         fit_method("word2vec", tmp_path / "counts", output=tmp_path / "x")
-    with pytest.raises(InputError, match="leave --corpus out"):
+    with pytest.raises(InputError, match="leave out the corpus"):
         fit_method("svd", tmp_path / "counts", output=tmp_path / "x", corpus=["text"])
     assert not (tmp_path / "x").exists()
 
@@ -162,7 +163,7 @@ def test_the_command_fits_by_any_method(tmp_path, run):
     counts, model = tmp_path / "counts", tmp_path / "model"
     drawn_counts().save(counts)
     code, out, _ = run("fit", counts, "-o", model, "--method", "svd", "--dim", 4, "--set", "power=0", "-q")
-    assert (code, "60 vectors of 4 numbers" in out) == (0, True)
+    assert (code, "60 vectors of 4 dimensions" in out) == (0, True)
     np.testing.assert_array_equal(
         read_model(model).vectors, svd.fit(drawn_counts(), dim=4, power=0.0).vectors
     )
@@ -172,13 +173,13 @@ def test_the_command_fits_by_any_method(tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "svd", "--rounds", 2], "--rounds is an option of the method psdvec alone"),
-        (["--method", "svd", "--max-words", 2], "--max-words is an option of the method psdvec alone"),
-        (["--method", "svd", "--dry-run"], "--dry-run is an option of the method psdvec alone"),
-        (["--method", "word2vec"], "name the files with --corpus"),
+        (["--method", "svd", "--rounds", 2], "--rounds works with the method psdvec only"),
+        (["--method", "svd", "--max-words", 2], "--max-words works with the method psdvec only"),
+        (["--method", "svd", "--dry-run"], "--dry-run works with the method psdvec only"),
+        (["--method", "word2vec"], "give the corpus as well"),
         (["--method", "lsa"], "there is no method 'lsa'"),
-        (["--set", "power=1"], "is no setting of the method psdvec"),
-        (["--corpus", "text.txt"], "reads counts alone"),
+        (["--set", "power=1"], "the method psdvec has no setting 'power'"),
+        (["--corpus", "text.txt"], "reads only counts"),
     ],
 )
 def test_the_command_explains_what_does_not_fit_a_method(tmp_path, run, arguments, message):
@@ -400,7 +401,7 @@ def test_sparse_vectors_go_into_a_model_folder_and_nowhere_else(tmp_path):
     again = read_model(tmp_path / "model")
     np.testing.assert_array_equal(np.asarray(again.vectors), dense.vectors)
     assert not (tmp_path / "model" / "vectors.safetensors").exists()
-    with pytest.raises(InputError, match="model folder only"):
+    with pytest.raises(InputError, match="only be saved as a model folder"):
         formats.save(rows, tmp_path / "rows.txt")
 
 
@@ -420,7 +421,7 @@ def test_sparse_codes_are_sparse_and_give_back_the_vectors():
     plain = sparse.encode(given, factor=2, l1=0.05, workers=1)
     assert plain.vectors.shape == (400, 16)
     assert np.mean(plain.vectors == 0) > 0.6
-    # codes that kept the geometry: the two words with the same two atoms are near, others less
+    # the codes keep the geometry: words with the same two atoms are near each other, others less so
     cosines = np.corrcoef([given.similarity("w0", w) for w in given.words[1:]],
                           [plain.similarity("w0", w) for w in plain.words[1:]])  # fmt: skip
     assert cosines[0, 1] > 0.7

@@ -200,7 +200,7 @@ def test_words_after_the_core_may_be_seen_too_little(store):
 def test_the_commands_write_models(store, tmp_path):
     fitted = run("fit", store, "-o", tmp_path / "model", "--dim", 5, "--max-words", 40, "--rounds", 2, "-q")
     assert fitted.exit_code == 0, fitted.output
-    assert "40 vectors of 5 numbers" in fitted.stdout
+    assert "40 vectors of 5 dimensions" in fitted.stdout
     extended = run("extend", tmp_path / "model", store, "-o", tmp_path / "larger", "-q")
     assert "20 words learned, 0 refreshed" in extended.stdout
     again = run("extend", tmp_path / "larger", store, "-o", tmp_path / "none", "-q")

@@ -1,4 +1,4 @@
-"""Corpora: what can be read, and what is refused with a sentence."""
+"""What can be read as a corpus, and what is refused, with a sentence that says why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_zstandard_is_read(tmp_path):
     assert list(read_corpus(tmp_path / "text.zst")) == SENTENCES
 
 
-def test_folders_and_globs_are_read_in_order_of_name_and_hidden_files_are_not(tmp_path):
+def test_folders_and_globs_are_read_sorted_by_name_without_hidden_files(tmp_path):
     for name, text in {"b.txt": "second", "a.txt": "first", ".hidden": "never"}.items():
         (tmp_path / name).write_text(text)
     assert list(read_corpus(tmp_path)) == [["first"], ["second"]]
@@ -56,19 +56,19 @@ def test_parquet_is_read_by_column(tmp_path):
     assert list(read_corpus(tmp_path / "a.parquet")) == [["one", "two"], ["three"]]
     assert list(read_corpus(tmp_path / "a.parquet", column="body")) == [["a"], ["b"], ["c"]]
     with pytest.raises(
-        InputError, match=r"has no column 'x' \(it has: text, body, n\); name it with --column"
+        InputError, match=r"has no column 'x' \(it has: text, body, n\); name .*: column=\"NAME\""
     ):
         list(read_corpus(tmp_path / "a.parquet", column="x"))
     with pytest.raises(InputError, match=r"column 'n' of .* does not hold text"):
         list(read_corpus(tmp_path / "a.parquet", column="n"))
 
 
-def test_line_ends_of_windows_nul_bytes_and_a_byte_order_mark_leave_no_trace(tmp_path):
+def test_windows_line_ends_nul_bytes_and_a_byte_order_mark_leave_no_trace(tmp_path):
     (tmp_path / "text").write_bytes(b"\xef\xbb\xbfTo be\r\nor\0not\r\n\r\n")
     assert list(read_corpus(tmp_path / "text", tokenizer="whitespace")) == [["To", "be"], ["or", "not"]]
 
 
-def test_a_sentence_never_goes_on_in_the_next_file(tmp_path):
+def test_no_sentence_continues_into_the_next_file(tmp_path):
     (tmp_path / "a").write_text("to be")
     (tmp_path / "b").write_text("or not")
     counts = count_pairs(read_corpus([tmp_path / "a", tmp_path / "b"]), min_count=1)
@@ -84,7 +84,7 @@ def test_a_line_longer_than_a_block_stays_one_sentence(tmp_path, monkeypatch):
     assert set(cells(counts)) == set(pairwise(words))
 
 
-def test_a_line_without_words_is_no_sentence_however_it_is_cut(tmp_path, monkeypatch):
+def test_a_line_without_words_is_not_a_sentence_however_it_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 4)
     (tmp_path / "text").write_text("a\n--- --- ---\nb")
     counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
@@ -111,14 +111,17 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
     (tmp_path / "good").write_bytes(b"x" * 10)
     (tmp_path / "latin1").write_bytes(b"abc caf\xe9\n")
     corpus = read_corpus([tmp_path / "good", tmp_path / "latin1"], errors="strict")
-    with pytest.raises(InputError, match=r"latin1' is not UTF-8 at byte 7 of its text .*; convert it"):
+    with pytest.raises(
+        InputError,
+        match=r"latin1' is not UTF-8 at byte 7 of its text .*; convert it, or use errors=\"replace\"",
+    ):
         list(corpus)
 
 
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("noise", bytes(range(256)) * 8, "holds binary data, not text"),
+        ("noise", bytes(range(256)) * 8, "contains binary data, not text"),
         (
             "utf16.txt",
             "some text".encode("utf-16"),
@@ -129,7 +132,7 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
         (
             "other.jsonl",
             b'{"body": "fine"}\n',
-            r"line 1 has no text in field 'text' \(it has: body\); name it",
+            r"line 1 has no text in field 'text' \(it has: body\); name .*: field=\"NAME\"",
         ),
         ("list.jsonl", b"[1]\n", "line 1 has no text in field 'text'"),
     ],
@@ -143,11 +146,11 @@ def test_what_is_not_text_is_refused(tmp_path, name, data, message):
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"there is no file 'missing\.txt'; check the name"):
         read_corpus("missing.txt")
-    with pytest.raises(InputError, match="holds no files"):
+    with pytest.raises(InputError, match="contains no files"):
         read_corpus(tmp_path)
     with pytest.raises(InputError, match="no corpus was given"):
         read_corpus([])
-    with pytest.raises(InputError, match="standard input was named twice"):
+    with pytest.raises(InputError, match="standard input was named more than once"):
         read_corpus(["-", "-"])
     with pytest.raises(InputError, match="errors='ignore' is unknown"):
         read_corpus("-", errors="ignore")

@@ -1,4 +1,4 @@
-"""Streams give back what was compressed, and say where broken input broke."""
+"""Streams return what was compressed, and say where bad input goes wrong."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(folder: Path, data: bytes) -> Path:
 
 @compressed
 @pytest.mark.parametrize("size", [1000, 1 << 16, 1 << 24])
-def test_what_was_compressed_comes_back(tmp_path: Path, compression: str, size: int) -> None:
+def test_what_was_compressed_is_returned(tmp_path: Path, compression: str, size: int) -> None:
     path = write(tmp_path, COMPRESS[compression](TEXT))
     assert read_all(path, size) == TEXT
 
@@ -83,14 +83,14 @@ def test_the_size_of_reads_does_not_matter(
 
 
 @compressed
-def test_the_name_of_the_file_tells_nothing(tmp_path: Path, compression: str) -> None:
+def test_the_name_of_the_file_does_not_matter(tmp_path: Path, compression: str) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(COMPRESS[compression](b"hello"))
     with open_stream(path) as stream:
         assert (stream.compression, stream.read(10)) == (compression, b"hello")
 
 
-def test_plain_files_come_as_they_are(tmp_path: Path) -> None:
+def test_plain_files_are_returned_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "file.bz2"
     path.write_bytes(b"BZh9 is how some files begin, but not this one")
     assert read_all(path) == path.read_bytes()
@@ -101,7 +101,7 @@ def test_an_empty_file_is_an_empty_stream(tmp_path: Path) -> None:
 
 
 @compressed
-def test_the_position_runs_from_nothing_to_the_size_of_the_file(tmp_path: Path, compression: str) -> None:
+def test_the_position_runs_from_zero_to_the_size_of_the_file(tmp_path: Path, compression: str) -> None:
     path = write(tmp_path, COMPRESS[compression](TEXT))
     with open_stream(path) as stream:
         assert stream.raw_position == 0
@@ -116,12 +116,12 @@ def test_truncated_input_names_file_and_offset(tmp_path: Path, compression: str)
     packed = COMPRESS[compression](TEXT)
     for length in (20, len(packed) // 2, len(packed) - 1):
         path = write(tmp_path, packed[:length])
-        with pytest.raises(InputError, match=rf"file\.dat' is truncated: .* break off at byte {length};"):
+        with pytest.raises(InputError, match=rf"file\.dat' is truncated: .* end at byte {length};"):
             read_all(path)
 
 
 @compressed
-def test_what_stands_before_a_truncation_is_read(tmp_path: Path, compression: str) -> None:
+def test_what_comes_before_a_truncation_is_read(tmp_path: Path, compression: str) -> None:
     packed = COMPRESS[compression](TEXT)
     read = b""
     with open_stream(write(tmp_path, packed[: len(packed) - 30])) as stream, suppress(InputError):
@@ -141,13 +141,13 @@ def test_corrupt_input_names_file_and_offset(tmp_path: Path, compression: str) -
 
 
 @compressed
-def test_padding_with_zeros_is_no_error(tmp_path: Path, compression: str) -> None:
+def test_padding_with_zeros_is_not_an_error(tmp_path: Path, compression: str) -> None:
     packed = COMPRESS[compression](b"one ") + bytes(512) + COMPRESS[compression](b"two") + bytes(1024)
     assert read_all(write(tmp_path, packed)) == b"one two"
 
 
 @compressed
-def test_garbage_behind_the_data_is_an_error(tmp_path: Path, compression: str) -> None:
+def test_garbage_after_the_data_is_an_error(tmp_path: Path, compression: str) -> None:
     path = write(tmp_path, COMPRESS[compression](b"good") + b"this does not belong here")
     with open_stream(path) as stream:
         assert stream.read(100) == b"good"
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         open_stream(tmp_path / "missing")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Is a directory"):
         open_stream(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Files named by address, and stretches of files: the same text, the same errors."""
+"""Files read by address, and parts of files: the same text, the same errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.decompress import open_stream
-from psdvec.text.files import Span, open_file
+from psdvec.text.files import ByteRange, open_file
 from psdvec.text.readers import can_be_cut
 from tests.helpers import contents
 
@@ -22,7 +22,7 @@ TEXT = "one two three\nfour fünf\nsix seven eight nine\n"
 
 @pytest.fixture
 def memory():
-    """A folder of fsspec's memory, empty again afterwards."""
+    """A folder in fsspec's memory, emptied afterwards."""
     system = fsspec.filesystem("memory")
     system.pipe_file("/corpus/a.txt", TEXT.encode())
     system.pipe_file("/corpus/b.txt.gz", gzip.compress(TEXT.encode()))
@@ -37,7 +37,7 @@ def test_an_address_stands_for_a_file_a_folder_or_a_glob(memory):
     assert read_corpus(f"{memory}/*").files == both
 
 
-def test_counts_of_an_address_are_those_of_the_file(memory, tmp_path):
+def test_an_address_has_the_same_counts_as_the_file(memory, tmp_path):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "b.txt.gz").write_bytes(open_file(f"{memory}/b.txt.gz").read())
     options = {"min_count": 1, "window": 2}
@@ -60,13 +60,13 @@ def test_an_address_without_a_file_is_refused(memory, address, message):
 
 
 @pytest.mark.parametrize("place", ["local", "memory"])
-def test_a_span_is_those_bytes_and_no_others(memory, tmp_path, place):
+def test_a_byte_range_is_those_bytes_and_no_others(memory, tmp_path, place):
     (tmp_path / "a.txt").write_text(TEXT)
     name = f"{memory}/a.txt" if place == "memory" else str(tmp_path / "a.txt")
     data = TEXT.encode()
     for begin in range(len(data)):
         for end in (begin + 1, len(data)):
-            with open_stream(name, span=Span(begin, end)) as stream:
+            with open_stream(name, byte_range=ByteRange(begin, end)) as stream:
                 assert b"".join(iter(lambda: stream.read(5), b"")) == data[begin:end]
                 assert stream.raw_size == end - begin
 

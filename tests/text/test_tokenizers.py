@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import regex
 from hypothesis import given
@@ -11,16 +9,15 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.reference import counting
-from psdvec.text.corpus import Block, Place, read_corpus
+from psdvec.text.corpus import read_corpus
+from psdvec.text.tokenizers import find_tokenizer, split_spaced
 
 SCRIPTS = "abZ1٣ _-.,:;·'\"’éßアカあ漢กא\u05b0\u0301\u00ad\u200d🇩😀\n"
 
 
 def words(tokenizer: str, text: str) -> list[list[str]]:
-    corpus = read_corpus("-", tokenizer=tokenizer)
-    block = Block(text.encode(), False, True, ((0, Place(0, 0)),), Place(0, 0), 0)
-    spaced = corpus.space(block)[0].tobytes().decode()
-    return [re.findall(r"[^\x00-\x20]+", line) for line in spaced.split("\n")]
+    spaced = find_tokenizer(tokenizer)(text.encode()).tobytes().decode()
+    return [split_spaced(sentence) for sentence in spaced.split("\n")]
 
 
 @given(st.text(alphabet=SCRIPTS, max_size=30))
@@ -38,7 +35,7 @@ def test_unicode_agrees_with_its_definition(text):
 
 @given(st.text(alphabet="bcBC19 _-.,:;·'\"カ漢גד\n", max_size=30))
 def test_unicode_agrees_with_the_regex_package(text):
-    """That package adds a rule for apostrophes before vowels, so there are none here."""
+    """That package adds a rule for apostrophes before vowels, so this text has none."""
     expected = []
     for line in text.casefold().split("\n"):
         pieces = regex.split(r"(?w)\b", line, flags=regex.V1)
@@ -66,7 +63,7 @@ def test_examples(tokenizer, text, expected):
     assert words(tokenizer, text) == [expected]
 
 
-def test_one_letter_words_and_long_words_stay():
+def test_words_of_one_letter_and_long_words_are_kept():
     long = "pneumonoultramicroscopicsilicovolcanoconiosis"
     for tokenizer in ("paper", "unicode", "whitespace"):
         assert words(tokenizer, f"i a {long}") == [["i", "a", long]]

@@ -1,4 +1,4 @@
-"""Dumps become text: all articles, in order, whatever the packing; and what is wrong with a dump is said."""
+"""Dumps become text: all articles, in order, whatever the compression; errors say what is wrong with a dump."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run(folder: Path, data: bytes, **options: object) -> tuple[list[str], Extrac
     return output.read_text(encoding="utf-8").splitlines(), done
 
 
-def test_articles_are_kept_one_a_line_and_all_else_is_counted(tmp_path: Path) -> None:
+def test_articles_are_kept_one_per_line_and_everything_else_is_counted(tmp_path: Path) -> None:
     data = make_dump(
         page("Cat", "A '''cat''' is an [[animal]].\n\nIt sleeps."),
         page("Kitty", "#REDIRECT [[Cat]]", redirect=True),
@@ -90,7 +90,7 @@ def test_articles_are_kept_one_a_line_and_all_else_is_counted(tmp_path: Path) ->
     lines, done = run(tmp_path, data)
     assert lines == ["a cat is an animal it sleeps", "dogs friends"]
     assert done == Extraction(pages=6, articles=2, words=9, redirects=2, other_namespaces=1, too_short=1)
-    assert str(done).startswith("6 pages seen, 2 articles kept with 9 words; skipped: 2 redirects")
+    assert str(done).startswith("6 pages read, 2 articles kept with 9 words; skipped: 2 redirects")
 
 
 def test_text_keeps_case_punctuation_and_scripts(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_jsonl_keeps_id_and_title(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == [{"id": 42, "title": 'A & "B"', "text": "Čaks x"}]
 
 
-def test_of_several_revisions_the_last_counts(tmp_path: Path) -> None:
+def test_the_last_of_several_revisions_counts(tmp_path: Path) -> None:
     assert run(tmp_path, make_dump(page("A", "new", revisions=3)))[0] == ["new"]
 
 
@@ -119,7 +119,7 @@ def test_old_dumps_tell_the_namespace_in_the_title(tmp_path: Path) -> None:
     assert run(tmp_path, data)[0] == ["b"]
 
 
-def test_articles_with_few_words_are_skipped_on_demand(tmp_path: Path) -> None:
+def test_articles_with_few_words_are_skipped_on_request(tmp_path: Path) -> None:
     data = make_dump(page("A", "one two"), page("B", "one two three"), page("C", ""))
     assert run(tmp_path, data, min_words=3)[0] == ["one two three"]
     assert run(tmp_path, data, min_words=0)[0] == ["one two", "one two three", ""]
@@ -196,7 +196,7 @@ def articles_by_parser(path: Path) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("compress", [bytes, bz2.compress, gzip.compress], ids=["plain", "bzip2", "gzip"])
 @pytest.mark.parametrize("seed", range(5))
-def test_of_a_truncated_dump_all_whole_pages_are_kept(
+def test_all_whole_pages_of_a_truncated_dump_are_kept(
     tmp_path: Path, compress: Callable[[bytes], bytes], seed: int
 ) -> None:
     packed = compress(numbered(400))
@@ -263,7 +263,7 @@ def test_gigantic_pages_are_refused_and_never_held_whole(
         (bz2.compress(b"no dump either"), "not a MediaWiki dump"),
     ],
 )
-def test_what_is_no_dump_is_said_before_any_work(tmp_path: Path, data: bytes, message: str) -> None:
+def test_what_is_not_a_dump_is_refused_before_any_work(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(tmp_path, data)
     assert [path.name for path in tmp_path.iterdir()] == ["dump"]
@@ -272,16 +272,16 @@ def test_what_is_no_dump_is_said_before_any_work(tmp_path: Path, data: bytes, me
 def test_an_output_that_exists_is_refused_first(tmp_path: Path) -> None:
     output = tmp_path / "corpus.txt"
     output.write_text("precious")
-    with pytest.raises(InputError, match="exists already; choose another output name, or say --overwrite"):
+    with pytest.raises(InputError, match="exists already; choose another output name, or use overwrite=True"):
         extract(tmp_path / "missing", output)
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         extract(tmp_path / "missing", tmp_path, overwrite=True)
     with pytest.raises(InputError, match="is the dump itself"):
         extract(output, output, overwrite=True)
     assert output.read_text() == "precious"
 
 
-def test_other_errors_leave_nothing_behind(tmp_path: Path) -> None:
+def test_other_errors_leave_no_files(tmp_path: Path) -> None:
     class Interrupting(LogProgress):
         def stage(self, *args: object, **options: object) -> object:  # type: ignore[override]
             raise KeyboardInterrupt
@@ -327,10 +327,10 @@ def psdvec(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[b
     )
 
 
-def test_the_command_reads_standard_input_and_says_what_it_did() -> None:
+def test_the_command_reads_standard_input_and_reports_what_it_did() -> None:
     done = psdvec("extract", "-", "-o", "-", given=bz2.compress(make_dump(page("A", "The '''cat'''."))))
     assert (done.returncode, done.stdout) == (0, b"the cat\n")
-    assert b"1 pages seen, 1 articles kept" in done.stderr
+    assert b"1 pages read, 1 articles kept" in done.stderr
 
 
 def test_the_command_fails_with_one_line_on_a_truncated_dump(tmp_path: Path) -> None:

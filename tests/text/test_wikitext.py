@@ -1,4 +1,4 @@
-"""What becomes of markup, by example, and that the fast kernels do what their slow twins say."""
+"""What becomes of markup, by example; and the fast kernels agree with their slow twins."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_markup_becomes_text(page: str, text: str) -> None:
         ("{{Infobox\n| name = x\n| born = {{date}}\nafter", "Infobox after"),
     ],
 )
-def test_unbalanced_markup_swallows_no_more_than_its_line(page: str, text: str) -> None:
+def test_unbalanced_markup_takes_no_more_than_its_line_with_it(page: str, text: str) -> None:
     assert text_of(page) == text
 
 
@@ -145,7 +145,7 @@ def test_words_are_english_and_lower_case(page: str, words: str) -> None:
 
 @settings(deadline=None)
 @given(pages)
-def test_no_markup_is_left_whatever_the_nesting(page: str) -> None:
+def test_no_markup_remains_whatever_the_nesting(page: str) -> None:
     text = text_of(page)
     assert not re.search(r"\{\{|\}\}|\[\[|\]\]|\||<[a-zA-Z/!]|[\n\r\0\1]|  ", text)
     assert text == text.strip(" ")
@@ -154,7 +154,7 @@ def test_no_markup_is_left_whatever_the_nesting(page: str) -> None:
 
 @settings(deadline=None)
 @given(st.lists(pages, max_size=5))
-def test_pages_of_a_batch_do_not_touch_each_other(pages: list[str]) -> None:
+def test_pages_of_a_batch_do_not_affect_each_other(pages: list[str]) -> None:
     encoded = [page.encode() for page in pages]
     assert STRIPPER.texts(encoded) == [text_of(page) for page in pages]
     assert STRIPPER.words(encoded) == [words_of(page) for page in pages]
@@ -162,7 +162,7 @@ def test_pages_of_a_batch_do_not_touch_each_other(pages: list[str]) -> None:
 
 @settings(deadline=None)
 @given(st.one_of(pages, st.text(), st.binary().map(lambda data: data.decode("latin-1"))))
-def test_the_kernels_do_what_their_twins_say(page: str) -> None:
+def test_the_kernels_agree_with_their_twins(page: str) -> None:
     text = page.replace("\0", " ").replace("\2", " ").encode()
     stripped = markup.strip_markup(np.frombuffer(text + b"\0", np.uint8), *STRIPPER._tables)
     assert stripped.tobytes() == wikitext_reference.strip_markup(text, TAGS, NAMESPACES, CODES) + b"\0"
@@ -170,7 +170,7 @@ def test_the_kernels_do_what_their_twins_say(page: str) -> None:
 
 @settings(deadline=None)
 @given(st.one_of(st.text(alphabet="\1 (),;:.|<>[]{}ab9é\u00a0\u2003/!"), st.text()))
-def test_the_kernel_that_tidies_does_what_its_twin_says(text: str) -> None:
+def test_the_kernel_that_tidies_agrees_with_its_twin(text: str) -> None:
     text = text.replace("\0", " ").encode("utf-8", "replace").decode()
     source = np.frombuffer(text.encode() + b"\0", np.uint8)
     target = np.empty(len(source) * 3 // 2 + 1, np.uint8)
@@ -180,7 +180,7 @@ def test_the_kernel_that_tidies_does_what_its_twin_says(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.one_of(st.text(alphabet="aZ'’é9-\u00ad 中\u0301"), st.text()))
-def test_the_kernel_of_words_does_what_its_twin_says(text: str) -> None:
+def test_the_kernel_for_words_agrees_with_its_twin(text: str) -> None:
     text = text.replace("\0", " ").encode("utf-8", "replace").decode()
 
     def character_class(code: int) -> int:
@@ -201,6 +201,6 @@ def test_a_megabyte_of_one_token_takes_no_time(token: str) -> None:
     text_of(token * (1_000_000 // len(token)))
 
 
-def test_broken_utf8_is_no_error() -> None:
+def test_broken_utf8_is_not_an_error() -> None:
     assert STRIPPER.words([b"a\xff\xe2\x80 b\xc3"]) == ["a b"]
     assert STRIPPER.texts([b"a\xff b &amp; \xe2"])[0].startswith("a")

@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
-from psdvec.vectors.embeddings import Embeddings, Interval
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.intervals import Interval
 from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
 
 
 def compass() -> Embeddings:
-    """Four directions and their mixtures, whose cosines are known by heart."""
+    """Four directions and their mixtures, whose cosines everyone knows."""
     vectors = [[0, 2], [1, 0], [0, -1], [-3, 0], [1, 1], [-1, 1]]
     return Embeddings(
         ("north", "east", "south", "west", "northeast", "northwest"), np.array(vectors, dtype=np.float32)
@@ -61,7 +62,7 @@ def test_another_case_of_a_missing_word_is_suggested_first():
 
 
 def test_a_missing_word_like_nothing_says_so():
-    with pytest.raises(MissingWordError, match="nothing in the vocabulary is spelled like it"):
+    with pytest.raises(MissingWordError, match="no word in the vocabulary is spelled like it"):
         compass()["qqqqqqqq"]
 
 
@@ -80,7 +81,7 @@ def test_two_vectors_of_one_word_are_refused():
 
 @pytest.mark.parametrize("fields", [{"counts": [1]}, {"deviations": [0.1]}])
 def test_numbers_that_do_not_fit_the_words_are_refused(fields: dict[str, list[float]]):
-    with pytest.raises(InputError, match="one number a word"):
+    with pytest.raises(InputError, match="one number per word"):
         Embeddings(("a", "b"), np.eye(2, dtype=np.float32), **fields)
 
 
@@ -98,7 +99,7 @@ def test_similarity_and_distance_are_the_cosine_and_its_complement():
 
 def test_n_similarity_compares_means():
     assert compass().n_similarity(["north", "east"], ["north"]) == pytest.approx(2 / np.sqrt(5))
-    with pytest.raises(InputError, match="one of them is empty"):
+    with pytest.raises(InputError, match="one of the two sets of words is empty"):
         compass().n_similarity([], ["north"])
 
 
@@ -207,7 +208,7 @@ def test_selecting_the_largest_equals_sorting_everything(rows, columns, k, seed,
 
 
 def test_an_interval_needs_deviations():
-    with pytest.raises(InputError, match="hold no deviations"):
+    with pytest.raises(InputError, match="have no deviations"):
         compass().similarity("north", "east", interval=True)
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.count import Quiet, Workers
 from psdvec.cli.defaults import default
 from psdvec.cli.evaluate import Folder
+from psdvec.cli.options import Quiet, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError

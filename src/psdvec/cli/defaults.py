@@ -1,4 +1,7 @@
-"""Defaults of options, read from the library's functions, so that each has one home."""
+"""Defaults of options, read from the library's functions so that each is written once.
+
+The source is read instead of imported: importing the functions would load numba before any command runs.
+"""
 
 from __future__ import annotations
 

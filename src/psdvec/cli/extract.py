@@ -1,4 +1,4 @@
-"""``psdvec extract``: a Wikipedia dump to plain text."""
+"""The command that turns a Wikipedia dump into plain text: ``extract``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.defaults import default
+from psdvec.cli.options import Overwrite, Quiet
 from psdvec.cli.progress_bar import make_progress
 from psdvec.errors import InputError
 
@@ -15,12 +16,10 @@ _Dump = Annotated[
 ]
 _Output = Annotated[str, typer.Option("-o", "--output", help="File to write; - is standard output.")]
 _Text = Annotated[bool, typer.Option("--text", help="Keep case, punctuation and all scripts.")]
-_Jsonl = Annotated[bool, typer.Option("--jsonl", help="Like --text, as JSON with id and title.")]
-_MinWords = Annotated[int, typer.Option(min=0, help="Skip articles with fewer words.")]
-_Limit = Annotated[int | None, typer.Option(min=1, help="Stop after this many articles.")]
-_Workers = Annotated[int | None, typer.Option(min=1, help="Threads; as many as processors by default.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that exists.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+_Jsonl = Annotated[bool, typer.Option("--jsonl", help="Like --text, but as JSON lines with id and title.")]
+_MinWords = Annotated[int, typer.Option(min=0, help="Skip articles with fewer words than this.")]
+_Limit = Annotated[int | None, typer.Option(min=1, help="Stop after N articles.", metavar="N")]
+_Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads; default: one per core.")]
 
 
 def extract(
@@ -31,23 +30,21 @@ def extract(
     min_words: _MinWords = default("text.wikipedia.extract", "min_words"),
     limit: _Limit = default("text.wikipedia.extract", "limit"),
     workers: _Workers = default("text.wikipedia.extract", "workers"),
-    overwrite: _Overwrite = default("text.wikipedia.extract", "overwrite"),
-    quiet: _Quiet = False,
+    overwrite: Overwrite = default("text.wikipedia.extract", "overwrite"),
+    quiet: Quiet = False,
 ) -> None:
-    """Turn a Wikipedia dump into plain text, one article a line.
+    """Turn a Wikipedia dump into plain text, one article per line.
 
-    By default the text is English words in lower case without punctuation.
+    By default the text is reduced to English words in lower case, without punctuation.
 
     Example: `psdvec extract enwiki-latest-pages-articles.xml.bz2 -o corpus.txt`
     """
-    from psdvec.text import wikipedia
+    from psdvec.text.wikipedia import extract as extract_text
 
     if text and jsonl:
-        raise InputError(
-            "--text and --jsonl exclude each other; --jsonl holds the text of --text, say only that"
-        )
+        raise InputError("--text and --jsonl exclude each other; --jsonl already includes what --text does")
     progress = make_progress(quiet=quiet)
-    done = wikipedia.extract(
+    done = extract_text(
         dump,
         output,
         form="jsonl" if jsonl else "text" if text else "words",

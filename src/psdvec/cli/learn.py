@@ -1,18 +1,21 @@
-"""The commands that learn: ``fit``, ``extend`` and ``train``."""
+"""The commands that learn vectors: ``fit``, ``extend`` and ``train``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psdvec.cli.count import (
+from psdvec.cli.defaults import default
+from psdvec.cli.options import (
     Cluster,
     Column,
+    CorpusPaths,
     Errors,
     Field,
     Gaps,
+    MaxWords,
     MinCount,
     Overwrite,
     Quiet,
@@ -22,7 +25,6 @@ from psdvec.cli.count import (
     Window,
     Workers,
 )
-from psdvec.cli.defaults import default
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.recipe_options import HELP, with_recipe
 from psdvec.errors import InputError
@@ -30,34 +32,42 @@ from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
 
+if TYPE_CHECKING:
+    from psdvec.solver.model import Model
+    from psdvec.vectors.embeddings import Embeddings
+
 OURS = "psdvec"
 
-Dim = Annotated[int, typer.Option(help="Numbers a word.")]
-RecipeName = Annotated[str, typer.Option(help="default or paper.")]
-Core = Annotated[int | None, typer.Option(help="Words to fit together; the others by ridge. Default: all.")]
-MaxWords = Annotated[int | None, typer.Option(help="Only this many words, the most frequent.")]
-Memory = Annotated[str | None, typer.Option(help="The most memory to take, as 4G; default: what is free.")]
-Seed = Annotated[int, typer.Option(help="Of the eigensolver's random start.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a graphics card where there is one.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done and needed.")]
-Ridge = Annotated[str | None, typer.Option(show_default="recipe's", help=HELP["ridge"])]
-MinContexts = Annotated[
-    int, typer.Option(help="Words placed later and seen with fewer different words get no vector.")
+Dim = Annotated[int, typer.Option(help="Dimensions of each vector.")]
+RecipeName = Annotated[str, typer.Option(help="Recipe to start from: default or paper.")]
+Core = Annotated[
+    int | None,
+    typer.Option(
+        help="Fit the N most frequent words together and place the others by ridge; default: all.",
+        metavar="N",
+    ),
 ]
-Damping = Annotated[float | None, typer.Option(show_default="recipe's", help=HELP["damping"])]
+Memory = Annotated[str | None, typer.Option(help="Memory to use at most, such as 4G; default: what is free.")]
+Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
+Ridge = Annotated[str | None, typer.Option(show_default="from the recipe", help=HELP["ridge"])]
+MinContexts = Annotated[
+    int, typer.Option(help="Place no word that was seen with fewer different words than this.")
+]
+Damping = Annotated[float | None, typer.Option(show_default="from the recipe", help=HELP["damping"])]
 
 
 @with_recipe
 def fit(
-    counts: Annotated[Path, typer.Argument(help="Counts, made by psdvec count.")],
+    counts: Annotated[Path, typer.Argument(help="Counts made by psdvec count.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
-    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = OURS,
+    method: Annotated[str, typer.Option(help=f"Method: {', '.join(METHODS)}.")] = OURS,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of another method, name=value; may be repeated."),
+        typer.Option("--set", help="A setting of another method, as name=value; may be repeated."),
     ] = None,
     corpus: Annotated[
-        list[str] | None, typer.Option(help="The text, for methods that read it; may be repeated.")
+        list[str] | None, typer.Option(help="Text, for the methods that read it; may be repeated.")
     ] = None,
     dim: Dim = default("solver.fit.fit", "dim"),
     recipe: RecipeName = default("solver.fit.fit", "recipe"),
@@ -69,19 +79,22 @@ def fit(
     workers: Workers = None,
     device: Device = default("solver.fit.fit", "device"),
     overwrite: Overwrite = False,
-    dry_run: DryRun = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be done, and what it needs.")
+    ] = False,
     quiet: Quiet = False,
     changes: Any = None,
 ) -> None:
-    """Make vectors of counted words.
+    """Make vectors from counts.
 
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
-    Interrupted, it goes on after the last finished round when the same command is given again. Other methods than
-    psdvec start anew; the options `--recipe`, `--core`, `--max-words`, `--min-contexts`, `--memory`, `--device`,
-    `--dry-run` and from `--smoothing` on are psdvec's, theirs are given with `--set`.
+    If it is interrupted, the same command continues after the last finished round. The options `--recipe`, `--core`,
+    `--max-words`, `--min-contexts`, `--memory`, `--device`, `--dry-run` and all from `--smoothing` on belong to the
+    method psdvec; the settings of other methods are given with `--set`, and those methods start from scratch.
     """
-    from psdvec.solver import fit as fit_module
+    from psdvec.solver.fit import fit as fit_model
+    from psdvec.solver.fit import plan_fit
 
     options: dict[str, Any] = {
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,
@@ -101,7 +114,7 @@ def fit(
         given = [name for name, value in own.items() if value is not None and name not in ("dim", "changes")]
         if given:
             raise InputError(
-                f"--{given[0].replace('_', '-')} is an option of the method {OURS} alone; leave it out, or --method"
+                f"--{given[0].replace('_', '-')} works with the method {OURS} only; leave it out, or leave --method out"
             )
         vectors = fit_method(
             method, counts, output=output, corpus=corpus, settings=parse_settings(method, settings or []),
@@ -110,10 +123,10 @@ def fit(
         _report(vectors, output)
         return
     if dry_run:
-        for line in fit_module.plan_fit(counts, **options):
+        for line in plan_fit(counts, **options):
             print(line)
         return
-    model = fit_module.fit(
+    model = fit_model(
         counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output, overwrite=overwrite,
         progress=make_progress(quiet=quiet),
     )  # fmt: skip
@@ -121,18 +134,24 @@ def fit(
 
 
 def extend(
-    model: Annotated[Path, typer.Argument(help="A model, made by psdvec fit.")],
+    model: Annotated[Path, typer.Argument(help="A model made by psdvec fit or psdvec train.")],
     counts: Annotated[Path, typer.Argument(help="Counts that hold the new words.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
     words: Annotated[
-        Path | None, typer.Option(help="Learn the words of this file, one a line; default: all.")
+        Path | None,
+        typer.Option(help="Learn only the words of this file, one per line; default: all new words."),
     ] = None,
-    refresh: Annotated[Path | None, typer.Option(help="Solve the old words of this file anew.")] = None,
-    core: Core = None,
+    refresh: Annotated[
+        Path | None, typer.Option(help="Also solve the old words of this file again, one per line.")
+    ] = None,
+    core: Annotated[
+        int | None,
+        typer.Option(help="Solve against the N most frequent core words; default: all.", metavar="N"),
+    ] = None,
     ridge: Ridge = None,
     damping: Damping = None,
     unigrams: Annotated[
-        str, typer.Option(help="Old words' frequencies: the corpus' or the model's.")
+        str, typer.Option(help="Where the old words' frequencies come from: corpus or model.")
     ] = default("solver.extend.extend", "unigrams"),
     min_contexts: MinContexts = default("solver.extend.extend", "min_contexts"),
     workers: Workers = None,
@@ -142,7 +161,7 @@ def extend(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn new words beside old ones, which do not move.
+    """Add new words to a model; the old words do not move.
 
     Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
     """
@@ -160,7 +179,7 @@ def extend(
     for word in extension.thin:
         print(f"seen too little: {word}")
     if not extension.learned and not extension.refreshed:
-        print("nothing to learn: the model has all these words; nothing was written")
+        print("nothing to learn: the model has all of these words; nothing was written")
         return
     print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
     _report(extension.model, output)
@@ -168,9 +187,9 @@ def extend(
 
 @with_recipe
 def train(
-    corpus: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.")],
+    corpus: CorpusPaths,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
-    keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
     tokenizer: Tokenizer = default("text.corpus.read_corpus", "tokenizer"),
     field: Field = None,
     column: Column = None,
@@ -192,11 +211,11 @@ def train(
     quiet: Quiet = False,
     changes: Any = None,
 ) -> None:
-    """Count a corpus, fit vectors and place the rarer words, in one go.
+    """Count a corpus, fit vectors and place the rarer words, all in one command.
 
     Example: `psdvec train corpus.txt.xz -o model/ --max-words 50000 --dim 300`
 
-    Interrupted, it goes on with the first unfinished stage when the same command is given again.
+    If it is interrupted, the same command continues with the first unfinished stage.
     """
     from psdvec.solver.train import train as train_model
     from psdvec.text.corpus import read_corpus
@@ -212,6 +231,6 @@ def train(
     _report(model, output)
 
 
-def _report(model: Any, output: Path) -> None:
-    print(f"{len(model):,} vectors of {model.dim} numbers written to {output}")
+def _report(model: Model | Embeddings, output: Path) -> None:
+    print(f"{len(model):,} vectors of {model.dim} dimensions written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")

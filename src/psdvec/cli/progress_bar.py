@@ -1,4 +1,4 @@
-"""Progress for people: a bar with rates and time left on a terminal, log lines elsewhere."""
+"""Progress on standard error: a bar with rates and remaining time on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from psdvec.resources import format_size
 
 
 def make_progress(*, quiet: bool = False) -> progress.Progress:
-    """Return the progress that fits standard error: a bar, or log lines, or (``quiet``) nothing."""
+    """Return progress that suits standard error: a bar, log lines, or nothing if ``quiet``."""
     if quiet:
         logging.getLogger("psdvec").setLevel(logging.ERROR)
         return progress.LogProgress()
@@ -36,7 +36,7 @@ def make_progress(*, quiet: bool = False) -> progress.Progress:
 
 
 class BarProgress:
-    """Draws one bar a stage on ``console``."""
+    """Draws one bar per stage on ``console``."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -81,7 +81,7 @@ class _BarStage:
 
 
 class _RatesColumn(ProgressColumn):
-    """The speed of the stage and of every further counter."""
+    """The speed of the stage and of each further counter."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()

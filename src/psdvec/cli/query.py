@@ -1,7 +1,7 @@
-"""Commands that use vectors: similar, analogy, odd, convert, vectorize.
+"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``convert`` and ``vectorize``.
 
-Words are arguments, or lines of standard input where a ``-`` stands for them. Tables are for people;
-``--json`` prints one JSON value for machines.
+Words are arguments, or lines of standard input where they are given as ``-``. Tables are for people; ``--json`` prints
+one JSON value for programs.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from psdvec.cli.options import Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.storage.atomic import check_file_output, nearest_folder
-from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors import answers
+from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.vectorize import Weighting, vectorize_file
 
-Model = Annotated[Path, typer.Argument(help="Vectors: a model folder or a file in any format psdvec reads.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="How many words to show.")]
+Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
 Restrict = Annotated[
-    int | None, typer.Option("--restrict-vocab", min=1, help="Search the first N words only.", metavar="N")
+    int | None,
+    typer.Option("--restrict-vocab", min=1, help="Search only the first N words.", metavar="N"),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 
 THIN = "~"
 
 
 def similar(
-    model: Model,
-    words: Annotated[list[str], typer.Argument(help="Words, or - for one a line on standard input.")],
+    model: Vectors,
+    words: Annotated[list[str], typer.Argument(help="Words, or - to read one per line from standard input.")],
     topn: Topn = 10,
     restrict_vocab: Restrict = None,
     as_json: Json = False,
@@ -48,30 +48,31 @@ def similar(
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
     known = [word for word in asked if word in e]
-    found = dict(
-        zip(known, e.most_similar_many(known, topn=topn, restrict_vocab=restrict_vocab), strict=True)
-    )
+    found = {
+        answer["word"]: answer["neighbours"]
+        for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab)
+    }
     if as_json:
-        answers = [
-            {"word": word, "neighbours": _as_records(e, found[word])} if word in found else _missing(e, word)
+        records = [
+            {"word": word, "neighbours": _brief(found[word])} if word in found else _missing(e, word)
             for word in asked
         ]
-        print(json.dumps(answers, ensure_ascii=False))
+        print(json.dumps(records, ensure_ascii=False))
     else:
         for word in known:
-            _print_ranking(e, word, found[word])
+            _print_ranking(word, found[word])
     _exit_if_missing(e, [word for word in asked if word not in found])
 
 
 def analogy(
-    model: Model,
+    model: Vectors,
     words: Annotated[
-        list[str], typer.Argument(help="Three words a b c, or - for three a line on standard input.")
+        list[str], typer.Argument(help="Three words a b c, or - to read three per line from standard input.")
     ],
     topn: Topn = 10,
     restrict_vocab: Restrict = None,
     add: Annotated[
-        bool, typer.Option("--add", help="Add cosines (3CosAdd) instead of multiplying them.")
+        bool, typer.Option("--add", help="Add cosines (3CosAdd) instead of multiplying them (3CosMul).")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -81,21 +82,21 @@ def analogy(
     Example: `psdvec analogy model/ man king woman`
     """
     e = load(model, progress=make_progress(quiet=quiet))
-    ask = e.most_similar if add else e.most_similar_cosmul
 
     def answer(group: list[str]) -> _Answer:
         a, b, c = group
-        found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
-        record = {"a": a, "b": b, "c": c, "answers": _as_records(e, found)}
+        found = answers.analogy(e, a, b, c, add=add, topn=topn, restrict_vocab=restrict_vocab)["answers"]
+        record = {"a": a, "b": b, "c": c, "answers": _brief(found)}
         return _Answer(record, f"{a} : {b} = {c} : ?", found)
 
     _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
 
 
 def odd(
-    model: Model,
+    model: Vectors,
     words: Annotated[
-        list[str], typer.Argument(help="Three words or more, or - for a group a line on standard input.")
+        list[str],
+        typer.Argument(help="Three words or more, or - to read one group per line from standard input."),
     ],
     as_json: Json = False,
     quiet: Quiet = False,
@@ -107,9 +108,9 @@ def odd(
     e = load(model, progress=make_progress(quiet=quiet))
 
     def answer(group: list[str]) -> _Answer:
-        ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(group))]
-        record = {"odd": ranking[0][0], "words": _as_records(e, ranking)}
-        return _Answer(record, f"odd: {ranking[0][0]}", ranking)
+        found = answers.odd(e, group)
+        record = {"odd": found["odd"], "words": _brief(found["words"])}
+        return _Answer(record, f"odd: {found['odd']}", found["words"])
 
     _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
 
@@ -119,13 +120,13 @@ def convert(
     target: Annotated[
         Path, typer.Argument(help="Where to write: .txt, .vec, .bin, .npz, or a folder.", metavar="OUT")
     ],
-    to: Annotated[Format | None, typer.Option(help="Format to write; else the ending of OUT tells.")] = None,
+    to: Annotated[Format | None, typer.Option(help="Format to write; default: by the ending of OUT.")] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Keep the first N words only.", metavar="N")
+        int | None, typer.Option(min=1, help="Keep only the first N words.", metavar="N")
     ] = None,
-    bad_rows: Annotated[BadRows, typer.Option(help="What to do with rows that make no sense.")] = "refuse",
-    spaces: Annotated[str | None, typer.Option(help="Write this in place of spaces in words.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    bad_rows: Annotated[BadRows, typer.Option(help="What to do with malformed or repeated rows.")] = "refuse",
+    spaces: Annotated[str | None, typer.Option(help="Write this instead of spaces in words.")] = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Convert vectors from one format to another; the format of IN is recognised by its content.
@@ -137,17 +138,19 @@ def convert(
     scratch = nearest_folder(target)
     e = load(source, limit=limit, bad_rows=bad_rows, scratch=scratch, progress=progress)
     save(e, target, format=to, spaces=spaces, overwrite=overwrite)
-    progress.say(f"{len(e):,} words of {e.dim} dimensions written to {target}")
+    progress.say(f"{len(e):,} vectors of {e.dim} dimensions written to {target}")
 
 
 def vectorize(
-    model: Model,
-    text: Annotated[Path, typer.Argument(help="Text, one sentence or document a line; - is standard input.")],
-    target: Annotated[
-        Path, typer.Argument(help="Where to write the matrix (.npy), a row a line.", metavar="OUT")
+    model: Vectors,
+    text: Annotated[
+        Path, typer.Argument(help="Text, one sentence or document per line; - is standard input.")
     ],
-    weighting: Annotated[Weighting, typer.Option(help="Plain mean, or SIF: rare words weigh more.")] = "mean",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    target: Annotated[
+        Path, typer.Argument(help="Where to write the matrix (.npy), one row per line.", metavar="OUT")
+    ],
+    weighting: Annotated[Weighting, typer.Option(help="Plain mean, or sif: rare words weigh more.")] = "mean",
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Turn each line of a text file into a vector.
@@ -160,12 +163,12 @@ def vectorize(
     summary = vectorize_file(e, text, target, weighting=weighting, overwrite=overwrite, progress=progress)
     progress.say(
         f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; "
-        f"{summary.known:,} of {summary.words:,} words known, {summary.empty:,} lines without any"
+        f"{summary.known:,} of {summary.words:,} words known, {summary.empty:,} lines without a known word"
     )
 
 
 def _words_or_lines(words: list[str]) -> list[str]:
-    """Return the words given, lines of standard input in place of ``-``."""
+    """Return the words given, with the lines of standard input in place of ``-``."""
     read: list[str] = []
     for word in words:
         read += [line.strip() for line in sys.stdin if line.strip()] if word == "-" else [word]
@@ -173,31 +176,32 @@ def _words_or_lines(words: list[str]) -> list[str]:
 
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
-    """Return groups of words: the arguments are one, each line of standard input is one."""
+    """Return groups of words: all arguments are one group, or each line of standard input is one."""
     lines = [line.split() for line in sys.stdin] if words == ["-"] else [words]
     for number, group in enumerate(lines, start=1):
         if group and (len(group) < at_least or (exactly is not None and len(group) != exactly)):
             wanted = f"{exactly}" if exactly is not None else f"at least {at_least}"
             where = f" in line {number} of standard input" if words == ["-"] else ""
+            only = "only " if len(group) < (exactly or at_least) else ""
+            were = "was" if len(group) == 1 else "were"
             raise InputError(
-                f"{wanted} words are needed{where}, and {len(group)} were given: {' '.join(group)}; "
-                f"give {wanted}"
+                f"give {wanted} words{where}; {only}{len(group)} {were} given: {' '.join(group)}"
             )
     return [group for group in lines if group]
 
 
 class _Answer(NamedTuple):
-    """The answer to one question, for machines and for people."""
+    """The answer to one question: as JSON, and as a table."""
 
     record: dict[str, Any]
     title: str
-    ranking: Ranking
+    words: list[dict[str, Any]]
 
 
 def _answer_all(
     e: Embeddings, groups: list[list[str]], answer: Callable[[list[str]], _Answer], *, as_json: bool
 ) -> None:
-    """Print the answer for each group of words; one with a missing word does not stop the others."""
+    """Print the answer for each group of words; a missing word in one does not stop the others."""
     records: list[dict[str, Any]] = []
     missing: list[str] = []
     for group in groups:
@@ -209,17 +213,17 @@ def _answer_all(
             continue
         records.append(found.record)
         if not as_json:
-            _print_ranking(e, found.title, found.ranking)
+            _print_ranking(found.title, found.words)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))
 
 
-def _as_records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:
-    thin = e.thin_evidence()
+def _brief(words: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return of each answer the word, its score, and whether it is thin if it is."""
     return [
-        {"word": word, "score": score, **({"thin": True} if thin[e.key_to_index[word]] else {})}
-        for word, score in ranking
+        {"word": one["word"], "score": one["score"], **({"thin": True} if one["thin"] else {})}
+        for one in words
     ]
 
 
@@ -227,13 +231,10 @@ def _missing(e: Embeddings, word: str) -> dict[str, Any]:
     return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
 
 
-def _print_ranking(e: Embeddings, title: str, ranking: Ranking) -> None:
-    thin = e.thin_evidence()
-    rows = [
-        [word + (f" {THIN}" if thin[e.key_to_index[word]] else ""), f"{score:.4f}"] for word, score in ranking
-    ]
+def _print_ranking(title: str, words: list[dict[str, Any]]) -> None:
+    rows = [[one["word"] + (f" {THIN}" if one["thin"] else ""), f"{one['score']:.4f}"] for one in words]
     print(format_table([title, ""], rows))
-    if any(row[0].endswith(f" {THIN}") for row in rows):
+    if any(one["thin"] for one in words):
         print(f"{THIN} thin evidence: the vector rests on few occurrences")
     print()
 

@@ -1,4 +1,4 @@
-"""The numbers of a recipe as options, the same for every command that fits."""
+"""The parameters of a recipe as options, the same for every command that fits."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from psdvec.solver.recipe import Recipe
 HELP = {
     "smoothing": "κ: share of the independent model in the smoothed probabilities.",
     "background": "β: share of the expected count in the weights.",
-    "exponent": "p: weights grow with the smoothed count to this power.",
+    "exponent": "p: power of the smoothed count with which weights grow.",
     "saturation": "Count at which an average pair has weight 1; 0 leaves it to --cut.",
-    "cut": "Share of seen pairs whose weight is cut off at 1.",
-    "majoriser": "γ: the majoriser grows with frequency to this power.",
-    "emphasis": "δ: errors of a word count with its frequency to this power.",
-    "unigram": "α: focus words' frequencies are raised to this power.",
-    "diagonal": "Whether a word beside itself is a pair like any other.",
-    "negligible": "Pairs that differ less from an unseen one are treated as unseen.",
+    "cut": "Share of the pairs seen whose weight is cut off at 1.",
+    "majoriser": "γ: power of the frequency with which the majoriser grows.",
+    "emphasis": "δ: power of a word's frequency with which its errors count.",
+    "unigram": "α: power to which the frequencies of focus words are raised.",
+    "diagonal": "Whether a word next to itself is a pair like any other.",
+    "negligible": "Treat a pair that differs less than this from an unseen one as unseen.",
     "spectrum": "signed, or positive as in the paper.",
     "start": "zero, or half as in the paper.",
-    "head": "Words to start with, the most frequent; 0: all.",
+    "head": "Start with the N most frequent words; 0: with all.",
     "rounds": "Rounds of the solver.",
-    "relaxation": "ω: length of a round's step; 1 is the plain majoriser.",
-    "momentum": "θ: how far a round looks ahead along the last step.",
-    "ridge": "auto, a number, or bands 2:80000,4:130000,8.",
-    "damping": "Weight that holds the fitted values of words placed later at 0.",
+    "relaxation": "ω: length of each round's step; 1 is the plain majoriser.",
+    "momentum": "θ: how far each round looks ahead along the last step.",
+    "ridge": "auto, a number, or bands such as 2:80000,4:130000,8.",
+    "damping": "Weight that pulls the fitted values of words placed later towards 0.",
 }
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
 
 def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
-    """Give ``command`` an option for each number of a recipe; those that were given reach it as ``changes``."""
+    """Give ``command`` an option per parameter of a recipe; those that are given reach it as ``changes``."""
     names = [field.name for field in fields(Recipe)]
 
     def run(**given: Any) -> None:
@@ -49,7 +49,8 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
             annotation=Annotated[
-                TYPES[str(field.type)] | None, typer.Option(show_default="recipe's", help=HELP[field.name])
+                TYPES[str(field.type)] | None,
+                typer.Option(show_default="from the recipe", help=HELP[field.name]),
             ],
         )
         for field in fields(Recipe)

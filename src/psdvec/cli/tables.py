@@ -1,4 +1,4 @@
-"""Tables for people: columns of text that line up, wherever they are printed."""
+"""Tables as text, with columns that line up wherever they are printed."""
 
 from __future__ import annotations
 

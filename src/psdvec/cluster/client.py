@@ -1,15 +1,14 @@
-"""A Dask cluster: reach it, hand jobs out, and say in one sentence what went wrong.
+"""A Dask cluster: connect to it, hand out jobs, and say in one sentence what went wrong.
 
-Goes in: a :class:`distributed.Client`, or what :func:`open_client` makes one of. Comes out: the results of jobs, in
-order. Jobs leave their work as files in a folder that all workers share, under names that appear when the work is
-whole, so that a lost worker costs the job it was at and a lost scheduler costs the jobs that were under way. What the
-jobs are is in :mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.solving`.
+:func:`open_client` gives a :class:`distributed.Client`, and :func:`run_jobs` yields the results of jobs in order. Jobs
+leave their work as files in a folder that all workers share, under names that appear only when the work is complete:
+a lost worker costs the job it was doing, and a lost scheduler costs the jobs in progress. The jobs themselves are in
+:mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.solving`.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -22,19 +21,20 @@ import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
 from psdvec.resources import available_memory, current_memory
 
-_BATCH = 1000  # jobs that go to the scheduler in one message
-_ANSWER = 5  # seconds that a scheduler has to answer
-_PATIENCE = 30  # seconds until a scheduler or a first worker is missed
+_BATCH = 1000  # jobs sent to the scheduler in one message
+_ANSWER = 5  # seconds to wait for a scheduler to answer
+_PATIENCE = 30  # seconds to wait for a scheduler or a first worker to appear
 
-# Dask has its workers give memory back at once; blocks of text and rows then cost a fault for every page they touch.
+# By default, Dask makes its workers return memory at once; each block of text or rows would then cost a page fault
+# for every page that it touches.
 _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 25, "MALLOC_MMAP_THRESHOLD_": 1 << 24}
 
 
 @contextmanager
 def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start a cluster of this machine (``"local:4"``, four processes).
+    """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes).
 
-    With neither, None is yielded, and work is done without a cluster.
+    If neither is given, yield None: the work is done without a cluster.
     """
     if name_cluster(scheduler=scheduler, cluster=cluster) is None:
         yield None
@@ -63,23 +63,23 @@ def _local_cluster(dask: Any, workers: int) -> Any:
 
 
 def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:
-    """Return what to call the cluster that is asked for, None if none is; it is neither reached nor started."""
+    """Return what to call the cluster asked for, or None if none is; nothing is connected or started."""
     if scheduler is not None and cluster is not None:
-        raise InputError("both a scheduler and a cluster were given; give one of them")
+        raise InputError("both a scheduler and a cluster were given; give only one of them")
     if cluster is not None:
-        return f"a Dask cluster of this machine with {_local_workers(cluster)} workers"
+        return f"a Dask cluster on this machine with {_local_workers(cluster)} workers"
     return None if scheduler is None else f"the Dask cluster of the scheduler at '{scheduler}'"
 
 
 def _local_workers(cluster: str) -> int:
     match = re.fullmatch(r"local:([1-9]\d*)", cluster)
     if match is None:
-        raise InputError(f"the cluster '{cluster}' is unknown; give local:N, with N worker processes")
+        raise InputError(f"the cluster '{cluster}' is unknown; give local:N, for N worker processes")
     return int(match[1])
 
 
 def check_workers(client: Any, folder: Path) -> int:
-    """Return how many jobs the workers do at a time, all of this version of psdvec and all able to see ``folder``.
+    """Return how many jobs the workers do at a time, once all have this version of psdvec and see ``folder``.
 
     Raises
     ------
@@ -96,7 +96,8 @@ def check_workers(client: Any, folder: Path) -> int:
     for worker, (version, sees, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
-                f"the worker {worker} has psdvec {version}, not {psdvec.__version__}; install the same everywhere"
+                f"the worker {worker} has psdvec {version}, not {psdvec.__version__}; "
+                "install the same version everywhere"
             )
         if not sees:
             raise ClusterError(
@@ -120,7 +121,7 @@ def _look_around(probe: str, dask_worker: Any) -> tuple[str, bool, int]:
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is being lost gives no answer."""
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is lost meanwhile is left out."""
     try:
         return list(client.run(function, *arguments, on_error="ignore").values())
     except OSError as error:
@@ -130,14 +131,14 @@ def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> l
 def run_jobs(
     client: Any, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], *, label: str
 ) -> Iterator[Any]:
-    """Call ``function(*job)`` for all jobs on the workers and yield the results in the order of ``jobs``.
+    """Call ``function(*job)`` on the workers for every job, and yield the results in the order of ``jobs``.
 
     Raises
     ------
     ClusterError
         If the scheduler is lost.
     ResourceError
-        If a job took several workers down with it, which is what happens where memory does not suffice.
+        If a job took several workers down with it, as happens when memory runs out.
     """
     if not jobs:
         return
@@ -147,7 +148,7 @@ def run_jobs(
             yield _result_of(client, future, f"{label} {number} of {len(jobs)}")
     finally:
         if client.status == "running":
-            with suppress(OSError):  # the scheduler is lost just now; the error that says so is on its way
+            with suppress(OSError):  # the scheduler has just been lost; the error that says so is on its way
                 client.cancel(futures)
 
 
@@ -159,9 +160,8 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
         return future.result()
     except distributed.KilledWorker as error:
         raise ResourceError(
-            f"{name} failed: {error.allowed_failures + 1} workers died at it, most likely for want of "
-            "memory; give the workers more, or less to do at a time (--block-size), and run the same command again to "
-            "go on"
+            f"{name} failed: {error.allowed_failures + 1} workers died at it, most likely for lack of memory; "
+            "give the workers more memory or, when counting, smaller blocks (block_size), and run it again to continue"
         ) from error
     except FileNotFoundError as error:
         raise ClusterError(
@@ -171,37 +171,36 @@ def _result_of(client: Any, future: Any, name: str) -> Any:
     except (CancelledError, CommClosedError) as error:
         if _answers(client):
             raise LostWorkError(
-                f"{name} was lost with the workers that had what it needs; what is finished is kept, "
-                "run the same command again to go on"
+                f"{name} was lost with the workers that held its data; finished work is kept: "
+                "run it again to continue"
             ) from error
         raise _lost_scheduler(client) from error
 
 
 def hand_out(client: Any, value: object) -> Any:
-    """Give ``value`` to every worker, once, and return what stands for it in the arguments of jobs.
+    """Give ``value`` to every worker once, and return what stands for it in the arguments of jobs.
 
-    A worker that is lost meanwhile makes the scheduler raise whatever it stumbles over.
+    If a worker is lost meanwhile, the scheduler may raise any kind of error.
     """
     try:
         return client.scatter(value, broadcast=True, hash=False)
     except Exception as error:
         if _answers(client):
             raise LostWorkError(
-                f"handing out the fixed side failed ({error}); see whether workers are lost, and run the same command "
-                "again to go on"
+                f"the data that all workers share could not be handed out ({error}); check that the workers are "
+                "running, and run it again to continue"
             ) from error
         raise _lost_scheduler(client) from error
 
 
 def _lost_scheduler(client: Any) -> ClusterError:
     return ClusterError(
-        f"the scheduler at '{_address(client)}' was lost; what is finished is kept, "
-        "run the same command again to go on"
+        f"the scheduler at '{_address(client)}' was lost; finished work is kept: run it again to continue"
     )
 
 
 def _answers(client: Any) -> bool:
-    """Say whether the scheduler is there; what is lost with it is noticed before the client notices."""
+    """Return whether the scheduler answers; lost jobs are noticed before the client notices a lost scheduler."""
     try:
         client.sync(client.scheduler.identity, callback_timeout=_ANSWER)
     except (OSError, TimeoutError, AttributeError):
@@ -210,39 +209,18 @@ def _answers(client: Any) -> bool:
 
 
 class LostWorkError(ClusterError):
-    """What was handed out went down with the last worker that held it, and must be handed out again."""
+    """What was handed out was lost with the last worker that held it, and must be handed out again."""
 
 
 def _address(client: Any) -> str:
     return str(client.scheduler.address) if client.scheduler is not None else "an unknown address"
 
 
-@contextmanager
-def made_once(path: Path) -> Iterator[Path]:
-    """Yield a name beside ``path`` that nobody else uses; what the block puts there is renamed to ``path``.
-
-    If the same job, taken for lost, was done elsewhere in the meantime, that work stands: it is the same.
-    """
-    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    try:
-        yield new
-        try:
-            new.rename(path)
-        except OSError:
-            if not path.exists():
-                raise
-    finally:
-        if new.is_dir():
-            shutil.rmtree(new, ignore_errors=True)
-        else:
-            new.unlink(missing_ok=True)
-
-
 def memory_of_job(memory: int | None, worker: Any) -> int:
-    """Return how much memory this process, a ``worker``, may have in use while it does one more job, in bytes.
+    """Return how many bytes of memory this process, a ``worker``, may have in use while it does one more job.
 
-    A worker's threads share what it may take, ``memory`` or half of the limit that Dask set, beyond what the process
-    took before the first of them.
+    The worker's threads share its budget, ``memory`` or half of the limit that Dask set, less what the process used
+    before its first job.
     """
     most = memory or (worker.memory_manager.memory_limit or available_memory()) // 2
     return current_memory() + max(most - _memory_at_rest(), 0) // int(worker.state.nthreads)

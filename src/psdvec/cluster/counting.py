@@ -1,11 +1,11 @@
-"""Counting on a cluster: blocks of text in, the rows of the count matrix out, the same as from one machine.
+"""Counting on a cluster: the same rows of the count matrix as on one machine, from blocks of text.
 
-A block is some files, or a span of one file between two line ends, and is itself a :class:`~psdvec.text.corpus.Corpus`.
-Workers number the blocks, then add up the words, each a part of them told by hash, then count the pairs, each some rows
-of a group of blocks (:mod:`psdvec.cluster.shares`), then add the groups up (:mod:`psdvec.cluster.merging`).
-The code that counts is that of one machine; sentences do not cross lines and counts are integers, so neither the cuts
-nor the order can be seen in the result. Every step leaves files in the shared folder ``work``, where a later attempt
-finds them::
+A block is some files, or the part of one file between two line ends; it is itself a
+:class:`~psdvec.text.corpus.Corpus`. The workers first number the blocks; then they add up the words, each worker a part
+of them chosen by hash; then they count the pairs, each worker some rows of a group of blocks
+(:mod:`psdvec.cluster.shares`); and then they add the groups up (:mod:`psdvec.cluster.merging`). They run the same code
+as one machine does; sentences do not cross lines and counts are integers, so neither the cuts nor the order affect the
+result. Every step leaves files in the shared folder ``work``, where a later attempt finds them::
 
     blocks/NNNNNN     segments of the block, its words in parts, and what was read
     vocabulary        the words that were chosen
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.cluster.client import ask_workers, check_workers, made_once, memory_of_job, run_jobs
+from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
 from psdvec.cluster.shares import MOST_IDS, Shares, share_out
 from psdvec.counts import out_of_core, segments
@@ -40,14 +40,15 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import current_memory, parse_size
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import beside, whole_file
 from psdvec.text.corpus import Corpus, Place
-from psdvec.text.files import Span, file_status, open_file
-from psdvec.text.readers import STANDARD_INPUT, can_be_cut
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.readers import can_be_cut
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
-_BLOCKS = 64  # that a corpus is cut into where their size allows
-_BYTES_PER_PART = 1 << 36  # of the corpus, for each part of its words
+_BLOCKS = 64  # blocks that a corpus is cut into, if their size allows
+_BYTES_PER_PART = 1 << 36  # bytes of the corpus for each part of its words
 _FEWEST_PARTS = 4
 _PIECE = 1 << 16
 
@@ -58,7 +59,9 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
     The cuts lie anywhere in a line; :func:`end_at_lines` moves them to its end.
     """
     if not isinstance(corpus, Corpus) or STANDARD_INPUT in corpus.files:
-        raise InputError("a cluster cannot read from Python or standard input; write the text to files first")
+        raise InputError(
+            "a cluster cannot read sentences from Python or standard input; write the text to files first"
+        )
     files = [file if "://" in file else str(Path(file).absolute()) for file in corpus.files]
     sizes = [file_status(file).bytes for file in files]
     size = (
@@ -67,7 +70,9 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
         else parse_size(block_size)
     )
     if size < 1:
-        raise InputError(f"a block of {block_size} bytes holds nothing; give a larger one, as 256M")
+        raise InputError(
+            f'a block of {block_size} bytes holds nothing; give a larger block_size, such as "256M"'
+        )
     blocks: list[Corpus] = []
     small: list[str] = []
     room = size
@@ -75,8 +80,8 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
         if length > size and can_be_cut(file):
             even = -(-length // -(-length // size))
             for begin in range(0, length, even):
-                span = Span(begin, min(begin + even, length))
-                blocks.append(replace(corpus, files=(file,), span=span))
+                byte_range = ByteRange(begin, min(begin + even, length))
+                blocks.append(replace(corpus, files=(file,), byte_range=byte_range))
             continue
         if small and length > room:
             blocks.append(replace(corpus, files=tuple(small)))
@@ -88,14 +93,14 @@ def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
 
 def end_at_lines(block: Corpus) -> Corpus:
     """Return the block with the lines that begin in its span: from the first of them to the end of the last."""
-    if block.span is None:
+    if block.byte_range is None:
         return block
-    begin, end = (_next_line(block.files[0], place) for place in block.span)
-    return replace(block, span=Span(begin, end))
+    begin, end = (_next_line(block.files[0], place) for place in block.byte_range)
+    return replace(block, byte_range=ByteRange(begin, end))
 
 
 def _next_line(file: str, place: int) -> int:
-    """Return where the first line at or behind ``place`` begins; the end of the file, if none does."""
+    """Return where the first line at or after ``place`` begins; the end of the file if none does."""
     if place == 0:
         return 0
     with open_file(file) as stream:
@@ -118,7 +123,7 @@ def count_blocks(
     memory: int | None,
     progress: Progress,
 ) -> Counted:
-    """Count on the workers of ``client``, each of which takes at most ``memory``, or half of Dask's limit."""
+    """Count on the workers of ``client``; each uses at most ``memory``, or half of the limit that Dask set."""
     work = work.absolute()
     threads = check_workers(client, work)
     read = _number_blocks(client, blocks, work, progress)
@@ -134,7 +139,7 @@ def count_blocks(
 
 
 class BlockRead(NamedTuple):
-    """What a block was found to hold: its ``tally``, and ``ids``, sentence ends and gaps included."""
+    """What a block holds: its ``tally``, and the number of its ``ids``, including sentence ends and gaps."""
 
     tally: Tally
     ids: int
@@ -167,7 +172,7 @@ def _block(work: Path, number: int) -> Path:
 
 def number_block(block: Corpus, path: Path, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
-    with made_once(path) as new:
+    with beside(path, replace=False) as new:
         new.mkdir()
         folder = SegmentFolder(new / "segments")
         tally = segments.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
@@ -188,7 +193,7 @@ def _write_words(folder: Path, number: int, words: WordList, counts: Int64s) -> 
 
 
 def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress: Progress) -> Vocabulary:
-    """Add up the words of all blocks, keep those that are wanted, and leave them where the workers find them."""
+    """Add up the words of all blocks, choose the vocabulary, and leave it where the workers find it."""
     path = work / "vocabulary"
     if not path.exists():
         parts = len(SegmentFolder(_block(work, 0) / "words"))
@@ -201,16 +206,16 @@ def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress
         lists, amounts = zip(*found, strict=True)
         kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
         chosen = select_words(WordList.join(lists), np.concatenate(amounts), min_count=floor, max_words=kept)
-        with made_once(path) as new:
+        with beside(path, replace=False) as new:
             _write_words(new, 0, WordList.pack(chosen.words), chosen.counts)
     segment = SegmentFolder(path).read(0, with_ids=False)
     return Vocabulary(segment.words.unpack(), segment.counts)
 
 
 def add_words(work: Path, blocks: int, part: int, what: Counting) -> tuple[Bytes, Int64s, Int64s]:
-    """Return the words of one part that may be chosen, of all blocks: their bytes, offsets and counts.
+    """Return the words of one part, over all blocks, that may be chosen: their bytes, offsets and counts.
 
-    Given words are all returned, also those that do not occur.
+    If words were given, all of them are returned, even those that do not occur.
     """
     table = WordTable()
     for number in range(blocks):
@@ -238,26 +243,26 @@ def _share_out(
     threads: int,
     memory: int | None,
 ) -> Shares:
-    """Say which blocks and which rows are counted together: a job for each of ``threads``, more if memory asks for it.
+    """Decide which blocks and rows are counted together: a job for each of ``threads``, or more if memory is short.
 
-    It is decided once: what is counted belongs to these shares, whatever the cluster is when the work goes on.
+    This is decided once: what is counted belongs to these shares, whatever cluster resumes the work.
     """
     path = work / "shares.json"
     if not path.exists():
         n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
         full = [number for number, block in enumerate(read) if block.tally.tokens]
         room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
-        loads = pairs + np.minimum(pairs, n)  # every pair is added to a cell, and every cell is written
+        loads = pairs + np.minimum(pairs, n)  # each pair is added to a cell, and each cell is written
         found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
         shares = [[full[place] for place in group] for group in found.groups], found.ranges
-        with write_whole(path) as file:
+        with whole_file(path) as file:
             file.write(json.dumps(shares).encode())
     groups, ranges = json.loads(path.read_text())
     return Shares(groups, [Range(*rows) for rows in ranges])
 
 
 def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
-    """Return how many ids of text a job of this worker can count at once."""
+    """Return how many ids of text one job on this worker can count at once."""
     budget = memory_of_job(memory, dask_worker) - current_memory()
     return out_of_core.room_for_text(budget, n=n, workers=1)[0]
 
@@ -288,7 +293,7 @@ def _count_shares(
 def count_share(
     work: Path, blocks: Sequence[int], rows: Range, name: str, what: Counting, memory: int | None
 ) -> None:
-    """Count some rows of blocks that were numbered, and leave them in the shared folder under ``name``."""
+    """Count some rows of numbered blocks, and leave them in the shared folder under ``name``."""
     import distributed
 
     words = SegmentFolder(work / "vocabulary").read(0, with_ids=False).words.unpack()
@@ -296,7 +301,7 @@ def count_share(
     ids = sum(_block_read(_block(work, number)).ids for number in blocks)
     worker = distributed.get_worker()
     with (
-        made_once(work / name) as new,
+        beside(work / name, replace=False) as new,
         tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
         ThreadPoolExecutor(1) as pool,
     ):

@@ -1,8 +1,8 @@
-"""Adding up matrices on a cluster, by range of rows, as a tree.
+"""Adding up count matrices on a cluster, as a tree, by ranges of rows.
 
-Goes in: matrices on a disk that all workers share, each a :class:`Matrix`. Comes out: the rows of their sum, in
-order. At most FAN_IN matrices are added at once; every sum, of some rows, is a :class:`~psdvec.counts.pair_rows.Run`
-on that disk.
+The matrices, each a :class:`Matrix`, lie on a disk that all workers share; :func:`merge_matrices` yields the rows of
+their sum in order. At most FAN_IN matrices are added at once, and the sum of each range of rows is a
+:class:`~psdvec.counts.pair_rows.Run` on the same disk.
 """
 
 from __future__ import annotations
@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from psdvec.cluster.client import made_once, memory_of_job, run_jobs
+from psdvec.arrays import Int64s
+from psdvec.cluster.client import memory_of_job, run_jobs
 from psdvec.counts import out_of_core
 from psdvec.counts.matrix import Rows
 from psdvec.counts.pair_rows import Range, RowReader, Run, add_rows, cut_ranges
 from psdvec.progress import Progress
+from psdvec.storage.atomic import beside
 
-RANGE_CELLS = 1 << 21  # of the sum that a job adds up: 25 megabytes on disk
-_CELLS = 1 << 19  # of the sum that are handed on at a time
-
-Int64s = npt.NDArray[np.int64]
+RANGE_CELLS = 1 << 21  # cells of the sum per job: 25 megabytes on disk
+_CELLS = 1 << 19  # cells of the sum that are passed on at a time
 
 
 class Matrix(NamedTuple):
-    """A matrix on disk in pieces: ``ranges`` of its rows, and the :class:`Run` of each, ``names`` in ``folder``."""
+    """A matrix on disk in pieces: ``ranges`` of its rows, and for each the name of its :class:`Run` in ``folder``."""
 
     folder: Path
     ranges: tuple[Range, ...]
@@ -37,7 +36,7 @@ class Matrix(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many cells it has."""
+        """The number of its cells."""
         return sum(int(Run(self.folder / name).sizes().sum()) for name in self.names)
 
     def overlapping(self, rows: Range) -> Matrix:
@@ -69,9 +68,9 @@ class Matrix(NamedTuple):
 def merge_matrices(
     client: Any, matrices: list[Matrix], n: int, *, memory: int | None, progress: Progress
 ) -> Iterator[Rows]:
-    """Add matrices of ``n`` rows level by level until one is left; yield its rows, the first while the last are added.
+    """Add matrices of ``n`` rows level by level until one is left; its first rows are yielded while others are added.
 
-    The first matrix tells how full the rows are, so the ranges are even where the texts are alike. A level of many
+    How full the rows are is taken from the first matrix, so the ranges are even if the texts are alike. A level of many
     groups is cut into few ranges, so that each level has about as many jobs as the last.
     """
     level, folder = 0, matrices[0].folder
@@ -103,7 +102,7 @@ def merge_matrices(
 
 
 def _merge_level(client: Any, jobs: list[tuple[Any, ...]], label: str, progress: Progress) -> Iterator[Path]:
-    """Do the jobs of a level that are not done yet; yield the path of each as it is ready, in order."""
+    """Do the jobs of a level that are not done yet; yield the path of each, in order, as soon as it is ready."""
     done = [job[3].exists() for job in jobs]
     results = run_jobs(
         client,
@@ -132,7 +131,7 @@ def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, mem
 
     budget = memory_of_job(memory, distributed.get_worker())
     plan = out_of_core.plan_runs(0, n=n, memory=budget, workers=1)
-    with made_once(path) as new, ThreadPoolExecutor(1) as pool:
+    with beside(path, replace=False) as new, ThreadPoolExecutor(1) as pool:
         added = add_rows(
             pool, [reader(matrix) for matrix in matrices],
             signs=[1] * len(matrices), n=n, sizes=sizes, cells=plan.cells, workers=1,

@@ -1,8 +1,9 @@
-"""Shares of the work: which blocks and which rows one job of a cluster counts, so that little needs adding up.
+"""Shares of the work: which blocks and which rows each job of a cluster counts, so that little needs adding up.
 
-Goes in: how many ids of text each block has, how many jobs a cluster does at a time, and how many ids fit into a
-worker's memory. Comes out: groups of consecutive blocks, as even as whole blocks allow, and ranges of rows. Matrices of
-several groups must be added up; ranges of the same group are put one after the other, but each job reads all its text.
+:func:`share_out` takes how many ids of text each block has, how many jobs a cluster does at a time, and how many ids
+fit into a worker's memory. It returns groups of consecutive blocks, as even as whole blocks allow, and ranges of rows.
+The matrices of several groups must be added up; the ranges of one group are only put one after the other, but each of
+their jobs reads the whole text of the group.
 """
 
 from __future__ import annotations
@@ -12,25 +13,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Int64s
 from psdvec.counts.pair_rows import Range
 
-MOST_IDS = 1 << 30  # of text in a group, however much fits: what must be counted again if a worker is lost
-MOST_RANGES = 8  # beyond that, reading the text takes longer than counting its pairs
-
-Int64s = npt.NDArray[np.int64]
+MOST_IDS = 1 << 30  # ids in a group, however many fit: they must be counted again if a worker is lost
+MOST_RANGES = 8  # with more, reading the text takes longer than counting its pairs
 
 
 class Shares(NamedTuple):
-    """Who counts what: a job for each of ``groups``, numbers of blocks, and each of ``ranges``, of rows."""
+    """Who counts what: there is a job for each of ``groups`` (of block numbers) and each of ``ranges`` (of rows)."""
 
     groups: list[list[int]]
     ranges: list[Range]
 
 
 def share_out(sizes: Sequence[int], loads: Int64s, *, threads: int, room: int) -> Shares:
-    """Share out blocks of the given ``sizes``, and rows that make ``loads`` of work, among ``threads``.
+    """Share out blocks of these ``sizes``, and rows that take ``loads`` of work, among ``threads``.
 
     >>> share_out([3, 3, 3], np.array([4, 2, 1, 1]), threads=2, room=100)
     Shares(groups=[[0, 1, 2]], ranges=[Range(begin=0, end=1), Range(begin=1, end=4)])
@@ -40,7 +39,7 @@ def share_out(sizes: Sequence[int], loads: Int64s, *, threads: int, room: int) -
 
 
 def even_ranges(loads: Int64s, most: int) -> list[Range]:
-    """Cut rows that make ``loads`` of work into at most ``most`` ranges of about the same load, none of them empty."""
+    """Cut rows that take ``loads`` of work into at most ``most`` ranges of about the same load, none of them empty."""
     ends = np.cumsum(loads)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, most) / most) + 1
     inside = [int(cut) for cut in np.unique(cuts) if cut < len(loads)]
@@ -48,7 +47,7 @@ def even_ranges(loads: Int64s, most: int) -> list[Range]:
 
 
 def group_blocks(sizes: Sequence[int], *, groups: int, room: int) -> list[range]:
-    """Cut blocks of the given ``sizes`` into at most ``groups`` groups, or as many as ``room`` for each asks for.
+    """Cut blocks of these ``sizes`` into at most ``groups`` groups, or into more if the ``room`` for each requires it.
 
     The largest group is as small as that number of groups allows. A block larger than ``room`` is a group of its own.
 
@@ -64,7 +63,7 @@ def group_blocks(sizes: Sequence[int], *, groups: int, room: int) -> list[range]
 
 
 def _fill(sizes: Sequence[int], limit: int) -> list[range]:
-    """Fill one group after the other up to ``limit``; each has one block at least."""
+    """Fill one group after the other up to ``limit``; each has at least one block."""
     groups: list[range] = []
     begin, held = 0, 0
     for number, size in enumerate(sizes):

@@ -1,8 +1,8 @@
-"""Ridge solves on a cluster: blocks of words, the fixed side of their regressions handed to every worker once.
+"""Ridge solves on a cluster: words are solved in blocks, and what all of them share goes to every worker once.
 
-Goes in: a :class:`~psdvec.solver.setting.Setting` and a folder with counts that all workers see. Comes out: a vector
-for each word, or None, the same to the bit as one machine's, as every word is solved on its own. Solved blocks are
-files in the workspace of the output, where a later attempt finds them.
+A :class:`Solver` takes a :class:`~psdvec.solver.setting.Setting` and a folder of counts that all workers see, and
+returns a vector or None for each word. Every word is solved on its own, so the vectors are the same, bit for bit, as on
+one machine. Solved blocks are files in the workspace of the output, where a later attempt finds them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from psdvec.cluster.client import (
     LostWorkError,
     check_workers,
     hand_out,
-    made_once,
     run_jobs,
     wait_for_workers,
 )
@@ -30,19 +29,20 @@ from psdvec.solver import noncore
 from psdvec.solver.noncore import BATCH
 from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
+from psdvec.storage.atomic import beside
 from psdvec.storage.workspace import open_workspace
 
-MOST_WORDS = BATCH  # of a block: their columns are looked up in one pass over the counts
-_FEWEST_WORDS = 512  # for fewer, the pass takes a tenth of the time or more
-_BLOCKS = 8  # that words are dealt into where their number allows, so that several workers have some
-_ATTEMPTS = 3  # at handing out the fixed side, should all workers that hold it be lost
+MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
+_FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more
+_BLOCKS = 8  # blocks to make if there are words enough, so that several workers have some
+_ATTEMPTS = 3  # at handing out the setting, in case all workers that hold it are lost
 
 
 @contextmanager
 def open_solver(
     client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
 ) -> Iterator[Solver]:
-    """Hold the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` takes as ``solve``."""
+    """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
     with open_workspace(output, plan=plan, progress=progress) as work:
         check_workers(client, work.absolute())
         yield Solver(client, counts.absolute(), work.absolute())
@@ -50,16 +50,16 @@ def open_solver(
 
 @dataclass(frozen=True)
 class Solver:
-    """Solves words on the workers of ``client``, from the counts in the folder ``counts``, by way of ``work``."""
+    """Solves words on the workers of ``client``, from the folder ``counts``; solved blocks are kept in ``work``."""
 
     client: Any
     counts: Path
     work: Path
 
     def __call__(
-        self, setting: Setting, counts: Any, *, advance: Callable[[int], None]
+        self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
     ) -> list[Placed | None]:
-        """Solve all words of ``setting``, in order; ``counts`` are read by the workers themselves."""
+        """Solve all words of ``setting``, in order; the workers read ``counts`` themselves, from the folder."""
         parts = cut_words(setting.ids.size)
         blocks = {self.work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in parts}
         advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
@@ -96,20 +96,20 @@ def cut_words(n: int) -> list[slice]:
 
 
 def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:
-    """Solve some words of ``setting`` and write what was found to ``path``."""
+    """Solve some words of ``setting`` and write the results to ``path``."""
     found = noncore.solve_words(setting.take(part), _open_counts(counts, digest), workers=1)
     places = np.array([i for i, placed in enumerate(found) if placed is not None], np.int64)
     solved = [placed for placed in found if placed is not None]
     width = setting.regressors.features.shape[1]
     vectors = np.array([vector for vector, _ in solved], np.float32).reshape(-1, width)
     deviations = np.array([deviation for _, deviation in solved], np.float64)
-    with made_once(path) as new, new.open("wb") as file:
+    with beside(path, replace=False) as new, new.open("wb") as file:
         np.savez(file, words=np.int64(len(found)), places=places, vectors=vectors, deviations=deviations)
 
 
 @lru_cache(maxsize=1)
 def _open_counts(path: Path, digest: str) -> Cooccurrence:
-    """Open counts and keep them open for the next block, until there are others."""
+    """Open counts, and keep them open for the next block that needs the same."""
     return load_counts(path)
 
 

@@ -33,7 +33,7 @@ from psdvec.methods.run import fit_method, parse_settings, settings_of
 from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import format_size
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import is_unfinished, whole_file
 from psdvec.vectors.sparse import csr_of
 
 _MADE = ("counts", "models", "second", "report.md", "report.json", "report.html")
@@ -146,7 +146,7 @@ def _check_output(output: Path, *, resume: bool) -> None:
     found = sorted(path.name for path in output.iterdir()) if output.is_dir() else [output.name]
     if found and not resume:
         raise InputError(f"'{output}' exists already; choose another output, or say --resume to go on there")
-    strange = [name for name in found if name.removesuffix(".new") not in _MADE]
+    strange = [name for name in found if name not in _MADE and not is_unfinished(name)]
     if strange:
         raise InputError(
             f"'{output}' holds '{strange[0]}', which no comparison made; move it away, or choose another output"
@@ -262,5 +262,5 @@ def write_reports(comparison: Comparison, output: Path) -> None:
         "report.html": as_page(comparison),
     }
     for name, text in texts.items():
-        with write_whole(output / name) as file:
+        with whole_file(output / name) as file:
             file.write(text.encode("utf-8"))

@@ -24,10 +24,10 @@ from psdvec.compare.process import Cost, FailedCommandError, run_measured
 from psdvec.counts.count import count_pairs, input_plan
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
-from psdvec.methods.own import paper_core
+from psdvec.methods.psd import paper_core
 from psdvec.progress import Progress
 from psdvec.storage.artefact import META, open_artefact
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import whole_file
 from psdvec.text.corpus import read_corpus
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
@@ -167,7 +167,7 @@ class Bench:
             raise FailedCommandError(
                 f"'{command[0]}' had nothing to write; give a larger corpus or a smaller core"
             )
-        with write_whole(record) as file:
+        with whole_file(record) as file:
             file.write(json.dumps({"key": key, "cost": asdict(cost)}, indent=1).encode())
         return cost
 

@@ -163,7 +163,7 @@ def count_pairs(
         from psdvec.cluster.counting import count_blocks, plan_blocks
 
         blocks = plan_blocks(corpus, block_size)
-        plan["blocks"] = [[block.files, block.span] for block in blocks]
+        plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
         each = None if memory is None else parse_size(memory)
         count = partial(count_blocks, client, blocks, memory=each)
     with open_workspace(output, plan=plan, progress=progress) as work:

@@ -18,14 +18,15 @@ from psdvec.counts.matrix import Cooccurrence, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import whole_file
 from psdvec.text.decompress import open_stream
+from psdvec.text.lines import stream_lines
 
 
 def write_top1grams(vocabulary: Vocabulary, path: str | Path) -> None:
     """Write words with counts and natural logarithms of their probabilities."""
     total = int(vocabulary.counts.sum())
-    with write_whole(Path(path)) as file:
+    with whole_file(Path(path)) as file:
         file.write(f"# {len(vocabulary)} words, {total} occurrences\nWords:\n".encode())
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
             file.write(f"{_checked(word)},{count},{_log(count / total)}\n".encode())
@@ -40,7 +41,7 @@ def write_top2grams(counts: Cooccurrence, path: str | Path) -> None:
             f"{counts.parameters.get('weighting')}; count with --weighting flat"
         )
     words = counts.vocabulary.words
-    with write_whole(Path(path)) as file:
+    with whole_file(Path(path)) as file:
         file.write(f"# {len(words)} words, window {counts.parameters.get('window')}\nBigrams:\n".encode())
         for i, word in enumerate(words):
             cells = slice(int(counts.indptr[i]), int(counts.indptr[i + 1]))
@@ -97,27 +98,18 @@ def read_top2grams(path: str | Path, vocabulary: Vocabulary, *, window: int) -> 
 def _body(path: str | Path, opening: str) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines behind the ``opening`` line."""
     is_open = False
-    for number, line in enumerate(_lines(path), 1):
-        if is_open and line:
-            yield number, line
-        elif line.strip() == opening:
-            is_open = True
-        elif line and not line.startswith("#"):
-            raise InputError(
-                f"'{path}' line {number} should be a comment (#) or '{opening}'; give a file of that format"
-            )
+    with open_stream(path) as stream:
+        for number, line in enumerate(stream_lines(stream), 1):
+            if is_open and line:
+                yield number, line
+            elif line.strip() == opening:
+                is_open = True
+            elif line and not line.startswith("#"):
+                raise InputError(
+                    f"'{path}' line {number} should be a comment (#) or '{opening}'; give a file of that format"
+                )
     if not is_open:
         raise InputError(f"'{path}' has no line '{opening}'; give a file of that format")
-
-
-def _lines(path: str | Path) -> Iterator[str]:
-    rest = b""
-    with open_stream(path) as stream:
-        while piece := stream.read(1 << 20):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line.decode("utf-8", "replace").rstrip("\r")
-    yield rest.decode("utf-8", "replace").rstrip("\r")
 
 
 def _split(line: str, fields: int, path: str | Path, number: int) -> list[str]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from psdvec.counts.matrix import Rows
 from psdvec.kernels import pairs
 from psdvec.parallel import map_ordered
-from psdvec.storage.workspace import write_whole_folder
+from psdvec.storage.atomic import whole_folder
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -186,7 +186,7 @@ class Run:
     def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
         """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
         with (
-            write_whole_folder(self.folder) as new,
+            whole_folder(self.folder) as new,
             (new / "columns").open("wb") as columns,
             (new / "values").open("wb") as values,
         ):

@@ -25,7 +25,7 @@ from psdvec.errors import InputError
 from psdvec.kernels import hashing
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.storage.workspace import write_whole
+from psdvec.storage.atomic import whole_file
 from psdvec.text.corpus import Block, Corpus, Place
 
 Int32s = npt.NDArray[np.int32]
@@ -79,7 +79,7 @@ class SegmentFolder:
             len(segment.words),
             len(segment.ids),
         ]
-        with write_whole(self._path(number)) as file:
+        with whole_file(self._path(number)) as file:
             for array in (
                 np.array(record, dtype=np.int64),
                 segment.words.blob,
@@ -125,7 +125,7 @@ class SegmentFolder:
 
     def mark_complete(self) -> None:
         """Remember that the whole corpus has been numbered."""
-        with write_whole(self.folder / "complete"):
+        with whole_file(self.folder / "complete"):
             pass
 
 

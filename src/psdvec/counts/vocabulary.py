@@ -19,7 +19,7 @@ import numpy.typing as npt
 from psdvec.counts.packed_words import WordList
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
-from psdvec.text.decompress import open_stream
+from psdvec.text.lines import read_lines
 
 Int64s = npt.NDArray[np.int64]
 
@@ -122,15 +122,9 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
     """Read words from an artefact with a vocabulary, or from a file: the first column, up to a tab, of each line."""
     if (Path(path) / META).is_file():
         return read_vocabulary(open_artefact(path)).words
-    with open_stream(path) as stream:
-        data = b"".join(iter(lambda: stream.read(1 << 20), b""))
-    try:
-        lines = data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"the word list '{path}' is not UTF-8 at byte {error.start}; convert it") from error
     words: dict[str, None] = {}
-    for number, line in enumerate(lines, 1):
-        word = _unescape(line.split("\t")[0].strip(" \r"))
+    for number, line in enumerate(read_lines(path), 1):
+        word = _unescape(line.split("\t")[0].strip(" "))
         if word in words:
             raise InputError(
                 f"the word list '{path}' has '{word}' a second time in line {number}; leave one out"

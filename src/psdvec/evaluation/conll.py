@@ -14,6 +14,7 @@ import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.evaluation.tags import to_iob2
+from psdvec.text.lines import read_lines
 
 _HELD_OUT = 1000
 _FILES = {
@@ -63,17 +64,9 @@ def load_tagging(spec: str, *, seed: int = 0) -> TaggingData:
 def read_conll(path: str | Path) -> tuple[Sentence, ...]:
     """Read lines ``word part-of-speech ... tag``, a blank line after each sentence, in any IOB scheme."""
     path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise InputError(
-            f"'{path}' cannot be read ({error.strerror}); give the folder with the task's own files"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"'{path}' is not UTF-8 text (byte {error.start}); convert it with iconv") from error
     sentences: list[Sentence] = []
     rows: list[list[str]] = []
-    for number, line in enumerate([*lines, ""], start=1):
+    for number, line in enumerate([*read_lines(path), ""], start=1):
         columns = line.split()
         if columns and columns[0] != "-DOCSTART-":
             if len(columns) < 3:

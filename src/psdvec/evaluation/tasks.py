@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.errors import InputError
+from psdvec.text.lines import read_lines
 
 Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
 
@@ -72,15 +73,7 @@ def read_task(path: str | Path, *, name: str | None = None, kind: Kind | None = 
 
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be read ({error.strerror}); check the name") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"'{path}' is not UTF-8 text (byte {error.start}); convert it, for example with iconv"
-        ) from error
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, line.strip()
 

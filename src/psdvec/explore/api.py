@@ -1,7 +1,6 @@
-"""The desk: where questions are answered, one method an address of the API.
+"""The API: one method per address, which takes the parameters of a request and returns a value that JSON can hold.
 
-Goes in: a :class:`~psdvec.explore.request.Question`. Comes out: a value that JSON can hold. The one thing that is kept
-between questions is what takes long: maps, and what moved between two models.
+Only what takes long is kept between requests: maps, and what moved between two models.
 """
 
 from __future__ import annotations
@@ -13,25 +12,26 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.explore import answers, projections, request
-from psdvec.explore import map as map_module
-from psdvec.explore.models import Subject
+from psdvec.explore import projections, request
+from psdvec.explore.map import place
+from psdvec.explore.models import ExploredModel
 from psdvec.explore.new_words import add_words
-from psdvec.explore.request import Question
+from psdvec.explore.request import Parameters
+from psdvec.vectors import answers
 
-Answer = Callable[[Question], dict[str, Any]]
+Answer = Callable[[Parameters], dict[str, Any]]
 
 
-class Desk:
-    """Answers questions about one or two subjects."""
+class Api:
+    """Answers requests about one or two models: ``queries`` by GET, ``actions`` by POST, each under its name."""
 
-    def __init__(self, subjects: list[Subject]) -> None:
-        self.subjects = subjects
+    def __init__(self, models: list[ExploredModel]) -> None:
+        self.models = models
         self.layouts = ["pca", *projections.available_layouts()]
         self._jobs: dict[tuple[int, str], projections.LayoutJob] = {}
         self._moved: dict[str, Any] | None = None
         self._lock = threading.Lock()
-        self.questions: dict[str, Answer] = {
+        self.queries: dict[str, Answer] = {
             "info": self.info,
             "similar": self.similar,
             "analogy": self.analogy,
@@ -41,63 +41,66 @@ class Desk:
             "moved": self.moved,
             "map": self.map,
         }
-        self.tasks: dict[str, Answer] = {"extend": self.extend, "map": self.start_map}
+        self.actions: dict[str, Answer] = {"extend": self.extend, "map": self.start_map}
 
     def close(self) -> None:
-        """End what is still being computed."""
+        """Stop what is still being computed."""
         for job in list(self._jobs.values()):
             job.stop()
 
-    def info(self, question: Question) -> dict[str, Any]:
-        """Say what is looked at, what can be asked, and within which bounds."""
+    def info(self, parameters: Parameters) -> dict[str, Any]:
+        """Return which models are open, what can be asked of them, and within which limits."""
         return {
-            "models": [_describe(subject) for subject in self.subjects],
+            "models": [_describe(explored) for explored in self.models],
             "layouts": self.layouts,
             "limits": {
-                "word": request.LONGEST_WORD, "text": request.LONGEST_TEXT,
-                "words": request.MOST_WORDS, "topn": request.MOST_TOPN,
+                "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH,
+                "words": request.MAX_WORDS, "topn": request.MAX_TOPN,
             },
         }  # fmt: skip
 
-    def similar(self, question: Question) -> dict[str, Any]:
+    def similar(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word."""
-        subject, _ = self._subject(question)
-        return answers.similar(subject.embeddings, question.word("word"), topn=_topn(question))
+        explored, _ = self._model(parameters)
+        return answers.similar(explored.embeddings, parameters.word("word"), topn=_topn(parameters))
 
-    def analogy(self, question: Question) -> dict[str, Any]:
+    def analogy(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words that are to c as b is to a."""
-        subject, _ = self._subject(question)
-        a, b, c = (question.word(name) for name in "abc")
-        add, topn = question.switch("add"), _topn(question)
-        return answers.analogy(subject.embeddings, a, b, c, add=add, topn=topn)
+        explored, _ = self._model(parameters)
+        a, b, c = (parameters.word(name) for name in "abc")
+        add, topn = parameters.switch("add"), _topn(parameters)
+        return answers.analogy(explored.embeddings, a, b, c, add=add, topn=topn)
 
-    def odd(self, question: Question) -> dict[str, Any]:
+    def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""
-        subject, _ = self._subject(question)
-        return answers.odd(subject.embeddings, question.words("word"))
+        explored, _ = self._model(parameters)
+        words = list(dict.fromkeys(parameters.words("word")))
+        if len(words) < 3:
+            raise InputError(f"give at least 3 different words; only {len(words)} given")
+        return answers.odd(explored.embeddings, words)
 
-    def contexts(self, question: Question) -> dict[str, Any]:
+    def contexts(self, parameters: Parameters) -> dict[str, Any]:
         """Return the contexts that pulled hardest on a word, or on a word and another."""
-        subject, _ = self._subject(question)
-        if subject.contexts is None:
-            raise InputError(f"the contexts of '{subject.name}' are not at hand; {subject.no_contexts}")
-        word, other, topn = question.word("word"), question.optional_word("other"), _topn(question)
+        explored, _ = self._model(parameters)
+        if explored.contexts is None:
+            raise InputError(f"no contexts can be shown for '{explored.name}'; {explored.no_contexts}")
+        word, other, topn = parameters.word("word"), parameters.optional_word("other"), _topn(parameters)
         if other is None or other == word:
-            return subject.contexts.of_word(word, topn=topn)
-        return subject.contexts.of_pair(word, other, topn=topn)
+            return explored.contexts.of_word(word, topn=topn)
+        return explored.contexts.of_pair(word, other, topn=topn)
 
-    def compare(self, question: Question) -> dict[str, Any]:
+    def compare(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word in both models."""
         first, second = self._both()
-        word = question.word("word")
+        word = parameters.word("word")
         for here, there in ((first, second), (second, first)):
             if word in here.embeddings and word not in there.embeddings:
                 raise InputError(
                     f"'{word}' is in '{here.name}' but not in '{there.name}'; compare another word"
                 )
-        return answers.compare(first.embeddings, second.embeddings, word, topn=_topn(question))
+        return answers.compare(first.embeddings, second.embeddings, word, topn=_topn(parameters))
 
-    def moved(self, question: Question) -> dict[str, Any]:
+    def moved(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words whose neighbours changed most between the two models."""
         first, second = self._both()
         with self._lock:
@@ -105,106 +108,103 @@ class Desk:
                 self._moved = answers.moved(first.embeddings, second.embeddings)
             return self._moved
 
-    def map(self, question: Question) -> dict[str, Any]:
-        """Return the map of words; of a layout that is not finished, how far it is."""
-        subject, number = self._subject(question)
-        layout = question.choice("layout", self.layouts)
+    def map(self, parameters: Parameters) -> dict[str, Any]:
+        """Return the map of words, or how much of it is done while its layout is being computed."""
+        explored, number = self._model(parameters)
+        layout = parameters.choice("layout", self.layouts)
         with self._lock:
-            word_map = subject.map
+            word_map = explored.map
             job = self._jobs.get((number, layout))
         if layout == "pca":
-            return {"state": "done", **_draw(subject, word_map.places)}
+            return {"state": "done", **_draw(explored, word_map.places)}
         if job is None:
             return {"state": "absent", "progress": 0.0}
         if job.error:
-            raise InputError(f"{job.error}; look at the map by pca")
+            raise InputError(f"{job.error}; use the layout pca")
         if job.places is None:
             return {"state": "running", "progress": job.progress}
-        return {"state": "done", **_draw(subject, job.places)}
+        return {"state": "done", **_draw(explored, job.places)}
 
-    def start_map(self, question: Question) -> dict[str, Any]:
-        """Begin to compute a slow layout, unless it is begun already."""
-        subject, number = self._subject(question)
-        layout = question.choice("layout", self.layouts)
+    def start_map(self, parameters: Parameters) -> dict[str, Any]:
+        """Start to compute a slow layout, unless that was started before."""
+        explored, number = self._model(parameters)
+        layout = parameters.choice("layout", self.layouts)
         with self._lock:
             if layout != "pca" and (number, layout) not in self._jobs:
-                if len(subject.map.ids) < 4:
-                    raise InputError(f"{layout} needs 4 words or more; look at the map by pca")
-                self._jobs[number, layout] = projections.LayoutJob(layout, subject.map.units)
+                if len(explored.map.ids) < 4:
+                    raise InputError(f"{layout} needs at least 4 words; use the layout pca")
+                self._jobs[number, layout] = projections.LayoutJob(layout, explored.map.units)
         return {"state": "running" if layout != "pca" else "done"}
 
-    def extend(self, question: Question) -> dict[str, Any]:
-        """Learn new words from a pasted text; return their neighbours and places, and keep nothing."""
-        subject, number = self._subject(question)
-        if subject.model is None:
-            raise InputError(f"no word can be added to '{subject.name}': {subject.no_extending}")
-        text, word = question.text("text"), question.optional_word("word")
-        extension, counts = add_words(subject.model, text, word=word)
+    def extend(self, parameters: Parameters) -> dict[str, Any]:
+        """Learn new words from a pasted text; return their neighbours and places, but keep nothing."""
+        explored, number = self._model(parameters)
+        if explored.model is None:
+            raise InputError(f"no word can be added to '{explored.name}': {explored.no_extending}")
+        text, word = parameters.text("text"), parameters.optional_word("word")
+        extension, counts = add_words(explored.model, text, word=word)
         if not extension.learned:
             raise InputError(
-                f"'{extension.thin[0]}' stands beside too few words that the model knows; "
-                "paste more sentences, with 5 different known words near it at least"
+                f"'{extension.thin[0]}' occurs near too few words that the model knows; "
+                "paste more sentences, with at least 5 different known words near it"
             )
-        old, new = len(subject.model), extension.model
-        learned = []
-        for row, token in enumerate(extension.learned, old):
-            vector, deviation = new.vectors[row], float(new.deviations[row])
-            learned.append(
-                {
-                    "word": token,
-                    "count": int(new.counts[row]),
-                    "deviation": deviation,
-                    "thin": answers.is_thin(vector, deviation),
-                    "neighbours": answers.nearest(subject.embeddings, vector, topn=_topn(question)),
-                    "places": self._places(subject, number, vector),
-                    "vector": [round(float(x), 6) for x in vector],
-                }
-            )
+        new = extension.model.embeddings.take(slice(len(explored.model), None))
+        learned = [
+            {
+                **record,
+                "neighbours": answers.nearest(explored.embeddings, vector, topn=_topn(parameters)),
+                "places": self._places(explored, number, vector),
+                "vector": [round(float(x), 6) for x in vector],
+            }
+            for record, vector in zip(answers.describe(new, new.words), new.vectors, strict=True)
+        ]
         return {"learned": learned, "thin": list(extension.thin), "words_read": counts.tally.tokens}
 
-    def _places(self, subject: Subject, number: int, vector: Any) -> dict[str, list[float]]:
-        """Where a new vector belongs on every map that is drawn."""
+    def _places(self, explored: ExploredModel, number: int, vector: Any) -> dict[str, list[float]]:
+        """Return where a new vector belongs on every map that is ready."""
         with self._lock:
-            word_map = subject.map
-        found = {"pca": map_module.place(word_map, word_map.places, vector, by_axes=True)}
+            word_map = explored.map
+        found = {"pca": place(word_map, word_map.places, vector, by_axes=True)}
         for (owner, layout), job in list(self._jobs.items()):
             if owner == number and job.places is not None:
-                found[layout] = map_module.place(word_map, job.places, vector, by_axes=False)
+                found[layout] = place(word_map, job.places, vector, by_axes=False)
         return found
 
-    def _subject(self, question: Question) -> tuple[Subject, int]:
-        """The model a question is about, 1 or 2."""
-        number = question.number("model", 1, most=len(self.subjects))
-        return self.subjects[number - 1], number
+    def _model(self, parameters: Parameters) -> tuple[ExploredModel, int]:
+        """Return the model that a request is about, and its number, 1 or 2."""
+        number = parameters.number("model", 1, most=len(self.models))
+        return self.models[number - 1], number
 
-    def _both(self) -> tuple[Subject, Subject]:
-        if len(self.subjects) < 2:
-            raise InputError("there is one model only; start the page with two: psdvec explore MODEL MODEL2")
-        return self.subjects[0], self.subjects[1]
-
-
-def _topn(question: Question) -> int:
-    return question.number("topn", 10, most=request.MOST_TOPN)
+    def _both(self) -> tuple[ExploredModel, ExploredModel]:
+        if len(self.models) < 2:
+            raise InputError(
+                "there is only one model; start the explorer with two: psdvec explore MODEL MODEL2"
+            )
+        return self.models[0], self.models[1]
 
 
-def _describe(subject: Subject) -> dict[str, Any]:
-    e = subject.embeddings
+def _topn(parameters: Parameters) -> int:
+    return parameters.number("topn", 10, most=request.MAX_TOPN)
+
+
+def _describe(explored: ExploredModel) -> dict[str, Any]:
+    e = explored.embeddings
     deviations = e.deviations is not None and bool(np.isfinite(e.deviations).any())
     return {
-        "name": subject.name,
+        "name": explored.name,
         "words": len(e),
         "dim": e.dim,
         "counts": e.counts is not None,
         "deviations": deviations,
-        "extend": subject.model is not None,
-        "no_extending": subject.no_extending,
-        "contexts": subject.contexts is not None,
-        "no_contexts": subject.no_contexts,
+        "extend": explored.model is not None,
+        "no_extending": explored.no_extending,
+        "contexts": explored.contexts is not None,
+        "no_contexts": explored.no_contexts,
     }
 
 
-def _draw(subject: Subject, places: Any) -> dict[str, Any]:
-    e, word_map = subject.embeddings, subject.map
+def _draw(explored: ExploredModel, places: Any) -> dict[str, Any]:
+    e, word_map = explored.embeddings, explored.map
     return {
         "words": [e.words[i] for i in word_map.ids.tolist()],
         "x": np.round(places[:, 0].astype(float), 4).tolist(),

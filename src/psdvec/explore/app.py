@@ -1,7 +1,7 @@
-"""The web application: the page, its scripts, and the JSON API, behind the guard.
+"""The web application: the page, its scripts and the JSON API, behind the checks of ``security``.
 
-Goes in: a :class:`~psdvec.explore.api.Desk`. Comes out: an ASGI application. All files it ever sends are read when it
-is made and kept by name, so that no part of a request is ever used as a path.
+:func:`make_app` turns an :class:`~psdvec.explore.api.Api` into an ASGI application. All files that it ever sends are
+read at the start and kept by name, so that no part of a request is ever used as a path.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
-from psdvec.explore.api import Answer, Desk
-from psdvec.explore.request import Question
-from psdvec.explore.security import Guard, TooLargeError
+from psdvec.explore.api import Answer, Api
+from psdvec.explore.request import Parameters
+from psdvec.explore.security import SecurityMiddleware, TooLargeError
 
 logger = logging.getLogger("psdvec")
 
@@ -35,8 +35,8 @@ TYPES = {
 }
 
 
-def make_app(desk: Desk, *, host: str) -> Guard:
-    """Return the application that puts ``desk`` on the web, for a server that listens at ``host``."""
+def make_app(api: Api, *, host: str) -> SecurityMiddleware:
+    """Return the application that serves ``api``, for a server that listens at ``host``."""
     contents = read_files()
 
     async def page(request: Request) -> Response:
@@ -48,24 +48,26 @@ def make_app(desk: Desk, *, host: str) -> Guard:
     routes = [
         Route("/", page),
         Route("/static/{name}", static),
-        *(Route(f"/api/{name}", _endpoint(answer, _read_query)) for name, answer in desk.questions.items()),
+        *(Route(f"/api/{name}", _endpoint(answer, _read_query)) for name, answer in api.queries.items()),
         *(
             Route(f"/api/{name}", _endpoint(answer, _read_body), methods=["POST"])
-            for name, answer in desk.tasks.items()
+            for name, answer in api.actions.items()
         ),
     ]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        desk.close()
+        api.close()
 
     handlers: Mapping[Any, Any] = {HTTPException: _refuse, Exception: _fail}
-    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), host=host)
+    return SecurityMiddleware(
+        Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), host=host
+    )
 
 
 def read_files() -> dict[str, bytes]:
-    """Return every file of the page by its name, plotly's script among them."""
+    """Return every file of the page by its name, including plotly's script."""
     folder = files("psdvec.explore") / "static"
     contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     contents["plotly.js"] = (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
@@ -79,9 +81,9 @@ def _file(contents: Mapping[str, bytes], name: str) -> Response:
 
 
 def _endpoint(
-    answer: Answer, read: Callable[[Request], Awaitable[Question]]
+    answer: Answer, read: Callable[[Request], Awaitable[Parameters]]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers at an address; the answer itself is worked out in a thread."""
+    """Return the function that serves one address; the answer itself is computed in a thread."""
 
     async def respond(request: Request) -> Response:
         try:
@@ -97,32 +99,34 @@ def _endpoint(
     return respond
 
 
-async def _read_query(request: Request) -> Question:
+async def _read_query(request: Request) -> Parameters:
     values: dict[str, list[Any]] = {}
     for name, value in request.query_params.multi_items():
         values.setdefault(name, []).append(value)
-    return Question(values)
+    return Parameters(values)
 
 
-async def _read_body(request: Request) -> Question:
+async def _read_body(request: Request) -> Parameters:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise InputError("the request is not JSON; send an object with content-type application/json")
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise InputError("the request is not JSON that can be read; send an object") from error
+        raise InputError("the request is not valid JSON; send an object") from error
     if not isinstance(body, dict):
-        raise InputError("the request is JSON but no object; send an object")
-    return Question({name: [value] for name, value in body.items()})
+        raise InputError("the request is JSON but not an object; send an object")
+    return Parameters({name: [value] for name, value in body.items()})
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    sentence = "this cannot be asked in this way" if status == 405 else "there is nothing at this address"
-    return JSONResponse({"error": f"{sentence}; docs/exploring.md lists what there is"}, status_code=status)
+    sentence = (
+        "this address does not answer such requests" if status == 405 else "there is nothing at this address"
+    )
+    return JSONResponse({"error": f"{sentence}; docs/exploring.md lists the API"}, status_code=status)
 
 
 async def _fail(request: Request, error: Exception) -> Response:
     logger.error("%s failed", request.url.path, exc_info=error)
-    sentence = f"psdvec itself made a mistake ({type(error).__name__}); the terminal shows more"
+    sentence = f"psdvec itself has failed ({type(error).__name__}); see the terminal for more"
     return JSONResponse({"error": sentence}, status_code=500)

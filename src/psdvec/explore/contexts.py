@@ -1,12 +1,13 @@
-"""Why a word is where it is: the contexts that pulled hardest on it, and on a pair of words.
+"""Why a word is where it is: the contexts that pulled hardest on it, or on a pair of words.
 
-Goes in: a :class:`~psdvec.solver.model.Model` and the counts it was made from. Comes out, for a word: every core word
-seen near it (no other is ever a context), with the count of both directions, the PMI that was asked for, the value
-that the vectors give, the weight W of their squared difference, and the pull, ``W · PMI · |v|`` with v the context's
-vector: the length of the term ``w g f`` that the context adds to the right side of the word's equation (10).
-Equations (1) to (6) and (10) of ``docs/theory.md``. A word placed after the core has a coordinate along the constant
-direction too, which no model keeps; it is solved again, and used only if the rest of the vector comes out as the
-model has it.
+A :class:`ContextIndex` holds a :class:`~psdvec.solver.model.Model` and the counts it was made from. For a word it gives
+every core word seen near it (no other word is ever a context) with the count in both directions, the PMI that was asked
+for, the value that the vectors give, the weight W of their squared difference, and the pull ``W · PMI · |v|``, where v
+is the context's vector: the length of the term ``w g f`` that the context adds to the right side of the word's equation
+(10). See equations (1) to (6) and (10) of ``docs/theory.md``.
+
+A word placed after the core also has a coordinate along the constant direction, which models do not keep. It is solved
+again, and used only if the rest of the vector comes out as it is in the model.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import MissingWordError
 from psdvec.vectors.spelling import closest_spellings
 
@@ -27,32 +28,29 @@ if TYPE_CHECKING:
     from psdvec.solver.pmi import Constants, WordScales
     from psdvec.solver.setting import Setting
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-SAME = 1e-3  # of a vector's length: two solutions that differ by less are one, rounded differently
+SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 
 
 @dataclass(frozen=True)
 class Pulls:
-    """The core words ``rows`` seen near a word, rising; of each pair count, PMI, weight and pull, both directions.
+    """The core words ``rows`` seen near a word, in rising order, and for each pair the sums over both directions.
 
-    ``fitted`` is what the vectors give each pair; not a number where that is not known.
+    ``fitted`` is the value that the vectors give the pair; NaN where that is not known.
     """
 
-    rows: Ints
-    counts: Floats
-    pmi: Floats
-    weights: Floats
-    pulls: Floats
-    fitted: Floats
+    rows: Int64s
+    counts: Float64s
+    pmi: Float64s
+    weights: Float64s
+    pulls: Float64s
+    fitted: Float64s
 
 
 class ContextIndex:
-    """A model and the counts it was made from, opened so that any word's contexts can be looked up."""
+    """Looks up the contexts of words, in a model and the counts it was made from."""
 
     def __init__(self, model: Model, counts: Cooccurrence) -> None:
-        from psdvec.solver.extend import check_compatible  # brings numba
+        from psdvec.solver.extend import check_compatible  # loads numba
 
         check_compatible(model, counts)
         self.model, self.counts = model, counts
@@ -66,9 +64,9 @@ class ContextIndex:
         return {"word": word, "seen": int(pulls.rows.size), "contexts": contexts}
 
     def of_pair(self, word: str, other: str, *, topn: int = 10) -> dict[str, Any]:
-        """Return what pulled ``word`` and ``other`` the same way, and what they say of each other.
+        """Return what pulled ``word`` and ``other`` the same way, and the pair of the two itself.
 
-        ``shared`` is the cosine of the two words' pulls, and ``share`` what a context adds to it.
+        ``shared`` is the cosine between the two words' pulls, and ``share`` what each context adds to it.
         """
         one, two = self._pulls([word, other])
         rows, first, second = np.intersect1d(one.rows, two.rows, assume_unique=True, return_indices=True)
@@ -102,13 +100,13 @@ class ContextIndex:
         return constants, word_scales(row_sums, column_sums, constants)
 
     @cached_property
-    def _core_ids(self) -> Ints:
-        """The id of each core word in the counts; -1 where they lack it."""
+    def _core_ids(self) -> Int64s:
+        """The id of each core word in the counts; -1 for one that is not there."""
         ids = self.counts.vocabulary.ids
         return np.array([ids.get(word, -1) for word in self.model.words[: self.model.core]], dtype=np.int64)
 
     @cached_property
-    def _lengths(self) -> Floats:
+    def _lengths(self) -> Float64s:
         """The length of each core word's vector."""
         return np.asarray(np.linalg.norm(self.model.vectors[: self.model.core], axis=1), dtype=np.float64)
 
@@ -127,8 +125,10 @@ class ContextIndex:
             for i, pairs in zip(ids.tolist(), pairs_of(self.counts, ids), strict=True)
         ]
 
-    def _word_pulls(self, i: int, after: Ints, H_after: Floats, before: Ints, H_before: Floats) -> Pulls:
-        """Put the two directions of each pair together, an unseen direction counting as the background."""
+    def _word_pulls(
+        self, i: int, after: Int64s, H_after: Float64s, before: Int64s, H_before: Float64s
+    ) -> Pulls:
+        """Combine the two directions of each pair; an unseen direction counts as the background."""
         from psdvec.solver.pmi import pmi, weight
 
         constants, s = self._scales
@@ -160,7 +160,7 @@ class ContextIndex:
             "weight": float(pulls.weights[place]),
         }
 
-    def _fitted(self, i: int, rows: Ints) -> Floats:
+    def _fitted(self, i: int, rows: Int64s) -> Float64s:
         """The PMI that the vectors give the counted word ``i`` with each of the core words ``rows``."""
         model = self.model
         own = model.ids.get(self.words[i])
@@ -170,10 +170,10 @@ class ContextIndex:
         products = (model.vectors[rows] * model.signs) @ model.vectors[own]
         return np.asarray(products - constant * model.constant[rows], dtype=np.float64)
 
-    def _placed_constant(self, i: int, vector: npt.NDArray[np.float32]) -> float:
+    def _placed_constant(self, i: int, vector: Float32s) -> float:
         """Solve a word placed after the core again, for its coordinate along the constant direction.
 
-        Not a number where the vector comes out differently: it was placed from other counts, or by another ridge.
+        NaN if the vector comes out differently: it was placed from other counts, or with another ridge.
         """
         from psdvec.solver.noncore import solve_words
 
@@ -188,7 +188,7 @@ class ContextIndex:
 
     @cached_property
     def _setting(self) -> Setting:
-        """What every counted word is solved with, by the model's recipe."""
+        """The setting in which every counted word is solved, by the model's recipe."""
         from psdvec.solver.setting import prepare
 
         recipe, ids = self.model.recipe, np.arange(len(self.words))

@@ -1,7 +1,7 @@
-"""What is looked at: vectors, and beside them the scales of their fit and their counts, where these are at hand.
+"""The models being explored: vectors and, where they are known, the scales of their fit and their counts.
 
-Goes in: the paths of the command line. Comes out: a :class:`Subject` each. A missing part is not an error: the page
-offers what can be done, and says in ``no_extending`` and ``no_contexts`` why something cannot.
+:func:`open_model` makes an :class:`ExploredModel` out of the paths that the command line was given. A missing part is
+not an error: the page offers what can be done, and ``no_extending`` and ``no_contexts`` say why something cannot.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psdvec import formats
 from psdvec.errors import PSDVecError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.map import WordMap, make_map
+from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.artefact import META
 from psdvec.vectors.embeddings import Embeddings
 
 if TYPE_CHECKING:
-    from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.model import Model
 
 MAP_WORDS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
-    """Vectors with a ``name`` to show; ``model`` and ``contexts`` where known, else a sentence that says why not."""
+class ExploredModel:
+    """Vectors under the ``name`` that is shown; ``model`` and ``contexts`` if known, otherwise why not."""
 
     name: str
     embeddings: Embeddings
@@ -40,46 +39,47 @@ class Subject:
 
     @cached_property
     def map(self) -> WordMap:
-        """The most frequent words on a plane, by PCA."""
+        """The map of the most frequent words, by PCA."""
         return make_map(self.embeddings, limit=self.map_words)
 
 
-def open_subject(
+def open_model(
     path: str | Path,
     *,
     counts: str | Path | None = None,
     map_words: int = MAP_WORDS,
     progress: Progress = LogProgress(),
-) -> Subject:
+) -> ExploredModel:
     """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` they were made from, if given."""
-    embeddings = formats.load(path, progress=progress)
-    model, no_extending = _open_model(Path(path))
+    embeddings = load(path, progress=progress)
+    model, no_extending = _read_fit(Path(path))
     contexts, no_contexts = (
         None,
-        "start the page with --counts FOLDER, the counts that the model was made from",
+        "start the explorer with counts=FOLDER, the counts that the model was made from",
     )
     if counts is not None:
         if model is None:
             no_contexts = no_extending
         else:
-            contexts, no_contexts = ContextIndex(model, _open_counts(counts)), ""
+            from psdvec.counts.matrix import load_counts
+
+            contexts, no_contexts = ContextIndex(model, load_counts(counts)), ""
     name = Path(path).absolute().name
-    return Subject(name, embeddings, model, contexts, no_extending, no_contexts, map_words)
+    return ExploredModel(name, embeddings, model, contexts, no_extending, no_contexts, map_words)
 
 
-def _open_model(path: Path) -> tuple[Model | None, str]:
+def _read_fit(path: Path) -> tuple[Model | None, str]:
     """Return the model with the scales of its fit, or why there is none."""
     if not (path / META).is_file():
-        return None, "these vectors come without the scales of a fit; only a model of 'psdvec fit' has them"
-    from psdvec.solver.model import read_model  # brings numba
+        return (
+            None,
+            "these vectors come without the scales of a fit; only models made by 'psdvec fit' have them",
+        )
+    from psdvec.solver.model import read_model  # loads numba
 
     try:
         return read_model(path), ""
     except PSDVecError as error:
-        return None, str(error).replace(str(path), path.absolute().name)  # where it lies is nobody's business
-
-
-def _open_counts(path: str | Path) -> Cooccurrence:
-    from psdvec.counts.matrix import load_counts
-
-    return load_counts(path)
+        return None, str(error).replace(
+            str(path), path.absolute().name
+        )  # the page does not show where it lies

@@ -1,7 +1,7 @@
-"""Slow maps, t-SNE and UMAP, computed in another process while the page goes on answering.
+"""Slow layouts of the map, t-SNE and UMAP, computed in another process while the page keeps answering.
 
-Goes in: unit vectors (m, d). Comes out: places (m, 2), and meanwhile how far it is. The other process is this module
-run as a program: it reads ``units.npy`` in a temporary folder, prints its progress a line, and writes ``places.npy``.
+A :class:`LayoutJob` takes unit vectors (m, d) and ends with places (m, 2). The other process is this module run as a
+program: it reads ``units.npy`` in a temporary folder, prints its progress line by line, and writes ``places.npy``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
+from psdvec.arrays import Float32s
 
-PACKAGES = {"tsne": "sklearn", "umap": "umap"}  # a layout, and the module that computes it
-_TSNE_ROUNDS = 1000  # scikit-learn's default
-_MARKS = {
+PACKAGES = {"tsne": "sklearn", "umap": "umap"}  # each layout, and the module that computes it
+_TSNE_ITERATIONS = 1000  # scikit-learn's default
+_PROGRESS = {
     "tsne": re.compile(r"Iteration (\d+)"),
     "umap": re.compile(r"Epochs completed:\s+(\d+)%"),
 }
@@ -36,12 +35,12 @@ def available_layouts() -> list[str]:
 
 
 class LayoutJob:
-    """One layout being computed: ``progress`` from 0 to 1, then ``places``, or an ``error`` of one sentence."""
+    """A layout being computed: ``progress`` from 0 to 1, then ``places``, or an ``error`` of one sentence."""
 
-    def __init__(self, name: str, units: Floats) -> None:
+    def __init__(self, name: str, units: Float32s) -> None:
         self.name = name
         self.progress = 0.0
-        self.places: Floats | None = None
+        self.places: Float32s | None = None
         self.error = ""
         self._stopped = False
         self._folder = tempfile.TemporaryDirectory(prefix="psdvec-")
@@ -56,13 +55,13 @@ class LayoutJob:
         self._watcher.start()
 
     def stop(self) -> None:
-        """End the other process and leave no file behind."""
+        """Stop the other process and leave no file behind."""
         self._stopped = True
         self._process.kill()
         self._watcher.join()
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is finished, at most so long."""
+        """Wait until it is finished, but no longer than ``seconds``."""
         self._watcher.join(seconds)
 
     def _watch(self) -> None:
@@ -71,29 +70,31 @@ class LayoutJob:
             assert process.stderr is not None
             for line in process.stdout:
                 self.progress = float(line)
-            trouble = process.stderr.read().strip().splitlines()
+            complaints = process.stderr.read().strip().splitlines()
             if process.wait() == 0:
                 self.places, self.progress = np.load(Path(folder) / "places.npy"), 1.0
             elif not self._stopped:
-                self.error = f"{self.name} did not finish: {trouble[-1] if trouble else 'it was killed'}"
+                self.error = (
+                    f"{self.name} did not finish: {complaints[-1] if complaints else 'it was killed'}"
+                )
 
 
-class _Listener(io.TextIOBase):
-    """Takes what a package prints about its progress, and prints the share that is done to ``out``."""
+class _ProgressReader(io.TextIOBase):
+    """Reads what a package prints about its progress, and prints the share that is done to ``out``."""
 
     def __init__(self, name: str, out: TextIO) -> None:
-        self.mark, self.whole, self.out = _MARKS[name], _TSNE_ROUNDS if name == "tsne" else 100, out
+        self.pattern, self.total, self.out = _PROGRESS[name], _TSNE_ITERATIONS if name == "tsne" else 100, out
 
     def write(self, text: str) -> int:
-        for found in self.mark.findall(text):
-            print(min(int(found) / self.whole, 1.0), file=self.out, flush=True)
+        for found in self.pattern.findall(text):
+            print(min(int(found) / self.total, 1.0), file=self.out, flush=True)
         return len(text)
 
 
-def compute(name: str, units: Floats, out: TextIO) -> Floats:
-    """Compute the layout ``name`` and print its progress to ``out``; the same units give the same places."""
-    listener: Any = _Listener(name, out)
-    with contextlib.redirect_stdout(listener), contextlib.redirect_stderr(listener):
+def compute(name: str, units: Float32s, out: TextIO) -> Float32s:
+    """Compute the layout ``name`` and print its progress to ``out``; the same units always give the same places."""
+    reader: Any = _ProgressReader(name, out)
+    with contextlib.redirect_stdout(reader), contextlib.redirect_stderr(reader):
         if name == "tsne":
             from sklearn.manifold import TSNE
 

@@ -1,7 +1,7 @@
-"""Reading questions: the parameters of a request in, values within bounds out.
+"""The parameters of a request, read as words, numbers and switches within limits.
 
-Goes in: names and texts, as a browser or anything else sent them. Comes out: words, numbers and switches, or an
-:class:`~psdvec.errors.InputError` of one sentence. Nothing here names a file.
+Whatever a browser or anything else sends becomes a value, or an :class:`~psdvec.errors.InputError` of one sentence.
+Nothing here names a file.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from typing import Any
 
 from psdvec.errors import InputError
 
-LONGEST_WORD = 100
-LONGEST_TEXT = 1_000_000
-MOST_WORDS = 50
-MOST_TOPN = 100
+MAX_WORD_LENGTH = 100
+MAX_TEXT_LENGTH = 1_000_000
+MAX_WORDS = 50
+MAX_TOPN = 100
 
 
-class Question:
-    """The parameters of a request: each name with the values given for it."""
+class Parameters:
+    """The parameters of a request: for each name, the values given for it."""
 
     def __init__(self, values: dict[str, list[Any]]) -> None:
         self._values = values
 
     def word(self, name: str) -> str:
-        """Return a word; blanks around it are dropped."""
+        """Return a word, without the blanks around it."""
         word = self.optional_word(name)
         if word is None:
             raise InputError(f"the field '{name}' is empty; type a word")
         return word
 
     def optional_word(self, name: str) -> str | None:
-        """Return a word, or None where the field is empty."""
+        """Return a word, or None if the field is empty."""
         word = self._text(name).strip()
         _check_length(word)
         return word or None
 
     def words(self, name: str) -> list[str]:
-        """Return all words given under one name."""
+        """Return all words given under a name."""
         words = [_clean(word).strip() for word in self._values.get(name, []) if isinstance(word, str)]
         words = [word for word in words if word]
-        if len(words) > MOST_WORDS:
-            raise InputError(f"{len(words)} words were given; give {MOST_WORDS} at most")
+        if len(words) > MAX_WORDS:
+            raise InputError(f"{len(words)} words were given; give at most {MAX_WORDS}")
         for word in words:
             _check_length(word)
         return words
@@ -49,9 +49,9 @@ class Question:
     def text(self, name: str) -> str:
         """Return a long text."""
         text = self._text(name)
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             raise InputError(
-                f"the text has {len(text):,} characters; paste {LONGEST_TEXT:,} at most, "
+                f"the text has {len(text):,} characters; paste at most {MAX_TEXT_LENGTH:,}, "
                 "or use 'psdvec count' and 'psdvec extend' for whole files"
             )
         return text
@@ -67,14 +67,14 @@ class Question:
         return int(text)
 
     def switch(self, name: str) -> bool:
-        """Return whether something is switched on."""
+        """Return whether a switch is on."""
         given = str(self._last(name) or "false").lower()
         if given not in ("true", "false"):
             raise InputError(f"'{name}' is '{_shortened(given)}'; give true or false")
         return given == "true"
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
-        """Return one of ``choices``, the first if none is given."""
+        """Return one of ``choices``; the first, if none is given."""
         given = self._last(name)
         if given in (None, ""):
             return choices[0]
@@ -89,18 +89,18 @@ class Question:
     def _text(self, name: str) -> str:
         given = self._last(name)
         if given is not None and not isinstance(given, str):
-            raise InputError(f"'{name}' is not a text; give one")
+            raise InputError(f"'{name}' is not text; give a string")
         return _clean(given or "")
 
 
 def _clean(text: str) -> str:
-    """Replace what no encoding can hold: JSON may spell half a character."""
+    """Replace what cannot be encoded: JSON may spell half a character."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _check_length(word: str) -> None:
-    if len(word) > LONGEST_WORD:
-        raise InputError(f"'{_shortened(word)}' is longer than {LONGEST_WORD} characters; type one word")
+    if len(word) > MAX_WORD_LENGTH:
+        raise InputError(f"'{_shortened(word)}' is longer than {MAX_WORD_LENGTH} characters; type one word")
 
 
 def _shortened(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The guard: what a request must be like before anything looks at it, and what every reply carries.
+"""What a request must be like before anything looks at it, and the headers that every reply carries.
 
-Goes in: an ASGI application. Comes out: one that refuses a foreign Host (a name that was pointed at this machine), a
-foreign Origin or site (another page in the same browser), and a body that is too large; and that sends the headers
-which keep a browser from running anything but the page's own scripts.
+:class:`SecurityMiddleware` wraps an ASGI application. It refuses a foreign Host (a name that somebody pointed at this
+machine), a foreign Origin or site (another page in the same browser) and a body that is too large, and it sends the
+headers that keep a browser from running anything but the page's own scripts.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-MOST_BODY = 6_000_000  # bytes; the longest text that may be pasted, as JSON
-TOO_LARGE = f"that is more than {MOST_BODY // 1_000_000} MB; paste a few sentences with the new word"
+MAX_BODY = 6_000_000  # bytes: the longest text that may be pasted, as JSON
+TOO_LARGE = f"that is more than {MAX_BODY // 1_000_000} MB; paste a few sentences with the new word"
 
-# Plotly compiles its WebGL drawing with the Function constructor and styles its own elements, hence the two "unsafe"
-# words. A "strict" build of plotly brings its drawing compiled, but the Python package does not ship it. Inline scripts
-# stay forbidden, and no word of a vocabulary is ever handed to plotly.
+# Plotly compiles its WebGL code with the Function constructor and styles its own elements, hence the two "unsafe"
+# words. There is a "strict" build of plotly with that code compiled, but the Python package does not ship it. Inline
+# scripts stay forbidden, and no word of a vocabulary is ever handed to plotly.
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -41,17 +41,17 @@ HEADERS = {
 
 
 class TooLargeError(InputError):
-    """More bytes came than a body may have; raised while it is read."""
+    """A body turned out larger than allowed while it was read."""
 
 
-class Guard:
-    """Stands before ``app``, which listens at ``host``."""
+class SecurityMiddleware:
+    """Checks every request before ``app``, whose server listens at ``host``, sees it."""
 
     def __init__(self, app: Application, *, host: str) -> None:
         self.app, self.host = app, host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it in one sentence."""
+        """Pass a request on, or refuse it with one sentence."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -59,7 +59,7 @@ class Guard:
         for name, value in scope["headers"]:
             headers[name.decode("latin-1")] = value.decode("latin-1")
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *extra]}
@@ -67,30 +67,35 @@ class Guard:
 
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await _reply(send_guarded, *refusal)
+            await _reply(send_with_headers, *refusal)
             return
-        await self.app(scope, _bounded(receive), send_guarded)
+        await self.app(scope, _limited(receive), send_with_headers)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if not is_own_host(host, listening_at=self.host):
             return (
                 403,
-                "this page answers under its own address only; open the one that psdvec explore printed",
+                "this page answers only at its own address; open the one that psdvec explore printed",
             )
         origin = headers.get("origin")
         foreign = origin is not None and origin not in (f"http://{host}", f"https://{host}")
-        asks = str(scope["path"]).startswith("/api/")
-        if foreign or (asks and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")):
-            return 403, "another site asked, and only this page may; open the one that psdvec explore printed"
+        is_api = str(scope["path"]).startswith("/api/")
+        if foreign or (
+            is_api and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        ):
+            return (
+                403,
+                "another site asked, and only this page may; open the address that psdvec explore printed",
+            )
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BODY:
+        if not length.isdecimal() or int(length) > MAX_BODY:
             return 413, TOO_LARGE
         return None
 
 
 def is_own_host(header: str, *, listening_at: str) -> bool:
-    """Say whether a Host header names this machine and cannot be a name that somebody else pointed at it.
+    """Return whether a Host header names this machine, and not a name that somebody else pointed at it.
 
     >>> is_own_host("localhost:8000", listening_at="127.0.0.1")
     True
@@ -110,19 +115,19 @@ def is_own_host(header: str, *, listening_at: str) -> bool:
     return address.is_loopback or listening_at in ("0.0.0.0", "::")
 
 
-def _bounded(receive: Receive) -> Receive:
-    """Return ``receive`` that stops when the body grows beyond what it may have."""
+def _limited(receive: Receive) -> Receive:
+    """Return a ``receive`` that stops as soon as the body is larger than allowed."""
     read = 0
 
-    async def receive_bounded() -> Message:
+    async def receive_limited() -> Message:
         nonlocal read
         message = await receive()
         read += len(message.get("body", b""))
-        if read > MOST_BODY:
+        if read > MAX_BODY:
             raise TooLargeError(TOO_LARGE)
         return message
 
-    return receive_bounded
+    return receive_limited
 
 
 async def _reply(send: Send, status: int, sentence: str) -> None:

@@ -1,8 +1,8 @@
-"""Reading and writing vectors: one file or folder in, :class:`~psdvec.vectors.embeddings.Embeddings` out, and back.
+"""Reading and writing vectors in every format that psdvec knows.
 
-Goes in: a path. The kind is recognised by content, never by name, and gzip, xz, bzip2 and Zstandard are
-unpacked on the way. Comes out: embeddings. Writing goes to a temporary name that is renamed when complete;
-no format of ours, and none that is read, can hold code (pickles are refused).
+:func:`load` recognises a format by its content, never by its name, and decompresses gzip, xz, bzip2 and Zstandard on
+the way. :func:`save` writes to a temporary name, which is renamed once the output is complete. None of the formats can
+hold code; pickles are refused.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def load(
     Parameters
     ----------
     path : a model folder, a Model2Vec folder, word2vec text or binary, GloVe text, or ``.npz``
-    limit : read the first words only
-    bad_rows : ``"refuse"`` a foreign file at its first bad row, or ``"skip"`` them and say how many
-    scratch : folder for vectors that are larger than memory: those of text and binary files, which cannot be
-        mapped as they are, are kept in a file there that is gone with the program
+    limit : read only this many words, from the first
+    bad_rows : ``"refuse"`` a foreign file at its first bad row, or ``"skip"`` bad rows and say how many there were
+    scratch : folder for vectors that are larger than memory; the vectors of text and binary files, which cannot be
+        mapped as they are, are kept there in a file that disappears with the program
 
     Examples
     --------
@@ -75,8 +75,8 @@ def load(
         )
     except MemoryError as error:
         raise ResourceError(
-            f"the vectors of '{path}' do not fit into memory; turn them into a folder that is mapped instead of "
-            "read, with psdvec convert, or read fewer"
+            f"the vectors of '{path}' do not fit into memory; convert them with psdvec convert into a model folder, "
+            "which is mapped instead of read, or read fewer of them"
         ) from error
     return embeddings if limit is None else embeddings.take(slice(limit))
 
@@ -93,9 +93,9 @@ def save(
 
     Parameters
     ----------
-    format : one of :data:`FORMATS`; without it, what the ending of ``path`` says: ``.txt`` and ``.vec`` text,
-        ``.bin`` binary, ``.npz``, no ending a model folder; ``.gz`` or ``.xz`` after it compresses
-    spaces : written in place of spaces in words, for formats that cannot carry them
+    format : one of :data:`FORMATS`; if None, the ending of ``path`` decides: ``.txt`` and ``.vec`` are text, ``.bin``
+        is binary, ``.npz`` is itself, and no ending is a model folder; a further ``.gz`` or ``.xz`` compresses
+    spaces : what to write in place of spaces in words, for formats that cannot hold them
     overwrite : replace what is at ``path``
     """
     path = Path(path)
@@ -104,7 +104,7 @@ def save(
         embeddings = replace(embeddings, words=tuple(word.replace(" ", spaces) for word in embeddings.words))
     if csr_of(embeddings.vectors) is not None and format != "model":
         raise InputError(
-            f"sparse vectors can be kept in a model folder only, and '{path}' would be {format}; say --to model"
+            f"sparse vectors can only be saved as a model folder, and '{path}' would be {format}; save them as a model"
         )
     _refuse_unwritable(embeddings)
     if format == "model":
@@ -122,19 +122,19 @@ def save(
 
 
 def choose_format(path: str | Path, format: Format | None = None, *, overwrite: bool = False) -> Format:
-    """Return the format that :func:`save` writes to ``path``; what cannot be written there is refused.
+    """Return the format that :func:`save` would write to ``path``; refuse what cannot be written there.
 
     >>> choose_format("vectors.txt.gz")
     'text'
     """
     path = Path(path)
     if path.name in ("", "-"):
-        raise InputError(f"'{path}' is no name of an output; give a file or folder to write to")
+        raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
     format = format or _format_by_name(path)
     streamed = format in ("text", "glove", "binary")
     if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not streamed):
         raise InputError(
-            f"'{path}' cannot be compressed: only text and binary are, as .gz or .xz; leave {path.suffix} out"
+            f"'{path}' cannot be written compressed: only text and binary can, as .gz or .xz; leave out {path.suffix}"
         )
     if format == "model":
         check_output(path, overwrite=overwrite)
@@ -146,12 +146,12 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
 
 
 def _refuse_unwritable(embeddings: Embeddings) -> None:
-    """Refuse what could not be read back: no words, a word twice, numbers that are not finite."""
+    """Refuse what could not be read back: no words, a word given twice, numbers that are not finite."""
     if len(embeddings.key_to_index) == 0:
         raise InputError("there are no vectors to write; give embeddings with at least one word")
     for i in rows_not_finite(embeddings.vectors):
         raise InputError(
-            f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave the word out"
+            f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"
         )
 
 
@@ -170,7 +170,7 @@ def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embedding
             head += more
         source = _Replayed(head, stream)
         if head.startswith(b"PK\x03\x04"):
-            # A .npz has its directory at its end, so one that comes as a stream is taken into memory.
+            # The directory of a .npz is at its end, so one that arrives as a stream is read into memory.
             streamed = stream.compression is not None or not path.is_file()
             embeddings = read_npz(io.BytesIO(source.read_all()) if streamed else path, name=stream.name)
             return keep_good_rows(embeddings, stream.name, rules.bad_rows, progress)
@@ -186,18 +186,18 @@ def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embedding
 
 
 def _refuse_foreign(head: bytes, name: str) -> None:
-    """Name the files people try that are refused for a reason."""
+    """Explain why a file that people often try is refused."""
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
         raise InputError(
-            f"{name} is a Python pickle, which can run code when loaded; write it anew with gensim's "
+            f"{name} is a Python pickle, which can run code when loaded; save the vectors again with gensim's "
             "save_word2vec_format"
         )
     if head.startswith(_FASTTEXT):
-        raise InputError(f"{name} is a model of fastText with its n-grams; give the .vec file beside it")
+        raise InputError(f"{name} is a fastText model with its n-grams; give the .vec file next to it")
 
 
 class _Replayed:
-    """A stream whose beginning was read already."""
+    """A stream whose beginning has already been read."""
 
     def __init__(self, head: bytes, stream: Source) -> None:
         self._head, self._stream = head, stream
@@ -229,8 +229,8 @@ def _format_by_name(path: Path) -> Format:
     ending = suffixes[-1] if suffixes else ""
     if ending not in _SUFFIXES:
         raise InputError(
-            f"the ending of '{path}' tells no format; end it with .txt, .vec, .bin or .npz, name a folder "
-            "without an ending, or say --to"
+            f"the ending of '{path}' does not tell its format; end it with .txt, .vec, .bin or .npz, leave the ending "
+            f"out for a model folder, or name the format, one of {', '.join(FORMATS)}"
         )
     return _SUFFIXES[ending]
 

@@ -1,8 +1,8 @@
-"""What the readers of foreign files share: rows that arrive in blocks, and rules for bad ones.
+"""What the readers of foreign files share: collecting rows that arrive in blocks, and the rules for bad ones.
 
-Goes in: words as bytes and blocks of numbers, with the place each came from. Comes out:
-:class:`~psdvec.vectors.embeddings.Embeddings` without duplicates, empty words, words that are not UTF-8, or numbers
-that are not finite; the first of these is refused with its place, or all are left out and counted.
+A :class:`RowCollector` takes words as bytes and blocks of numbers, and knows where each came from. The
+:class:`~psdvec.vectors.embeddings.Embeddings` it returns have no duplicates, no empty words, no words that are not
+UTF-8, and no numbers that are not finite: the first bad row is refused with its place, or all are skipped and counted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
@@ -24,7 +24,6 @@ from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import ROW_BLOCK
 from psdvec.vectors.sparse import csr_of
 
-Floats = npt.NDArray[np.float32]
 BadRows: TypeAlias = Literal["refuse", "skip"]
 
 
@@ -32,8 +31,8 @@ BadRows: TypeAlias = Literal["refuse", "skip"]
 class ReadingRules:
     """How foreign files are read.
 
-    ``limit``: the first words only. ``bad_rows``: refuse the first bad row, or leave them out. ``scratch``: a
-    folder; vectors are kept in a file there instead of in memory.
+    ``limit``: read only this many words. ``bad_rows``: refuse the first bad row, or skip them all. ``scratch``: a
+    folder in which to keep the vectors, instead of in memory.
     """
 
     limit: int | None = None
@@ -42,26 +41,26 @@ class ReadingRules:
 
 
 class Source(Protocol):
-    """Bytes to read, with the name that messages give them and where the reader stands in the file."""
+    """Bytes to read, with their name for messages and the position in the file."""
 
     @property
     def name(self) -> str:
-        """See :class:`psdvec.text.decompress.ByteStream`, also for the others."""
+        """The name to use in messages; see :class:`psdvec.text.decompress.ByteStream`."""
 
     @property
     def raw_position(self) -> int:
-        """Bytes taken from the file so far."""
+        """Bytes read from the file so far."""
 
     @property
     def raw_size(self) -> int | None:
-        """Bytes of the file, None where unknown."""
+        """Size of the file in bytes, or None if unknown."""
 
     def read(self, size: int) -> bytes:
         """Return between 1 and ``size`` bytes, none at the end."""
 
 
 class RowCollector:
-    """Gathers rows; ``place`` in its methods is a line number or the number of a word."""
+    """Collects rows; a ``place`` is the number of a line or of a word, whichever ``unit`` says."""
 
     def __init__(self, name: str, dim: int, *, unit: str, rules: ReadingRules) -> None:
         self.name, self.unit, self.bad_rows = name, unit, rules.bad_rows
@@ -73,17 +72,17 @@ class RowCollector:
 
     @property
     def full(self) -> bool:
-        """Whether the limit is reached."""
+        """Whether the limit has been reached."""
         return len(self.words) >= self.limit
 
     def bad(self, place: int, what: str) -> None:
-        """Refuse the row at ``place``, or note that it is left out."""
+        """Refuse the row at ``place``, or note that it is skipped."""
         message = f"{self.unit} {place} of {self.name} {what}"
         if self.bad_rows == "refuse":
-            raise InputError(f"{message}; correct the file, or leave such rows out with --bad-rows skip")
+            raise InputError(f'{message}; correct the file, or leave out such rows with bad_rows="skip"')
         self.skipped.append(message)
 
-    def add(self, places: Sequence[int], words: Sequence[bytes], values: Floats) -> None:
+    def add(self, places: Sequence[int], words: Sequence[bytes], values: Float32s) -> None:
         """Add one row for each word; ``values``: (len(words), d) float32."""
         finite = np.asarray(np.isfinite(values).all(axis=1))
         kept = []
@@ -97,7 +96,7 @@ class RowCollector:
         self._rows.append(values if len(kept) == len(values) else values[kept])
 
     def _take(self, place: int, word: bytes) -> bool:
-        """Add the word of a row unless it is bad."""
+        """Add the word of a row, unless it is bad, and say whether it was added."""
         try:
             text = word.decode("utf-8")
         except UnicodeDecodeError:
@@ -114,17 +113,17 @@ class RowCollector:
         return False
 
     def finish(self, promised: int | None, progress: Progress) -> Embeddings:
-        """Return what was gathered, after comparing it with the number of rows ``promised``."""
+        """Return what was collected, after comparing it with the number of rows ``promised``."""
         found = len(self.words) + len(self.skipped)
         if promised is not None and not self.full and promised != found:
-            what = f"{self.name} promises {promised} words in its first line and holds {found}"
+            what = f"the first line of {self.name} promises {promised} words, but the file holds {found}"
             if self.bad_rows == "refuse":
-                raise InputError(f"{what}; get the whole file, or take what there is with --bad-rows skip")
-            progress.say(f"{what}; taking what there is")
+                raise InputError(f'{what}; get the whole file, or read what there is with bad_rows="skip"')
+            progress.say(f"{what}; reading what there is")
         if not self.words:
             raise InputError(f"{self.name} holds no vectors; give a file of word vectors")
         if self.skipped:
-            progress.say(f"{len(self.skipped)} rows left out; the first: {self.skipped[0]}")
+            progress.say(f"rows left out: {len(self.skipped)}; the first: {self.skipped[0]}")
         return Embeddings(tuple(self.words), self._rows.matrix())
 
 
@@ -134,14 +133,14 @@ class _RowsInMemory:
     def __init__(self, dim: int) -> None:
         self._matrix, self._used = np.empty((0, dim), dtype=np.float32), 0
 
-    def append(self, rows: Floats) -> None:
+    def append(self, rows: Float32s) -> None:
         end = self._used + len(rows)
         if end > len(self._matrix):
             self._resize(max(end, len(self._matrix) * 5 // 4))
         self._matrix[self._used : end] = rows
         self._used = end
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> Float32s:
         self._resize(self._used)
         return self._matrix
 
@@ -150,19 +149,19 @@ class _RowsInMemory:
 
 
 class _RowsOnDisk:
-    """A matrix in a file without a name, which is mapped in the end and gone with the program."""
+    """A matrix in a nameless file, which is mapped into memory at the end and disappears with the program."""
 
     def __init__(self, dim: int, folder: Path) -> None:
         self._dim, self._folder = dim, folder
         with disk_errors_explained(folder):
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed below or when collected
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed below or when this object is collected
         self._close = weakref.finalize(self, self._file.close)
 
-    def append(self, rows: Floats) -> None:
+    def append(self, rows: Float32s) -> None:
         with disk_errors_explained(self._folder):
             self._file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> Float32s:
         with disk_errors_explained(self._folder):
             self._file.flush()
         rows = np.memmap(self._file, dtype=np.float32, mode="r")
@@ -171,7 +170,7 @@ class _RowsOnDisk:
 
 
 def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progress: Progress) -> Embeddings:
-    """Return ``embeddings`` read in one piece after the checks that :class:`RowCollector` makes of rows."""
+    """Return ``embeddings``, read in one piece, after the checks that :class:`RowCollector` makes of rows."""
     bad: dict[int, str] = {}
     seen: set[str] = set()
     for i, word in enumerate(embeddings.words):
@@ -186,13 +185,13 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
         return embeddings
     first = f"word {min(bad) + 1} of {name} {bad[min(bad)]}"
     if bad_rows == "refuse":
-        raise InputError(f"{first}; correct the file, or leave such rows out with --bad-rows skip")
-    progress.say(f"{len(bad)} rows left out; the first: {first}")
+        raise InputError(f'{first}; correct the file, or leave out such rows with bad_rows="skip"')
+    progress.say(f"rows left out: {len(bad)}; the first: {first}")
     return embeddings.take(np.array([i for i in range(len(embeddings)) if i not in bad], dtype=np.int64))
 
 
-def rows_not_finite(vectors: Floats) -> Iterator[int]:
-    """Yield the rows that hold a number that is not finite, block after block."""
+def rows_not_finite(vectors: Float32s) -> Iterator[int]:
+    """Yield the ids of rows that hold a number that is not finite."""
     for start in range(0, len(vectors), ROW_BLOCK):
         block = vectors[start : start + ROW_BLOCK]
         csr = csr_of(block)

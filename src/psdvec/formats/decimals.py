@@ -1,12 +1,11 @@
-"""Numbers as text, thousands at a time: ``"%.9g" % x`` for every number of a matrix.
+"""Numbers as text, thousands at a time: ``"%.9g" % x`` for every number of a float32 matrix.
 
-Goes in: a float32 matrix. Comes out: for each row the bytes that ``%.9g`` writes, a space before each number.
-Nine digits are every digit float32 has, so reading them back gives the same bits.
+Nine digits are enough for float32: reading them back gives the same bits.
 
 Numbers with ``1e-4 <= |x| < 10``, and 0, are written without an exponent and with at most twelve digits after
 the point. For ``10^-k <= |x| < 10^(1-k)`` their nine digits are ``round(|x| 10^(8+k))``, where the product is
-exact in float64: x has 24 bits, ``5^(8+k)`` at most 28, and powers of two cost none. So the text of whole
-blocks comes from array arithmetic and tables; other numbers are formatted one by one.
+exact in float64: x has 24 bits, ``5^(8+k)`` at most 28, and powers of two need none. So array arithmetic and tables
+give the text of whole blocks; other numbers are formatted one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
+from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 
 _SMALLEST, _LARGEST = 1e-4, 10.0
 _SCALES = 10.0 ** np.arange(8, 13)
@@ -22,7 +21,7 @@ _SHIFTS = 10 ** np.arange(4, -1, -1, dtype=np.int64)
 
 
 def _table(texts: list[bytes]) -> npt.NDArray[np.uint32]:
-    """Return texts of at most four bytes as numbers, filled up with zero bytes."""
+    """Return texts of at most four bytes as numbers, padded with zero bytes."""
     return np.frombuffer(b"".join(text.ljust(4, b"\0") for text in texts), dtype=np.uint32)
 
 
@@ -30,13 +29,13 @@ def _table(texts: list[bytes]) -> npt.NDArray[np.uint32]:
 _BEGIN = _table(
     [b" " + sign + b"%d" % i + point for point in (b".", b"") for sign in (b"", b"-") for i in range(10)]
 )
-# The four digits after those, where more follow, and where none do but zeros.
+# The next four digits: where more follow, and where only zeros do.
 _MIDDLE = _table([b"%04d" % i for i in range(10_000)])
 _LAST = _table([(b"%04d" % i).rstrip(b"0") for i in range(10_000)])
 
 
-def format_rows(block: Floats) -> list[bytes]:
-    """Return every row as text, a space before each number.
+def format_rows(block: Float32s) -> list[bytes]:
+    """Return each row as text, with a space before each number.
 
     >>> format_rows(np.array([[1 / 3, -2], [0, 1e-7]], dtype=np.float32))
     [b' 0.333333343 -2', b' 0 1.00000001e-07']
@@ -51,8 +50,8 @@ def format_rows(block: Floats) -> list[bytes]:
     return [row.tobytes().translate(None, b"\0") for row in cells.reshape(len(block), -1)]
 
 
-def _format_usual(negative: npt.NDArray[np.bool_], sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
-    """Return (n, 4) cells that hold the text of each number, with zero bytes in between."""
+def _format_usual(negative: Bools, sizes: Float64s) -> npt.NDArray[np.uint32]:
+    """Return (n, 4) cells with the text of each number, padded with zero bytes."""
     k = np.zeros(len(sizes), dtype=np.intp)
     for border in (1.0, 0.1, 0.01, 0.001):
         k += sizes < border
@@ -69,6 +68,6 @@ def _format_usual(negative: npt.NDArray[np.bool_], sizes: npt.NDArray[np.float64
     return cells
 
 
-def _split(numbers: npt.NDArray[np.int64], unit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _split(numbers: Int64s, unit: int) -> tuple[Int64s, Int64s]:
     quotient = numbers // unit
     return quotient, numbers - unit * quotient

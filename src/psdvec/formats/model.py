@@ -1,9 +1,8 @@
-"""The folder psdvec keeps its own vectors in: an artefact that is mapped into memory, not read.
+"""The folder in which psdvec keeps its own vectors, mapped into memory when it is opened.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and how they were made. Comes out: an artefact of kind
-``embeddings`` (:mod:`psdvec.storage.artefact`) with the vectors in ``vectors.safetensors`` (or, where they are
-sparse, as the arrays of a CSR matrix), words, counts and deviations in ``.npy`` files, and whatever further arrays
-the caller adds, and back. Opening it costs the words alone.
+It is an artefact of kind ``embeddings`` (:mod:`psdvec.storage.artefact`): the vectors in ``vectors.safetensors`` or, if
+they are sparse, as the arrays of a CSR matrix; words, counts and deviations in ``.npy`` files; and any further arrays
+that the writer adds, such as the scales of a fit (:mod:`psdvec.solver.model`). Opening it reads only the words.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array
 from psdvec.counts.packed_words import WordList
 from psdvec.counts.vocabulary import read_words
 from psdvec.errors import StoreError
@@ -26,7 +25,7 @@ from psdvec.vectors.sparse import csr_of, sparse_vectors
 KIND = "embeddings"
 VERSION = 1
 VECTORS = "vectors.safetensors"
-SPARSE = ("data", "indices", "indptr")  # in its place where vectors are sparse: the arrays of a CSR matrix
+SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse: the arrays of a CSR matrix
 
 
 def write_model(
@@ -35,16 +34,16 @@ def write_model(
     *,
     parameters: Mapping[str, Any] | None = None,
     sources: list[dict[str, Any]] | None = None,
-    arrays: Mapping[str, npt.NDArray[Any]] | None = None,
+    arrays: Mapping[str, Array] | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write ``embeddings`` as a model folder at ``path``.
 
     Parameters
     ----------
-    parameters, sources : how the vectors were made, kept in ``meta.json``
-    arrays : one-dimensional arrays to keep beside the vectors, such as the scales of a fit, by name
-    overwrite : replace an artefact that is there
+    parameters, sources : how the vectors were made and from what, kept in ``meta.json``
+    arrays : further one-dimensional arrays to keep with the vectors, by name
+    overwrite : replace an artefact at ``path``
 
     Examples
     --------
@@ -56,7 +55,7 @@ def write_model(
     ('a', 'b')
     """
     packed = WordList.pack(embeddings.words)
-    named: dict[str, npt.NDArray[Any]] = {"words": packed.blob, "word_offsets": packed.offsets}
+    named: dict[str, Array] = {"words": packed.blob, "word_offsets": packed.offsets}
     if embeddings.counts is not None:
         named["word_counts"] = embeddings.counts
     if embeddings.deviations is not None:
@@ -87,9 +86,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     words = read_words(artefact)
     vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
     if vectors is None or vectors.shape[:1] != (len(words),):
-        raise StoreError(
-            f"'{artefact.path}' is damaged: it does not hold one vector for each word; make it again"
-        )
+        raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
     optional = {
         field: np.asarray(artefact.array(name))
         for field, name in (("counts", "word_counts"), ("deviations", "deviations"))
@@ -98,11 +95,11 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     return Embeddings(words, vectors, **optional)
 
 
-def _dense_of(artefact: Artefact) -> npt.NDArray[Any] | None:
+def _dense_of(artefact: Artefact) -> Array | None:
     return map_safetensors(artefact.file(VECTORS)).get("vectors")
 
 
-def _sparse_of(artefact: Artefact) -> npt.NDArray[Any] | None:
+def _sparse_of(artefact: Artefact) -> Array | None:
     from scipy import sparse  # slow to import, and few vectors are sparse
 
     data, indices, indptr = (artefact.array(name) for name in SPARSE)

@@ -1,15 +1,13 @@
 """The folder that model2vec and sentence-transformers load: tensors, a tokenizer, and their settings.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: ``model.safetensors``, ``tokenizer.json`` (one
-token a word), ``config.json``, ``modules.json`` and ``README.md``, and back. A text's vector there is the
-mean of its words' vectors; words that are not in the vocabulary are left out.
+It holds ``model.safetensors``, ``tokenizer.json`` (one token per word), ``config.json``, ``modules.json`` and
+``README.md``. Those programs take the mean of the words' vectors as the vector of a text, without the words that are
+not in the vocabulary.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import whole_folder
 from psdvec.vectors.embeddings import Embeddings
 
 UNKNOWN = "[UNK]"
@@ -35,7 +34,7 @@ or with `SentenceTransformer(folder)` of sentence-transformers.
 
 
 def is_model2vec(path: Path) -> bool:
-    """Say whether ``path`` is a folder of this layout."""
+    """Say whether ``path`` is a folder of this kind."""
     return (
         any((folder / "tokenizer.json").is_file() for folder in _folders(path))
         and not (path / "meta.json").is_file()
@@ -43,9 +42,9 @@ def is_model2vec(path: Path) -> bool:
 
 
 def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
-    """Raise :class:`InputError` if a folder of this layout must not be written to ``path``."""
+    """Raise :class:`InputError` if a folder of this kind must not be written to ``path``."""
     if path.exists() and not (overwrite and is_model2vec(path)):
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+        raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
 
 def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
@@ -59,30 +58,21 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
     if spaced is not None:
         raise InputError(
             f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
-            "say --spaces _ to write another character instead"
+            'write another character instead of spaces, as with spaces="_"'
         )
-    folder = path.with_name(f".{path.name}.new-{os.getpid()}")
-    with disk_errors_explained(path):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            _write_files(embeddings, folder)
-            if path.exists():
-                shutil.rmtree(path)
-            folder.rename(path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with disk_errors_explained(path), whole_folder(path) as folder:
+        _write_files(embeddings, folder)
 
 
 def read_model2vec(path: str | Path) -> Embeddings:
-    """Read a Model2Vec or sentence-transformers static folder; a quantised vocabulary is unfolded."""
+    """Read a static folder of Model2Vec or sentence-transformers; a quantised vocabulary is expanded."""
     path = Path(path)
     folder = next(folder for folder in _folders(path) if (folder / "tokenizer.json").is_file())
     tensors = map_safetensors(folder / "model.safetensors")
     matrix = next((tensors[name] for name in _TENSORS if name in tensors), None)
     if matrix is None or matrix.ndim != 2:
         raise InputError(
-            f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} and no matrix 'embeddings'; "
+            f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} but no matrix 'embeddings'; "
             "give a folder that model2vec made"
         )
     tokens, unknown = _read_tokenizer(folder / "tokenizer.json")
@@ -91,7 +81,7 @@ def read_model2vec(path: str | Path) -> Embeddings:
         vectors = vectors * tensors["weights"][:, None]
     if len(tokens) != len(vectors):
         raise InputError(
-            f"'{path}' has {len(tokens)} tokens and {len(vectors)} vectors; it is damaged, get it again"
+            f"'{path}' is damaged: it has {len(tokens)} tokens and {len(vectors)} vectors; get it again"
         )
     if unknown == len(tokens) - 1 and not np.any(vectors[unknown]):
         tokens, vectors = tokens[:-1], vectors[:-1]
@@ -126,7 +116,7 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
 
 
 def _tokenizer(words: list[str]) -> dict[str, Any]:
-    """Return the settings of a tokenizer that splits off punctuation and knows ``words`` only."""
+    """Return the settings of a tokenizer that splits off punctuation and knows only ``words``."""
     lower = all(word == word.lower() for word in words if word != UNKNOWN)
     return {
         "version": "1.0",
@@ -163,6 +153,4 @@ def _read_tokenizer(path: Path) -> tuple[list[str], int | None]:
         unknown = settings["model"].get("unk_token")
         return tokens, vocabulary.get(unknown)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"'{path}' is not the description of a tokenizer ({error!r}); get it again"
-        ) from error
+        raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error

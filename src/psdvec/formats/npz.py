@@ -1,9 +1,8 @@
-"""NumPy's ``.npz``: one file that holds everything and that any NumPy reads.
+"""NumPy's ``.npz``: one file that holds everything and that NumPy alone can read.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: a ``.npz`` with ``vectors`` (n, d) float32,
-``words`` (the UTF-8 bytes of all words, uint8), ``word_offsets`` (n + 1), and where known ``counts`` and
-``deviations``, and back. A ``.npz`` of somebody else's with a matrix and an array of strings is read too;
-pickled objects never are. Arrays that are not compressed are mapped into memory, not read.
+Ours holds ``vectors`` (n, d) float32, ``words`` (the UTF-8 bytes of all words, uint8), ``word_offsets`` (n + 1) and,
+where known, ``counts`` and ``deviations``. A ``.npz`` of other programs with a matrix and an array of strings is read
+too; pickled objects never are. Arrays that are not compressed are mapped into memory.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array
 from psdvec.counts.packed_words import WordList
 from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
-
-Array = npt.NDArray[Any]
 
 _MATRICES = ("vectors", "embeddings", "matrix", "wv")
 _WORDS = ("words", "vocab", "tokens", "vocabulary", "index_to_key")
@@ -43,7 +40,7 @@ def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
 
 
 def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
-    """Read a ``.npz`` at a path or from an open file; messages call it ``name``."""
+    """Read a ``.npz`` from a path or an open file; messages call it ``name``."""
     try:
         with zipfile.ZipFile(source) as archive:
             arrays = {
@@ -52,12 +49,12 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
                 if member.filename.endswith(_ENDING)
             }
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"{name} is not a whole .npz of plain arrays ({error}); make it again") from error
+        raise InputError(f"{name} is not a complete .npz of plain arrays ({error}); make it again") from error
     matrix = next((arrays[name] for name in _MATRICES if name in arrays), None)
     words = next((arrays[name] for name in _WORDS if name in arrays), None)
     if matrix is None or words is None:
         raise InputError(
-            f"{name} holds the arrays {sorted(arrays)}, none of which are vectors and words; "
+            f"{name} holds the arrays {sorted(arrays)}, and vectors and words are not among them; "
             "name them 'vectors' and 'words'"
         )
     optional = {name: arrays[name] for name in ("counts", "deviations") if name in arrays}
@@ -73,7 +70,7 @@ def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str,
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Path | BinaryIO) -> Array:
-    """Return one array, mapped if it lies in a file as it is."""
+    """Return one array, mapped into memory if it is stored uncompressed in a file."""
     with archive.open(member) as stream:
         version = np.lib.format.read_magic(stream)
         read_header = {
@@ -89,13 +86,13 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Path 
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     start = _data_start(source, member) + header
     if start + dtype.itemsize * int(np.prod(shape, dtype=np.int64)) > source.stat().st_size:
-        raise ValueError(f"'{member.filename}' breaks off")
+        raise ValueError(f"'{member.filename}' is cut off")
     order: Literal["F", "C"] = "F" if by_columns else "C"
     return np.asarray(np.memmap(source, dtype=dtype, mode="r", offset=start, shape=shape, order=order))
 
 
 def _data_start(path: Path, member: zipfile.ZipInfo) -> int:
-    """Return where a member's bytes begin: after its own header, which may differ from the directory's."""
+    """Return where a member's bytes begin: after its own header, which may differ from that in the directory."""
     with path.open("rb") as file:
         file.seek(member.header_offset)
         name, extra = struct.unpack("<26xHH", file.read(30))

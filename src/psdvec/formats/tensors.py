@@ -1,8 +1,8 @@
-"""Tensors in safetensors files: what the folders of vectors are made of.
+"""Tensors in safetensors files, which model folders and Model2Vec folders are made of.
 
-Goes in: matrices by name. Comes out: a ``.safetensors`` file, and back. Tensors are mapped into memory instead
-of read, and written without a copy; the layout is the public one of safetensors (eight bytes of length, a JSON
-header, the bytes).
+The format is public and simple: eight bytes of length, a JSON header, then the numbers. It is read and written here
+because the safetensors package copies every tensor into memory when it hands it to NumPy, and these vectors must be
+mapped instead, and written block by block.
 """
 
 from __future__ import annotations
@@ -14,14 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array
 from psdvec.errors import InputError
 from psdvec.vectors.neighbours import ROW_BLOCK
-
-Array = npt.NDArray[Any]
-Bytes = npt.NDArray[np.uint8]
-Ids = npt.NDArray[np.int64]
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "<i1", "U8": "<u1"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
@@ -29,7 +25,7 @@ _LARGEST_HEADER = 100_000_000
 
 
 def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: int = 0) -> None:
-    """Write ``tensors`` to a new file at ``path``, row block after row block, ``zero_rows`` after each."""
+    """Write ``tensors`` to a new file at ``path``, block by block, each followed by ``zero_rows`` rows of zeros."""
     header: dict[str, Any] = {}
     start = 0
     for name, tensor in tensors.items():
@@ -51,7 +47,7 @@ def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: in
 
 
 def map_safetensors(path: Path) -> dict[str, Array]:
-    """Map the tensors of a file into memory, read-only; a damaged file is refused before it is mapped."""
+    """Map the tensors of a file into memory, read-only; refuse a damaged file before mapping it."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -67,7 +63,7 @@ def map_safetensors(path: Path) -> dict[str, Array]:
     except OSError as error:
         raise InputError(f"'{path}' cannot be read ({error.strerror}); check the name") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"'{path}' is not a whole safetensors file ({error}); get it again") from error
+        raise InputError(f"'{path}' is not a complete safetensors file ({error}); get it again") from error
 
 
 def _map_tensor(path: Path, base: int, size: int, record: Mapping[str, Any]) -> Array:
@@ -86,7 +82,7 @@ def _map_bytes(
 ) -> Array:
     expected = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     if not 0 <= start <= stop <= size or stop - start != expected:
-        raise ValueError(f"a tensor of shape {shape} does not fit the {size} bytes there are")
+        raise ValueError(f"a tensor of shape {shape} does not fit into its {size} bytes")
     if expected == 0:
         return np.zeros(shape, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=base + start, shape=shape))

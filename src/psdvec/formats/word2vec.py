@@ -1,8 +1,7 @@
-"""The two formats of word2vec, text and binary, and the text of GloVe, which has no first line.
+"""The two formats of word2vec, text and binary, and the text format of GloVe, which has no first line.
 
-Goes in: bytes, decompressed. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, or an error with the line
-or the number of the word, and back. In text a word may hold spaces (the numbers are counted from the right);
-neither format is written with them, since other readers would stumble.
+Errors name the line, or the number of the word. A word read from text may hold spaces, since the numbers are counted
+from the right; words with spaces are never written, because other readers would stumble over them.
 """
 
 from __future__ import annotations
@@ -11,20 +10,20 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s
 from psdvec.counts.packed_words import WordList
 from psdvec.errors import InputError
 from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows
 from psdvec.progress import LogProgress, Progress
+from psdvec.text.lines import split_lines
 from psdvec.vectors.embeddings import Embeddings
 
-Floats = npt.NDArray[np.float32]
 Line = tuple[int, bytes]
 
 HEADER = re.compile(rb"(?:[ \t]*\r?\n)*[ \t]*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
@@ -53,7 +52,7 @@ def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogPr
 
 
 def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
-    """Read a first line ``words dimensions``, then for each a word, a space, and float32 numbers."""
+    """Read a first line ``words dimensions``, then for each word its text, a space, and its float32 numbers."""
     buffer = _Buffer(source)
     promised, dim = _read_binary_header(buffer)
     collector = RowCollector(source.name, dim, unit="word", rules=rules)
@@ -70,7 +69,7 @@ def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = Log
 
 
 def write_text(embeddings: Embeddings, file: BinaryIO, *, header: bool = True) -> None:
-    """Write text with nine significant digits, which is every digit float32 has; GloVe has no ``header``."""
+    """Write text with nine significant digits, enough for float32 to be read back exactly; GloVe has no ``header``."""
     words = _encoded_words(embeddings)
     if header:
         file.write(b"%d %d\n" % (len(words), embeddings.dim))
@@ -83,7 +82,7 @@ def write_text(embeddings: Embeddings, file: BinaryIO, *, header: bool = True) -
 
 
 def write_binary(embeddings: Embeddings, file: BinaryIO) -> None:
-    """Write the binary format, each row closed by a line end as word2vec does."""
+    """Write the binary format, with a line end after each row as word2vec does."""
     words = _encoded_words(embeddings)
     file.write(b"%d %d\n" % (len(words), embeddings.dim))
     for word, vector in zip(words, embeddings.vectors, strict=True):
@@ -91,10 +90,10 @@ def write_binary(embeddings: Embeddings, file: BinaryIO) -> None:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Say whether the beginning of a file is text: a word and numbers on one of its first lines.
+    """Say whether a file begins as text: with a word and numbers on one of its first lines.
 
-    Where the very first promises some numbers, there are as many on one of the next, or some on all of them: the bytes
-    of binary numbers, too, may read as a few.
+    If the very first line promises a number of dimensions, one of the next lines must hold as many numbers, or all of
+    them must hold some: the bytes of binary numbers may happen to read as a few.
     """
     header = HEADER.match(head)
     *lines, cut = head[header.end() if header else 0 :].split(b"\n")
@@ -111,24 +110,16 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def _lines(source: Source) -> Iterator[Line]:
-    """Yield the lines that are not blank, with their numbers."""
-    number, rest = 0, b""
-    while True:
-        chunk = source.read(_CHUNK)
-        *lines, rest = (rest + chunk).split(b"\n")
-        if not chunk:
-            lines = [rest]
-        for line in lines:
-            number += 1
-            line = line.rstrip(b" \t\r")
-            if line:
-                yield number, line
-        if not chunk:
-            return
+    """Yield the lines that are not blank, each with its line number."""
+    pieces = iter(lambda: source.read(_CHUNK), b"")
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces)), 1):
+        line = line.rstrip(b" \t\r")
+        if line:
+            yield number, line
 
 
 def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
-    """Return the number of words the first line promises, if it does, and the dimension."""
+    """Return the number of words that the first line promises, or None, and the number of dimensions."""
     header = HEADER.fullmatch(sample[0][1] + b"\n") if sample else None
     widths = [len(_columns(line)) for _, line in sample]
     if header is not None and (len(widths) == 1 or widths[1] != 2 or int(header[2]) == 1):
@@ -136,7 +127,7 @@ def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
         usual = Counter(widths[1:]).most_common(1)[0][0] - 1 if len(widths) > 1 else dim
         if dim == 0 or usual < dim or (usual > dim and _has_more_numbers(sample[1][1], dim)):
             raise InputError(
-                f"the first line of {name} promises {dim} numbers a word, but the lines after it "
+                f"the first line of {name} promises {dim} numbers per word, but the lines after it "
                 f"hold {usual}; correct the first line"
             )
         return promised, dim
@@ -147,7 +138,7 @@ def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
 
 
 def _has_more_numbers(line: bytes, dim: int) -> bool:
-    """Say whether numbers stand between the first column and the last ``dim``, and not a word's rest."""
+    """Say whether the columns between the first and the last ``dim`` are numbers, not the rest of a word."""
     return _all_numbers(_columns(line)[1:-dim])
 
 
@@ -186,8 +177,8 @@ def _check_row(collector: RowCollector, row: tuple[int, bytes, bytes], dim: int)
     return False
 
 
-def _parse(numbers: bytes) -> Floats:
-    """Read numbers separated by spaces; fewer come back where one of them is none."""
+def _parse(numbers: bytes) -> Float32s:
+    """Read numbers separated by spaces; fewer are returned if one of them is not a number."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
@@ -208,14 +199,14 @@ def _all_numbers(parts: list[bytes]) -> bool:
 
 
 class _Buffer:
-    """Bytes of a source, taken up to a separator or by number."""
+    """Bytes of a source, taken up to a separator or by count."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._data, self._start = b"", 0
 
     def until(self, separator: bytes, *, longest: int) -> bytes:
-        """Take the bytes before ``separator`` and the separator; all that is left if there is none near."""
+        """Return the bytes before ``separator`` and skip it; return all that is buffered if there is none nearby."""
         while (end := self._data.find(separator, self._start)) < 0:
             if len(self._data) - self._start > longest or not self._fill():
                 end = len(self._data)
@@ -254,8 +245,7 @@ def _read_binary_row(buffer: _Buffer, place: int, promised: int, dim: int) -> tu
     numbers = buffer.take(4 * dim)
     if len(numbers) < 4 * dim:
         raise InputError(
-            f"{buffer.source.name} is truncated: it breaks off at word {place} of {promised}; "
-            "get the whole file"
+            f"{buffer.source.name} is truncated: it ends within word {place} of {promised}; get the whole file"
         )
     return word.removeprefix(b"\n"), numbers
 
@@ -264,11 +254,11 @@ def _read_binary_row(buffer: _Buffer, place: int, promised: int, dim: int) -> tu
 
 
 def _encoded_words(embeddings: Embeddings) -> list[bytes]:
-    """Return the words as UTF-8; one that would not be read back is refused."""
+    """Return the words as UTF-8; refuse one that could not be read back."""
     for i, word in enumerate(embeddings.words):
         if not word or any(space in word for space in " \t\n"):
             raise InputError(
                 f"the word {word!r} (number {i + 1}) is empty or holds a space, which word2vec's formats "
-                "cannot carry; write a model folder or .npz, or say --spaces _ to write _ instead"
+                'cannot hold; write a model folder or .npz, or another character instead, as with spaces="_"'
             )
     return WordList.pack(embeddings.words).encoded()

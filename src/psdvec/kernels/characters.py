@@ -1,7 +1,7 @@
-"""Bytes by name and small questions about them, shared by the kernels that read wikitext.
+"""Names for bytes, and small functions on them that the kernels for wikitext share.
 
-All functions take uint8 arrays of UTF-8 text and places in them. The byte :data:`PAGE_END` ends every page,
-and no answer looks beyond it; the byte :data:`REMOVED` stands where markup was taken out.
+All functions take uint8 arrays of UTF-8 text and positions in them. The byte :data:`PAGE_END` ends every page, and
+no function looks beyond it; the byte :data:`REMOVED` marks where markup was removed.
 """
 
 from __future__ import annotations
@@ -11,16 +11,9 @@ from numba import njit
 
 PAGE_END, REMOVED = 0x00, 0x01
 TAB, NEWLINE, SPACE = 0x09, 0x0A, 0x20
-EXCLAMATION, QUOTE, NUMBER, APOSTROPHE, OPEN_ROUND, CLOSE_ROUND, STAR = (
-    0x21,
-    0x22,
-    0x23,
-    0x27,
-    0x28,
-    0x29,
-    0x2A,
-)
-COMMA, DASH, FULL_STOP, SLASH = 0x2C, 0x2D, 0x2E, 0x2F
+EXCLAMATION, QUOTE, NUMBER, APOSTROPHE = 0x21, 0x22, 0x23, 0x27
+OPEN_ROUND, CLOSE_ROUND, STAR = 0x28, 0x29, 0x2A
+COMMA, FULL_STOP, SLASH = 0x2C, 0x2E, 0x2F
 COLON, SEMICOLON, LESS, EQUALS, GREATER = 0x3A, 0x3B, 0x3C, 0x3D, 0x3E
 OPEN_SQUARE, CLOSE_SQUARE, UNDERSCORE = 0x5B, 0x5D, 0x5F
 SMALL_F, SMALL_H = 0x66, 0x68
@@ -29,7 +22,7 @@ OPEN_CURLY, BAR, CLOSE_CURLY, DELETE = 0x7B, 0x7C, 0x7D, 0x7F
 
 @njit(nogil=True, cache=True)
 def hash_bytes(text):
-    """Return a number of 40 bits that stands for ``text``, taken in lower case and with ``_`` as a space."""
+    """Return a hash of 40 bits for ``text``, which is taken in lower case and with ``_`` as a space."""
     value = np.int64(len(text))
     for byte in text:
         letter = np.int64(SPACE if byte == UNDERSCORE else lower(byte))
@@ -39,7 +32,7 @@ def hash_bytes(text):
 
 @njit(nogil=True, cache=True)
 def lower(byte):
-    """Return an ASCII letter in lower case, other bytes as they are."""
+    """Return an ASCII letter in lower case, any other byte as it is."""
     return byte + 0x20 if 0x41 <= byte <= 0x5A else byte
 
 
@@ -51,7 +44,7 @@ def is_alphanumeric(byte):
 
 @njit(nogil=True, cache=True)
 def is_blank(byte):
-    """Tell whether ``byte`` is a space, a tab or a mark of something removed."""
+    """Tell whether ``byte`` is a space, a tab or the mark of something removed."""
     return byte in (SPACE, TAB, REMOVED)
 
 
@@ -68,7 +61,7 @@ def begins(text, position, token):
 
 @njit(nogil=True, cache=True)
 def find(text, position, token):
-    """Return the first place of ``token`` from ``position`` on, or -1 if the page ends before it."""
+    """Return the first position of ``token`` from ``position`` on, or -1 if the page ends before it."""
     while position < len(text) and text[position] != PAGE_END:
         if text[position] == token[0] and begins(text, position, token):
             return position
@@ -78,7 +71,7 @@ def find(text, position, token):
 
 @njit(nogil=True, cache=True)
 def run_length(text, position, longest):
-    """Return how often the byte at ``position`` stands there in a row, counting up to ``longest``."""
+    """Return how often the byte at ``position`` is repeated there, counting up to ``longest``."""
     end = position + 1
     while end < len(text) and end < position + longest and text[end] == text[position]:
         end += 1

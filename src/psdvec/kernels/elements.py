@@ -1,8 +1,8 @@
 """The pass over wikitext that drops comments, HTML tags, and elements whose content is not prose.
 
-An element ends at the next closing tag of its name; if another of the same name opens before that, or the
-page ends, only the opening tag goes and the text behind it stays. So an element that somebody forgot to close
-never swallows the rest of the article.
+An element ends at the next closing tag of its name; if another of the same name opens before that, or the page
+ends, only the opening tag is dropped and the text after it stays. So an element that somebody forgot to close never
+takes the rest of the article with it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def drop_elements(source, target, tags, kinds):
 
 @njit(nogil=True, cache=True)
 def _drop_tag(source, position, target, size, tags, kinds):
-    """Drop the tag at ``position``, with its content where that is not prose; a mere ``<`` is copied."""
+    """Drop the tag at ``position``, with its content if that is not prose; a mere ``<`` is copied."""
     closing = position + 1 < len(source) and source[position + 1] == SLASH
     name_start = position + 1 + closing
     name_end = name_start
@@ -87,7 +87,7 @@ def _drop_tag(source, position, target, size, tags, kinds):
 
 @njit(nogil=True, cache=True)
 def _tag_end(source, position):
-    """Return the place behind the next ``>``, or -1 if ``<`` or the end of the page comes first."""
+    """Return the position after the next ``>``, or -1 if ``<`` or the end of the page comes first."""
     while position < len(source):
         byte = source[position]
         if byte == GREATER:
@@ -100,7 +100,7 @@ def _tag_end(source, position):
 
 @njit(nogil=True, cache=True)
 def _closing_tag(source, position, name):
-    """Return the start of the next ``</name``, or -1 if ``<name`` or the end of the page comes first."""
+    """Return the position of the next ``</name``, or -1 if ``<name`` or the end of the page comes first."""
     while position < len(source) and source[position] != PAGE_END:
         if source[position] == LESS:
             closing = position + 1 < len(source) and source[position + 1] == SLASH
@@ -125,7 +125,7 @@ def _names_tag(source, start, name):
 
 @njit(nogil=True, cache=True)
 def _copy_literally(content, target, size):
-    """Copy what ``nowiki`` protects, with spaces for the characters that later passes take for markup."""
+    """Copy what ``nowiki`` protects, with spaces for the characters that later passes would take for markup."""
     for byte in content:
         is_markup = byte in (OPEN_CURLY, CLOSE_CURLY, BAR, OPEN_SQUARE, CLOSE_SQUARE)
         target[size] = SPACE if is_markup else byte

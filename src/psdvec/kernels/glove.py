@@ -1,8 +1,8 @@
 """GloVe's pass over all pairs on the CPU, in numba.
 
-Goes in: pairs in the order they are visited, and the parameters, which are changed in place. Comes out: the loss. With
-one thread it is what :mod:`psdvec.reference.glove` defines, to float32 accuracy; several threads share the
-parameters without locks (Hogwild), and then the result depends on their timing.
+The parameters are changed in place, pair by pair in the given order. With one thread the result is what
+:mod:`psdvec.reference.glove` defines, to float32 accuracy; several threads share the parameters without locks
+(Hogwild), and then the result depends on their timing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 # rows, columns int32[m]; logs, weights float32[m]; vectors, squares float32[2, n, d+1], the last column the bias
 @numba.njit(parallel=True, nogil=True, cache=True, fastmath=True)
 def pass_over_pairs(rows, columns, logs, weights, vectors, squares, eta, threads):
-    """Take one AdaGrad step at each pair, a stretch of pairs a thread; return Σ f(X) (w·c + b - log X)² / 2."""
+    """Take one AdaGrad step per pair, one stretch of pairs per thread; return Σ f(X) (w·c + b - log X)² / 2."""
     m, d = rows.size, vectors.shape[2] - 1
     losses = np.zeros(threads)
     for thread in numba.prange(threads):

@@ -1,9 +1,9 @@
-"""Fast wikitext stripping: UTF-8 bytes with markup go in, bytes without it come out.
+"""Fast removal of wikitext markup from UTF-8 bytes.
 
-Pages of a batch are joined by :data:`PAGE_END`, so one call without the interpreter lock cleans them all;
-no markup reaches over that byte. Each function is one pass from ``source`` into ``target``, uint8 arrays
-of which the result is never the longer, and returns how many bytes it wrote. What each pass means is said by
-its namesake in :mod:`psdvec.reference.wikitext`.
+The pages of a batch are joined by :data:`PAGE_END`, so that one call, without the interpreter lock, cleans them all;
+no markup reaches across that byte. Each public function is one pass from ``source`` into ``target``, both uint8
+arrays, and returns how many bytes it wrote, never more than it read. The function of the same name in
+:mod:`psdvec.reference.wikitext` defines what a pass does.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def strip_markup(text, tags, kinds, namespaces, languages):
 # source uint8[n], target uint8[>= n]
 @njit(nogil=True, cache=True)
 def drop_templates(source, target):
-    """Drop balanced ``{{...}}`` and ``{{{...}}}``; braces without a partner go alone."""
+    """Drop balanced ``{{...}}`` and ``{{{...}}}``; of unbalanced braces, drop only the braces."""
     starts = np.empty(len(source) // 2 + 1, np.int64)
     widths = np.empty(len(source) // 2 + 1, np.int64)
     size = position = depth = 0
@@ -95,7 +95,7 @@ def drop_templates(source, target):
 # source uint8[n], target uint8[>= n], namespaces int64[], languages int64[]
 @njit(nogil=True, cache=True)
 def resolve_links(source, target, namespaces, languages):
-    """Put the text of ``[[...]]`` in its place; drop files, categories and interlanguage links whole."""
+    """Replace ``[[...]]`` by its text; drop links to files, categories and other languages entirely."""
     starts, bars = np.empty(MAX_DEPTH, np.int64), np.empty(MAX_DEPTH, np.int64)
     size = position = depth = 0
     while position < len(source):
@@ -145,13 +145,13 @@ def _close_link(target, start, bar, size, namespaces, languages):
 
 @njit(nogil=True, cache=True)
 def _drop_line(target, start, size):
-    """Take what comes before the first newline out of ``target[start:size]``."""
+    """Remove what comes before the first newline from ``target[start:size]``."""
     return _move(target, _line_end(target[:size], start), size, start)
 
 
 @njit(nogil=True, cache=True)
 def _move(target, start, end, place):
-    """Move ``target[start:end]`` forward to ``place`` and return where it ends then."""
+    """Move ``target[start:end]`` to ``place``, which is not after ``start``, and return where it then ends."""
     for offset in range(end - start):
         target[place + offset] = target[start + offset]
     return place + end - start
@@ -159,7 +159,7 @@ def _move(target, start, end, place):
 
 @njit(nogil=True, cache=True)
 def _is_dropped(link, namespaces, languages):
-    """Tell whether the inside of a link leads to a file, a category or another language."""
+    """Tell whether a link, given without its brackets, leads to a file, a category or another language."""
     link = link[:MAX_PREFIX]
     start = 0
     while start < len(link) and is_blank(link[start]):
@@ -181,7 +181,7 @@ def _is_dropped(link, namespaces, languages):
 # source uint8[n], target uint8[>= n]
 @njit(nogil=True, cache=True)
 def drop_tables(source, target):
-    """Drop balanced ``{|...|}``; of tables without an end or a beginning, the lines that begin with ``|``."""
+    """Drop balanced ``{|...|}``; of a table without an end or a beginning, drop the lines that begin with ``|``."""
     starts = np.empty(len(source) // 2 + 1, np.int64)
     size = position = depth = 0
     at_line_start = True
@@ -215,7 +215,7 @@ def drop_tables(source, target):
 
 @njit(nogil=True, cache=True)
 def _skip_indent(source, position):
-    """Return the first place from ``position`` on that is neither blank nor a colon."""
+    """Return the first position from ``position`` on that is neither blank nor a colon."""
     while position < len(source):
         byte = source[position]
         if not is_blank(byte) and byte != COLON:
@@ -227,7 +227,7 @@ def _skip_indent(source, position):
 # source uint8[n], target uint8[>= n]
 @njit(nogil=True, cache=True)
 def drop_addresses(source, target):
-    """Drop web addresses; of ``[address text]`` the text stays."""
+    """Drop web addresses; of ``[address text]``, keep the text."""
     size = position = 0
     in_link = False
     while position < len(source):
@@ -253,7 +253,7 @@ def drop_addresses(source, target):
 
 @njit(nogil=True, cache=True)
 def _address_end(source, position):
-    """Return the place behind the address at ``position``, or ``position`` if there is none."""
+    """Return the position after the address at ``position``, or ``position`` if there is none."""
     place = position
     if source[position] == OPEN_SQUARE:
         place += 1
@@ -285,7 +285,7 @@ def _begins_with_scheme(source, position):
 # source uint8[n], target uint8[>= n]
 @njit(nogil=True, cache=True)
 def drop_line_markup(source, target):
-    """Drop marks of lists, headings and rules, runs of apostrophes, and magic words."""
+    """Drop the marks of lists, headings and rules, runs of apostrophes, and magic words."""
     size = position = 0
     heading_end = -1
     at_line_start = True
@@ -325,7 +325,7 @@ def drop_line_markup(source, target):
 
 @njit(nogil=True, cache=True)
 def _skip_line_marks(source, position):
-    """Return where the text of a line begins, and where the marks behind a heading begin or -1."""
+    """Return where the text of a line begins, and where the marks after a heading begin, or -1."""
     if position < len(source) and source[position] == EQUALS:
         text = position + run_length(source, position, len(source))
         end = _line_end(source, text)
@@ -352,7 +352,7 @@ def _is_list_mark(byte):
 
 @njit(nogil=True, cache=True)
 def _magic_word_end(source, position):
-    """Return the place behind the ``__MAGIC__`` word at ``position``, or ``position`` if there is none."""
+    """Return the position after the ``__MAGIC__`` word at ``position``, or ``position`` if there is none."""
     if not begins(source, position, b"__"):
         return position
     place = position + 2

@@ -1,7 +1,7 @@
-"""From stripped wikitext to a corpus: text in one line, or the English words in it.
+"""Turns wikitext without markup into lines of a corpus: the text, or the English words in it.
 
-Both kernels take UTF-8 bytes whose pages end with ``PAGE_END``, write into ``target``, and return how many
-bytes they wrote. Whatever the source holds, what they write is free of markup.
+Both kernels take UTF-8 bytes in which ``PAGE_END`` ends every page, write into ``target``, and return how many bytes
+they wrote. Whatever the source contains, the result is free of markup.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SEPARATOR, FOREIGN, IGNORED = 0, 1, 2
 # source uint8[n], target uint8[>= 1.5 n]
 @njit(nogil=True, cache=True)
 def tidy_text(source, target):
-    """Put single spaces between words, and take away the empty brackets that removed markup left."""
+    """Put single spaces between words, and remove the empty brackets that removed markup left."""
     size = position = 0
     last = PAGE_END
     space = removed = removed_in_brackets = False
@@ -68,14 +68,14 @@ def tidy_text(source, target):
 
 @njit(nogil=True, cache=True)
 def _before_brackets(target, size):
-    """Return the size of ``target`` without its last byte, an open bracket, and the space before it."""
+    """Return the size of ``target`` without its last byte, an opening bracket, and the space before it."""
     size -= 1
     return size - 1 if size and target[size - 1] == SPACE else size
 
 
 @njit(nogil=True, cache=True)
 def _is_unwanted(byte, last, removed_in_brackets):
-    """Tell whether ``byte`` behind ``last`` would make a double bracket, or begin a bracket with a comma."""
+    """Tell whether ``byte`` after ``last`` would make a double bracket, or begin a bracket with a comma."""
     if last == OPEN_ROUND and removed_in_brackets:
         return byte in (COMMA, SEMICOLON)
     return byte == last and byte in (OPEN_CURLY, CLOSE_CURLY, OPEN_SQUARE, CLOSE_SQUARE)
@@ -102,7 +102,7 @@ def _is_closing_mark(byte):
 
 @njit(nogil=True, cache=True)
 def _space_width(source, position):
-    """Return how many bytes of white space, or of what becomes white space, stand at ``position``, or 0."""
+    """Return the width in bytes of the white space, or what becomes white space, at ``position``, or 0."""
     byte = source[position]
     if byte < 0x80:
         return 1 if REMOVED < byte <= SPACE or byte in (BAR, DELETE) else 0
@@ -121,7 +121,7 @@ def _space_width(source, position):
 # source uint8[n], target uint8[>= n], classes uint8[65536]
 @njit(nogil=True, cache=True)
 def english_words(source, target, classes):
-    """Write the words made of a to z and inner apostrophes, in lower case, with single spaces between."""
+    """Write the words made of a to z and inner apostrophes, in lower case and separated by single spaces."""
     size = position = 0
     page_start = word_start = 0
     foreign = False
@@ -136,7 +136,7 @@ def english_words(source, target, classes):
                 target[size] = kind
                 size += 1
         elif kind == SEPARATOR:
-            size = _finish_word(target, page_start, word_start, size, foreign)
+            size = _finish_word(target, word_start, size, foreign)
             if character == PAGE_END:
                 size -= size > page_start
                 target[size] = PAGE_END
@@ -148,8 +148,8 @@ def english_words(source, target, classes):
 
 
 @njit(nogil=True, cache=True)
-def _finish_word(target, page_start, word_start, size, foreign):
-    """End the word at ``target[word_start:size]`` with a space, or take it back."""
+def _finish_word(target, word_start, size, foreign):
+    """End the word at ``target[word_start:size]`` with a space, or remove it."""
     if foreign:
         return word_start
     while size > word_start and target[size - 1] == APOSTROPHE:

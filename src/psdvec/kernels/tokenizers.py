@@ -1,7 +1,8 @@
-"""Tokenizers, in numba: UTF-8 text in, spaced text out, in which spaces part words and newlines sentences.
+"""The kernels of the tokenizers: they turn UTF-8 text into spaced text.
 
-``paper`` keeps a-z with apostrophes inside; ``unicode`` follows the word boundaries of Unicode Standard
-Annex 29 and keeps what has a letter or a digit in it. Twins in :mod:`psdvec.reference.counting`.
+In spaced text, spaces separate words and newlines separate sentences. ``paper`` keeps a to z with inner apostrophes;
+``unicode`` follows the word boundaries of Unicode Standard Annex 29 and keeps whatever contains a letter or a digit
+(docs/theory.md, section 1). :mod:`psdvec.reference.counting` holds their twins.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from psdvec.arrays import Bytes
 
 _NEWLINE, _SPACE, _APOSTROPHE = np.uint8(10), np.uint8(32), np.uint8(39)
 _A, _Z, _UPPER_A, _UPPER_Z, _TO_LOWER = np.uint8(97), np.uint8(122), np.uint8(65), np.uint8(90), np.uint8(32)
 
-# What a code point does at a word boundary; word_break.npy says which does what.
+# The role of a code point at word boundaries; word_break.npy lists the role of each.
 SEPARATOR, LINE_END, TRANSPARENT = 0, 1, 2
 ALONE, LETTER, HEBREW, NUMBER, KATAKANA, CONNECTOR = 3, 4, 5, 6, 7, 8
 MID_LETTER, MID_NUMBER, MID_BOTH, SINGLE_QUOTE, DOUBLE_QUOTE = 9, 10, 11, 12, 13
@@ -25,7 +27,7 @@ MID_LETTER, MID_NUMBER, MID_BOTH, SINGLE_QUOTE, DOUBLE_QUOTE = 9, 10, 11, 12, 13
 # text uint8[m]; out uint8[m]
 @njit(nogil=True, cache=True)
 def space_paper(text, out):
-    """Lower-case a-z, keep newlines and apostrophes between letters, turn all else into spaces."""
+    """Lower-case a-z, keep newlines and apostrophes between letters, turn everything else into spaces."""
     inside = False  # the last byte written is a letter
     for i in range(len(text)):
         byte = text[i]
@@ -43,7 +45,7 @@ def space_paper(text, out):
 
 
 @cache
-def word_break_roles() -> npt.NDArray[np.uint8]:
+def word_break_roles() -> Bytes:
     """Return uint8[0x110000]: the role of every code point."""
     with files("psdvec.kernels").joinpath("word_break.npy").open("rb") as file:
         ranges = np.load(file, allow_pickle=False)
@@ -70,7 +72,7 @@ def _decode(text, i):
 
 @njit(nogil=True, cache=True, inline="always")
 def _joins(before, role):
-    """Tell whether no boundary lies between two neighbouring roles: rules WB5, 8 to 10, 13, 13a and 13b."""
+    """Tell whether there is no boundary between two neighbouring roles: rules WB5, 8 to 10, 13, 13a and 13b."""
     if before == LETTER or before == HEBREW or before == NUMBER:
         return role == LETTER or role == HEBREW or role == NUMBER or role == CONNECTOR
     if before == KATAKANA:
@@ -80,7 +82,7 @@ def _joins(before, role):
 
 @njit(nogil=True, cache=True, inline="always")
 def _bridges(before, middle, role):
-    """Tell whether ``middle`` joins what stands around it: rules WB6 and 7, 7b and 7c, 11 and 12."""
+    """Tell whether ``middle`` joins what is on its two sides: rules WB6 and 7, 7b and 7c, 11 and 12."""
     if middle == DOUBLE_QUOTE:
         return before == HEBREW and role == HEBREW
     if before == NUMBER:

@@ -1,9 +1,9 @@
-"""Methods that make vectors: ours and the paper's rivals, one file each, one line each in :data:`METHODS`.
+"""Methods that make vectors: ours and its rivals, listed in :data:`METHODS`.
 
 A method is a function ``fit(source, *, dim, seed, workers, progress, ...)`` that returns a
-:class:`~psdvec.solver.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, the words in the vocabulary's
-order. Its further keyword arguments are its hyper-parameters, with the defaults of the paper that proposed it.
-Functions are imported when they are first asked for, so that a missing package is missed only where it is needed.
+:class:`~psdvec.solver.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, with the words in the
+vocabulary's order. Its other keyword arguments are its hyper-parameters, with the defaults of the paper that proposed
+it. A function is imported only when it is first used, so that a missing package matters only to its own method.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from psdvec.errors import InputError
 class Method:
     """What is known of a method before it is loaded.
 
-    ``home`` is ``module.function`` below this package. ``reads`` says what its function takes first: a count store,
-    or a corpus (and then ``vocabulary`` by name). ``counting`` holds the options of :func:`psdvec.count_pairs` that
-    its paper chose, where they are not ours; ``package`` what it needs beside psdvec. ``recipe`` are the arguments of
-    :func:`psdvec.solver.recipe.make_recipe` where the recipe's numbers are settings too.
+    ``home`` is its ``module.function`` within this package. ``reads`` says what the function takes first: counts, or a
+    corpus, in which case it also takes the ``vocabulary`` by name. ``counting`` holds the options of
+    :func:`psdvec.count_pairs` that its paper chose, where they differ from ours; ``package`` is what it needs besides
+    psdvec. ``recipe`` holds the arguments of :func:`psdvec.solver.recipe.make_recipe` if the numbers of a recipe are
+    among its settings.
     """
 
     title: str
@@ -36,30 +37,30 @@ class Method:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function itself."""
+        """The function that makes the vectors."""
         module, _, name = self.home.partition(".")
         found: Callable[..., Any] = getattr(importlib.import_module(f"psdvec.methods.{module}"), name)
         return found
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package it needs is there."""
+        """Whether the package that it needs is installed."""
         return self.package is None or importlib.util.find_spec(self.package) is not None
 
 
 _HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
 
 METHODS: dict[str, Method] = {
-    "psdvec": Method("signed low-rank PMI, default recipe", "own.fit_default", recipe={"name": "default"}),
+    "psdvec": Method("signed low-rank PMI, default recipe", "psd.fit_default", recipe={"name": "default"}),
     "psd": Method(
         "the paper's recipe, core and noncore words",
-        "own.fit_paper",
+        "psd.fit_paper",
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "paper"},
     ),
     "psd-unreg": Method(
         "the paper's recipe without regularisation",
-        "own.fit_unregularised",
+        "psd.fit_unregularised",
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "paper", "ridge": "0"},
     ),

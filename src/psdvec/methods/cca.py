@@ -1,7 +1,7 @@
 """Canonical correlations of words and contexts (Stratos, Collins and Hsu 2015; their program is Singular).
 
-Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, the rows of U Σ^p scaled to length
-1, where U Σ Vᵀ approximates ``#(w,c)^t / sqrt(#(w)^t (#(c)^t)^α)``, all counts raised to the power t first.
+The vectors are the rows of U Σ^p, scaled to length 1, where U Σ Vᵀ approximates
+``#(w,c)^t / sqrt(#(w)^t (#(c)^t)^α)``: all counts are raised to the power t first.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ def fit(
     context_smoothing: float = 0.75,
     power: float = 0.0,
 ) -> Embeddings:
-    """Decompose the matrix of scaled correlations of ``counts``.
+    """Factorise the matrix of scaled correlations of ``counts``.
 
     Parameters
     ----------
     root
         t: counts are raised to this power first, which evens out their variances; 1 is plain CCA.
     context_smoothing
-        α: contexts' counts are raised to this power too.
+        α: the counts of contexts are raised to this power as well.
     power
         p: singular values are raised to this power; 0 is CCA proper.
     """
     if not 0 < root <= 1:
-        raise InputError(f"root is {root}; give a power above 0, at most 1")
+        raise InputError(f"root is {root}; give a power above 0 and at most 1")
     with limit_threads(workers), progress.stage("canonical correlations", total=None, unit="pairs") as stage:
         matrix = correlations(context_matrix(counts), root=root, context_smoothing=context_smoothing)
         found = leading_singular_vectors(matrix, rank=dim, seed=seed)
@@ -57,7 +57,7 @@ def fit(
 
 
 def correlations(matrix: Any, *, root: float, context_smoothing: float) -> Any:
-    """Return #(w,c)^t / sqrt(#(w)^t (#(c)^t)^α) of a context matrix, CSR of the same pattern."""
+    """Return #(w,c)^t / sqrt(#(w)^t (#(c)^t)^α) of a context matrix, as CSR with the same pattern."""
     from scipy import sparse
 
     words, contexts = matrix.sum(axis=1) ** root, matrix.sum(axis=0) ** (root * context_smoothing)

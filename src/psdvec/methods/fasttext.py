@@ -1,8 +1,4 @@
-"""fastText: skip-gram whose words are sums of their subwords (Bojanowski et al. 2017), trained by gensim.
-
-Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` of the vocabulary's
-words, their subwords included.
-"""
+"""fastText: skip-gram in which a word is the sum of its subwords (Bojanowski et al. 2017), trained by gensim."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ def fit(
     longest: int = 6,
     buckets: int = 2_000_000,
 ) -> Embeddings:
-    """Train on ``corpus``; the same seed gives the same vectors with one worker.
+    """Train on ``corpus``; with one worker, the same seed gives the same vectors.
 
     Parameters
     ----------
@@ -41,7 +37,7 @@ def fit(
     shortest, longest
         Lengths of the subwords, in letters.
     buckets
-        How many vectors all subwords share.
+        How many vectors all the subwords share.
     """
     return train(
         "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),

@@ -1,8 +1,7 @@
-"""What word2vec and fastText have in common: a corpus given to gensim as a file, and its vectors in our order.
+"""What word2vec and fastText share: a corpus handed to gensim as a file, and its vectors in our order.
 
-Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`. The text is written to a
-temporary file once, already cut into words, because gensim reads files several times as fast as it takes sentences
-from Python.
+The text is written once to a temporary file, already split into words, because gensim reads a file several times as
+fast as it takes sentences from Python.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ def train(
 ) -> Embeddings:
     """Train gensim's ``model_class`` with ``options`` on the words of ``vocabulary``.
 
-    A vocabulary's words are all kept, and only they; the same seed gives the same vectors with one worker.
+    All the words of the vocabulary are kept, and no others. With one worker, the same seed gives the same vectors.
     """
     if dim < 1:
-        raise InputError(f"{dim} dimensions cannot hold a vector; give 1 or more")
+        raise InputError(f"dim is {dim}; give 1 or more")
     models = import_extra("gensim.models", extra="compare", purpose=f"training {model_class}")
     model = getattr(models, model_class)(
         vector_size=dim, seed=seed, workers=resolve_workers(workers), min_count=1, **options
@@ -62,7 +61,7 @@ def train(
 
 
 def write_text(corpus: Corpus | Iterable[Iterable[str]], path: Path) -> int:
-    """Write a corpus as lines of words with blanks between them; return how many words there are."""
+    """Write a corpus as lines of words separated by blanks; return the number of words."""
     total = 0
     with path.open("wb") as file:
         if isinstance(corpus, Corpus):

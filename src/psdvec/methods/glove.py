@@ -1,17 +1,18 @@
 """GloVe: weighted least squares of the logarithms of counts (Pennington, Socher and Manning 2014).
 
-Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, each word's vector plus its vector
-as a context. Every pair is visited once an epoch, in one random order, and the loss is shown.
+The vector of a word is the sum of its vectors as a word and as a context. Every pair is visited once per epoch, always
+in the same random order, and the loss is reported. Loss and steps are defined in :mod:`psdvec.reference.glove`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s, Int32s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods.matrices import context_matrix, row_numbers
@@ -19,17 +20,15 @@ from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import Embeddings
 
-Floats = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs in the order they are visited: ``rows``, ``columns`` int32[m]; ``logs``, ``weights`` float32[m]."""
+    """Pairs in the order in which they are visited, with the logarithms of their counts, and weights; all (m,)."""
 
-    rows: npt.NDArray[np.int32]
-    columns: npt.NDArray[np.int32]
-    logs: Floats
-    weights: Floats
+    rows: Int32s
+    columns: Int32s
+    logs: Float32s
+    weights: Float32s
 
 
 def fit(
@@ -44,21 +43,23 @@ def fit(
     eta: float = 0.05,
     epochs: int | None = None,
 ) -> Embeddings:
-    """Fit vectors by AdaGrad; the same seed gives the same vectors with one worker, nearly the same with more.
+    """Fit vectors by AdaGrad; the same seed gives the same vectors with one worker, and similar ones with more.
 
     Parameters
     ----------
     x_max, alpha
         A pair seen x times has weight ``min((x / x_max)^alpha, 1)``.
     eta
-        The first step of AdaGrad.
+        The initial step of AdaGrad.
     epochs
-        Passes over all pairs; the authors' if None: 50 below 300 dimensions, 100 from there on.
+        Passes over all pairs; if None, what the authors advise: 50 below 300 dimensions, otherwise 100.
     """
     if dim < 1:
-        raise InputError(f"{dim} dimensions cannot hold a vector; give 1 or more")
+        raise InputError(f"dim is {dim}; give 1 or more")
     if min(x_max, eta) <= 0 or (epochs is not None and epochs < 1):
-        raise InputError(f"x_max {x_max}, eta {eta} and epochs {epochs} must be above 0; give greater ones")
+        raise InputError(
+            f"x_max {x_max}, eta {eta} and epochs {epochs} must all be above 0; give greater ones"
+        )
     generator = np.random.default_rng(seed)
     pairs = weigh_pairs(context_matrix(counts), x_max=x_max, alpha=alpha, generator=generator)
     vectors = first_vectors(len(counts), dim, generator)
@@ -72,7 +73,7 @@ def fit(
 
 
 def weigh_pairs(matrix: Any, *, x_max: float, alpha: float, generator: np.random.Generator) -> Pairs:
-    """Return the pairs of a context matrix in a random order, with the logarithms of their counts and weights."""
+    """Return the pairs of a context matrix in random order, with the logarithms of their counts, and weights."""
     order = generator.permutation(matrix.nnz)
     values = matrix.data[order]
     return Pairs(
@@ -83,16 +84,16 @@ def weigh_pairs(matrix: Any, *, x_max: float, alpha: float, generator: np.random
     )
 
 
-def first_vectors(words: int, dim: int, generator: np.random.Generator) -> Floats:
-    """Return random vectors of words and contexts, (2, n, dim + 1), the last column the biases."""
+def first_vectors(words: int, dim: int, generator: np.random.Generator) -> Float32s:
+    """Return random vectors of words and contexts, (2, n, dim + 1); the last column holds the biases."""
     vectors = generator.random((2, words, dim + 1), dtype=np.float32)
     vectors -= np.float32(0.5)
     vectors /= np.float32(dim + 1)
     return vectors
 
 
-def descend(pairs: Pairs, vectors: Floats, *, eta: float, epochs: int) -> Any:
-    """Change ``vectors`` in place, epoch by epoch, and yield the loss met in each."""
+def descend(pairs: Pairs, vectors: Float32s, *, eta: float, epochs: int) -> Iterator[float]:
+    """Change ``vectors`` in place, epoch by epoch, and yield the loss of each."""
     import numba
 
     from psdvec.kernels import glove

@@ -1,7 +1,7 @@
-"""Matrices of words and contexts, for the methods that decompose them.
+"""Matrices of words and contexts, for the methods that factorise them.
 
-Goes in: a count store. Comes out: sparse matrices (words by contexts, both sides of a word counted), their
-positive PMI, and their leading singular vectors. Products are those of our own solver.
+From counts come sparse matrices of words by contexts, on both sides of a word; from these their positive PMI and their
+leading singular vectors, found with the products and eigenvectors of our own solver.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s, Float64s, Int32s
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 
-Floats = npt.NDArray[np.float32]
-GUARDS = 16  # singular vectors iterated beside the wanted ones, so that the last wanted ones converge too
-VANISHING = 1e-5  # a singular value below this share of the first is float32 rounding
+GUARDS = 16  # singular vectors computed beyond those wanted, so that the last of these converge too
+VANISHING = 1e-5  # a singular value below this share of the first is only float32 rounding
 
 
-def context_matrix(counts: Any) -> Any:
-    """Return how often each word (row) has each context (column), before or after it: H + Hᵀ, CSR float64."""
+def context_matrix(counts: Cooccurrence) -> Any:
+    """Return how often each word (row) has each context (column) before or after it: H + Hᵀ, CSR float64."""
     from scipy import sparse
 
     n = len(counts.indptr) - 1
     H = sparse.csr_array((counts.values / UNIT, counts.indices, counts.indptr), shape=(n, n))
     both = sparse.csr_array(H + H.T)
     if both.nnz == 0:
-        raise InputError("the count store holds no pair; count a longer text or a wider window")
+        raise InputError("the counts hold no pairs; count a longer text, or with a wider window")
     both.sort_indices()
     return both
 
 
-def row_numbers(matrix: Any) -> npt.NDArray[np.int32]:
-    """Return the row of each stored entry of a CSR matrix."""
+def row_numbers(matrix: Any) -> Int32s:
+    """Return the row number of each stored entry of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
 
 
 def positive_pmi(matrix: Any, *, shift: float, context_smoothing: float) -> Any:
     """Return max(log(#(w,c) Σ#(c)^α / (#(w) #(c)^α)) - log ``shift``, 0) of a context matrix, CSR float32.
 
-    α is ``context_smoothing`` and ``shift`` the number of negative samples that skip-gram would draw (Levy,
+    α is ``context_smoothing``, and ``shift`` is the number of negative samples that skip-gram would draw (Levy,
     Goldberg and Dagan 2015).
     """
     from scipy import sparse
 
     if shift <= 0 or not 0 < context_smoothing <= 1:
         raise InputError(
-            f"shift {shift} and context_smoothing {context_smoothing} make no PMI; give a shift above 0 and a "
-            "smoothing above 0, at most 1"
+            f"no PMI can be computed with shift {shift} and context_smoothing {context_smoothing}; give a shift above "
+            "0, and a smoothing above 0 and at most 1"
         )
     words, contexts = matrix.sum(axis=1), matrix.sum(axis=0)
     powers = np.where(contexts > 0, contexts, 1.0) ** context_smoothing * (contexts > 0)
@@ -66,21 +66,21 @@ def positive_pmi(matrix: Any, *, shift: float, context_smoothing: float) -> Any:
 class SingularVectors:
     """``left`` (n, k) and ``right`` (m, k) float32 with orthonormal columns, ``values`` (k,) float64, falling."""
 
-    left: Floats
-    values: npt.NDArray[np.float64]
-    right: Floats
+    left: Float32s
+    values: Float64s
+    right: Float32s
 
 
 def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVectors:
-    """Return the ``rank`` leading singular vectors of a square CSR matrix, fewer where there are fewer.
+    """Return the ``rank`` leading singular vectors of a square CSR matrix, or as many as it has.
 
-    They are the eigenvectors of A Aᵀ, by block Lanczos (:func:`psdvec.solver.eigen.leading_eigenpairs`).
+    The left ones are the eigenvectors of A Aᵀ, found by block Lanczos (:func:`psdvec.solver.eigen.leading_eigenpairs`).
     """
     from psdvec.solver.devices.cpu import Cpu
     from psdvec.solver.eigen import leading_eigenpairs
 
     if rank < 1:
-        raise InputError(f"{rank} dimensions cannot hold a vector; give 1 or more")
+        raise InputError(f"dim is {rank}; give 1 or more")
     n = matrix.shape[0]
     forth, back = _product_with(matrix), _product_with(matrix.T.tocsr())
     count = min(rank + GUARDS, n)
@@ -95,13 +95,13 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 
 def _product_with(matrix: Any) -> Any:
-    """Return the function that multiplies a CSR matrix with a tall block."""
+    """Return a function that multiplies a CSR matrix by a tall block."""
     from psdvec.solver.devices.cpu import product_into
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float32)
 
-    def times(block: Floats) -> Floats:
+    def times(block: Float32s) -> Float32s:
         product = np.zeros(block.shape, np.float32)
         product_into(indptr, indices, values, np.ascontiguousarray(block), product)
         return product
@@ -109,13 +109,13 @@ def _product_with(matrix: Any) -> Any:
     return times
 
 
-def widened(vectors: Floats, dim: int) -> Floats:
+def widened(vectors: Float32s, dim: int) -> Float32s:
     """Return ``vectors`` with columns of zeros added up to ``dim``."""
     return np.pad(vectors, ((0, 0), (0, dim - vectors.shape[1]))).astype(np.float32, copy=False)
 
 
-def unit_rows(vectors: Floats) -> Floats:
-    """Return ``vectors`` with rows of length 1; rows of zeros stay."""
+def unit_rows(vectors: Float32s) -> Float32s:
+    """Return ``vectors`` with rows scaled to length 1; rows of zeros stay zeros."""
     from psdvec.vectors.neighbours import lengths_of
 
     return np.asarray(vectors / lengths_of(vectors)[:, None], dtype=np.float32)

@@ -1,7 +1,7 @@
 """Sparse rows of positive pointwise mutual information (Levy, Goldberg and Dagan 2015).
 
-Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` whose vectors are
-:class:`~psdvec.vectors.sparse.SparseRows`, as long as the vocabulary, so that no dense (n, n) matrix is ever made.
+The vectors have as many dimensions as there are words; they are :class:`~psdvec.vectors.sparse.SparseRows`, so that no
+dense (n, n) matrix is ever made.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ def fit(
     shift: float = 1.0,
     context_smoothing: float = 0.75,
 ) -> Embeddings:
-    """Make one sparse row of positive PMI for each word.
+    """Make one sparse row of positive PMI per word.
 
     Parameters
     ----------
     shift
-        log ``shift`` is taken off every PMI: the number of negative samples that skip-gram would draw.
+        log ``shift`` is subtracted from every PMI; it is the number of negative samples that skip-gram would draw.
     context_smoothing
-        Contexts' frequencies are raised to this power, so that rare contexts weigh less.
+        The frequencies of contexts are raised to this power, so that rare contexts weigh less.
     """
     with progress.stage("positive PMI", total=None, unit="pairs") as stage:
         pmi = positive_pmi(context_matrix(counts), shift=shift, context_smoothing=context_smoothing)

@@ -1,7 +1,7 @@
-"""One method, from counts (and text) on disk to vectors on disk, whichever method it is.
+"""Running one method, whichever it is, from counts (and text) on disk to vectors on disk.
 
-Goes in: the name of a method, a folder of counts, the corpus where the method reads text, and the settings to change.
-Comes out: vectors, written as a model folder that says how they were made.
+:func:`fit_method` looks a method up by name, gives it what it reads, and writes its vectors as a model folder that says
+how they were made. :func:`settings_of` and :func:`parse_settings` list and read a method's hyper-parameters.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psdvec.errors import InputError
-from psdvec.methods import Method, method_named
+from psdvec.methods import method_named
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.recipe import Recipe, make_recipe
+
+if TYPE_CHECKING:
+    from psdvec.solver.model import Model
+    from psdvec.text.corpus import Corpus
+    from psdvec.vectors.embeddings import Embeddings
 
 _COMMON = ("dim", "seed", "workers", "progress", "vocabulary")
 
 
 def settings_of(name: str) -> dict[str, Any]:
-    """Return the hyper-parameters of a method with their defaults, the numbers of its recipe among them."""
+    """Return the hyper-parameters of a method with their defaults, including the numbers of its recipe."""
     method = method_named(name)
     own = {
         one.name: one.default
@@ -32,7 +37,7 @@ def settings_of(name: str) -> dict[str, Any]:
 
 
 def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
-    """Read ``setting=value`` texts for a method; a setting it does not have, or a bad value, is refused.
+    """Read settings of a method, each a text ``setting=value``; refuse unknown settings and bad values.
 
     >>> parse_settings("glove", ["x_max=10", "epochs=5"])
     {'x_max': 10.0, 'epochs': 5}
@@ -43,11 +48,10 @@ def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
     settings = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        if not equals or key not in known:
-            raise InputError(
-                f"'{text}' is no setting of the method {name}; its settings are {', '.join(known)}, each written "
-                "name=value"
-            )
+        if key not in known:
+            raise InputError(f"the method {name} has no setting '{key}'; its settings are {', '.join(known)}")
+        if not equals:
+            raise InputError(f"the setting '{key}' has no value; write one after it, with '=' between them")
         settings[key] = _parse(key, value, str(types[key]).partition(" ")[0])
     return settings
 
@@ -61,7 +65,7 @@ def _parse(key: str, text: str, kind: str) -> Any:
         return {"int": int, "float": float}[kind](text)
     except (KeyError, ValueError):
         wanted = {"bool": "true or false", "int": "a whole number"}.get(kind, "a number")
-        raise InputError(f"{key}={text} cannot be; give {wanted}") from None
+        raise InputError(f"the setting '{key}' cannot be '{text}'; give {wanted}") from None
 
 
 def fit_method(
@@ -76,60 +80,50 @@ def fit_method(
     workers: int | None = None,
     overwrite: bool = False,
     progress: Progress = LogProgress(),
-) -> Any:
+) -> Model | Embeddings:
     """Make vectors by the method ``name`` and write them to ``output``.
 
-    ``corpus`` names the text of methods that read it, cut into words as for ``counts``; ``settings`` change the
-    method's hyper-parameters.
+    ``corpus`` names the text for methods that read it; it is split into words as it was for ``counts``. ``settings``
+    replace the method's hyper-parameters.
     """
+    from psdvec import formats
     from psdvec.counts.matrix import open_counts
+    from psdvec.solver.model import Model, write_model
     from psdvec.storage.artefact import check_output
 
     method = method_named(name)
     changed = dict(settings or {})
-    _check_text(name, method, corpus, changed)
+    if method.reads == "counts" and corpus is not None:
+        raise InputError(f"the method {name} reads only counts; leave out the corpus")
+    if method.reads == "corpus" and corpus is None and changed.get("vectors") is None:
+        raise InputError(f"the method {name} reads the text itself; give the corpus as well as its counts")
     check_output(output, overwrite=overwrite)
     store, parent = open_counts(counts)
-    parameters = inspect.signature(method.function).parameters
-    options = {
+    source = store if method.reads == "counts" else _open_corpus(corpus, store.parameters["tokenizer"])
+    common = {
         "dim": dim,
         "seed": seed,
         "workers": workers,
         "progress": progress,
         "vocabulary": store.vocabulary,
     }
-    options = {key: value for key, value in options.items() if key in parameters}
-    source = store if method.reads == "counts" else _open_corpus(corpus, store.parameters["tokenizer"])
-    vectors = method.function(source, **options, **changed)
-    made = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
+    accepted = inspect.signature(method.function).parameters
+    options = {key: value for key, value in common.items() if key in accepted}
+    vectors: Model | Embeddings = method.function(source, **options, **changed)
+    if isinstance(vectors, Model):
+        write_model(vectors, output, sources=[parent], overwrite=overwrite)
+        return vectors
+    made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    _write(vectors, output, parameters=made, sources=[parent], overwrite=overwrite)
+    formats.write_model(vectors, output, parameters=made, sources=[parent], overwrite=overwrite)
     return vectors
 
 
-def _check_text(name: str, method: Method, corpus: Any, settings: Mapping[str, Any]) -> None:
-    if method.reads == "counts" and corpus is not None:
-        raise InputError(f"the method {name} reads counts alone; leave --corpus out")
-    if method.reads == "corpus" and corpus is None and settings.get("vectors") is None:
-        raise InputError(f"the method {name} reads the text itself; name the files with --corpus")
-
-
-def _open_corpus(corpus: Iterable[str | Path] | None, tokenizer: str) -> Any:
-    from psdvec.text.corpus import TOKENIZERS, read_corpus
+def _open_corpus(corpus: Iterable[str | Path] | None, tokenizer: str) -> Corpus | None:
+    from psdvec.text.corpus import read_corpus
+    from psdvec.text.tokenizers import TOKENIZERS
 
     if corpus is None:
         return None
-    # counts of sentences from Python know no tokenizer: their words are taken as they stand in the text
+    # Counts of sentences made in Python name no tokenizer: their words are taken as they stand in the text.
     return read_corpus(corpus, tokenizer=tokenizer if tokenizer in TOKENIZERS else "whitespace")
-
-
-def _write(
-    vectors: Any, output: str | Path, *, parameters: dict[str, Any], sources: Any, overwrite: bool
-) -> None:
-    from psdvec import formats
-    from psdvec.solver import model
-
-    if isinstance(vectors, model.Model):
-        model.write_model(vectors, output, sources=sources, overwrite=overwrite)
-    else:
-        formats.write_model(vectors, output, parameters=parameters, sources=sources, overwrite=overwrite)

@@ -1,9 +1,8 @@
-"""Sparse coding of given vectors over more directions than they have numbers (Faruqui et al. 2015).
+"""Sparse coding of given vectors in more directions than they have dimensions (Faruqui et al. 2015).
 
-Goes in: vectors, by default word2vec's of the corpus. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings` with
-``factor`` times as many numbers a word, most of them zero. A dictionary D and codes A are sought that lower ``Σ |x -
-a D|² / 2 + l1 |a|₁`` over all words, the vectors x scaled to length 1. Codes and dictionary are improved in turn by
-products of whole matrices.
+The given vectors, by default word2vec's of the corpus, become vectors of ``factor`` times as many dimensions, most of
+them zero. Over all words, a dictionary D and codes A are sought that minimise ``Σ |x - a D|² / 2 + l1 |a|₁``, with the
+vectors x scaled to length 1. Codes and dictionary are improved in turn, by products of whole matrices.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array, Float32s
 from psdvec.counts.count import Sentences
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
@@ -27,9 +25,8 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.text.corpus import Corpus
 from psdvec.vectors.embeddings import Embeddings
 
-Floats = npt.NDArray[np.float32]
 BLOCK = 4096  # words coded at a time
-STEPS = 20  # of the codes in a pass, which begins with the last one's
+STEPS = 20  # steps of the codes in each pass, which starts from the codes of the pass before
 LAST_STEPS = 100
 
 
@@ -47,23 +44,23 @@ def fit(
     nonnegative: bool = False,
     passes: int = 10,
 ) -> Embeddings:
-    """Code the vectors of the file or folder ``vectors``, or word2vec's of ``corpus`` in ``dim`` numbers.
+    """Code the vectors in the file or folder ``vectors``, or word2vec's of ``corpus`` in ``dim`` dimensions.
 
     Parameters
     ----------
     factor
-        Numbers a word for each number of the given vectors; the paper took 2,500 for 500.
+        How many times as many dimensions the codes have as the given vectors; the paper used 5.
     l1
-        What a code's size costs: the greater, the more zeros.
+        The cost of the size of a code: the greater, the more zeros.
     nonnegative
-        Whether codes may not be negative.
+        Whether to forbid negative numbers in codes.
     passes
         How often codes and dictionary are improved in turn.
     """
     if vectors is not None:
         given = _words_of(load(Path(vectors)), vocabulary)
     elif corpus is None:
-        raise InputError("there is neither a corpus nor vectors to code; give one of them")
+        raise InputError("there is neither a corpus nor vectors to code; give one of the two")
     else:
         given = word2vec.fit(
             corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress
@@ -87,7 +84,9 @@ def encode(
 ) -> Embeddings:
     """Return the same words with sparse codes of their vectors; see :func:`fit`."""
     if factor < 1 or l1 <= 0 or passes < 1:
-        raise InputError(f"factor {factor}, l1 {l1} and passes {passes} must be above 0; give greater ones")
+        raise InputError(
+            f"factor {factor}, l1 {l1} and passes {passes} must all be above 0; give greater ones"
+        )
     X = unit_rows(np.asarray(embeddings.vectors))
     D = _first_dictionary(X, factor * embeddings.dim, np.random.default_rng(seed))
     A = np.zeros((len(X), len(D)), np.float32)
@@ -102,7 +101,7 @@ def encode(
     return Embeddings(embeddings.words, A, embeddings.counts)
 
 
-def objective(X: Floats, D: Floats, A: Floats, *, l1: float) -> float:
+def objective(X: Float32s, D: Float32s, A: Float32s, *, l1: float) -> float:
     """Return Σ |x - a D|² / 2 + l1 |a|₁; ``X`` (n, d) vectors, ``D`` (k, d) dictionary, ``A`` (n, k) codes."""
     total = 0.0
     for rows in _blocks(len(X)):
@@ -111,8 +110,8 @@ def objective(X: Floats, D: Floats, A: Floats, *, l1: float) -> float:
     return total
 
 
-def lower_codes(X: Floats, D: Floats, A: Floats, *, l1: float, nonnegative: bool, steps: int) -> None:
-    """Lower the objective over the codes ``A``, in place, by accelerated proximal gradient (FISTA, with restarts)."""
+def lower_codes(X: Float32s, D: Float32s, A: Float32s, *, l1: float, nonnegative: bool, steps: int) -> None:
+    """Lower the objective over the codes ``A``, in place, by accelerated proximal gradient (FISTA with restarts)."""
     step = 1 / max(float(np.linalg.eigvalsh((D.T @ D).astype(np.float64))[-1]), 1e-12)
     for rows in _blocks(len(X)):
         x, old = X[rows], A[rows].copy()
@@ -127,15 +126,15 @@ def lower_codes(X: Floats, D: Floats, A: Floats, *, l1: float, nonnegative: bool
         A[rows] = old
 
 
-def _shrunk(codes: npt.NDArray[Any], amount: float, nonnegative: bool) -> Floats:
-    """Move every number towards zero by ``amount``, and negative ones to zero where codes may not be."""
+def _shrunk(codes: Array, amount: float, nonnegative: bool) -> Float32s:
+    """Move every number towards zero by ``amount``, and negative ones to zero if ``nonnegative``."""
     if nonnegative:
         return np.asarray(np.maximum(codes - amount, 0), np.float32)
     return np.asarray(codes - np.clip(codes, -amount, amount), np.float32)
 
 
-def better_dictionary(X: Floats, D: Floats, A: Floats) -> Floats:
-    """Return a dictionary with a lower objective: each atom in turn at its best, of length 1 at most."""
+def better_dictionary(X: Float32s, D: Float32s, A: Float32s) -> Float32s:
+    """Return a dictionary with a lower objective: each atom in turn takes its best value of length 1 at most."""
     gram, target = (A.T @ A).astype(np.float64), (A.T @ X).astype(np.float64)
     better = D.astype(np.float64)
     for k in np.flatnonzero(np.diag(gram) > 0):
@@ -144,8 +143,8 @@ def better_dictionary(X: Floats, D: Floats, A: Floats) -> Floats:
     return better.astype(np.float32)
 
 
-def _first_dictionary(X: Floats, atoms: int, generator: np.random.Generator) -> Floats:
-    """Return as many words' vectors, a little shaken so that none is there twice."""
+def _first_dictionary(X: Float32s, atoms: int, generator: np.random.Generator) -> Float32s:
+    """Return the vectors of randomly chosen words, slightly perturbed so that no two are equal."""
     chosen = generator.permutation(np.resize(generator.permutation(len(X)), atoms))
     shaken = X[chosen] + np.float32(0.01) * generator.standard_normal((atoms, X.shape[1]), dtype=np.float32)
     return unit_rows(shaken)
@@ -156,8 +155,10 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 
 def _words_of(embeddings: Embeddings, vocabulary: Vocabulary) -> Embeddings:
-    """Return the vectors of the vocabulary's words, as many as there are."""
+    """Return the vectors of those words of the vocabulary that have one."""
     known = [word for word in vocabulary.words if word in embeddings]
     if not known:
-        raise InputError("the vectors to code have none of the vocabulary's words; give vectors that do")
+        raise InputError(
+            "no word of the vocabulary is among the vectors to code; give vectors of these words"
+        )
     return embeddings.select(known)

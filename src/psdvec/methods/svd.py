@@ -1,7 +1,6 @@
 """Truncated SVD of the positive PMI matrix (Levy, Goldberg and Dagan 2015).
 
-Goes in: a count store. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`, the rows of U Σ^p, and of V Σ^p
-added to them where contexts are wanted too.
+The vectors are the rows of U Σ^p; those of V Σ^p can be added to them.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ def fit(
     power: float = 0.5,
     add_contexts: bool = False,
 ) -> Embeddings:
-    """Decompose the positive PMI matrix of ``counts``.
+    """Factorise the positive PMI matrix of ``counts``.
 
     Parameters
     ----------
     shift, context_smoothing
         See :func:`psdvec.methods.ppmi.fit`.
     power
-        p of U Σ^p; 1 is the textbook's SVD, which the authors advise against.
+        p of U Σ^p; 1 is the SVD of textbooks, which the authors advise against.
     add_contexts
-        Whether to add a word's vector as a context, both scaled to length 1 (w+c).
+        Whether to add to each word's vector its vector as a context, both scaled to length 1 (w+c).
     """
     with limit_threads(workers), progress.stage("SVD of positive PMI", total=None, unit="pairs") as stage:
         pmi = positive_pmi(context_matrix(counts), shift=shift, context_smoothing=context_smoothing)

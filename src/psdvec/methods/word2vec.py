@@ -1,7 +1,4 @@
-"""word2vec, CBOW and skip-gram with negative sampling (Mikolov et al. 2013), trained by gensim.
-
-Goes in: a corpus and a vocabulary. Comes out: :class:`~psdvec.vectors.embeddings.Embeddings`.
-"""
+"""word2vec: CBOW and skip-gram with negative sampling (Mikolov et al. 2013), trained by gensim."""
 
 from __future__ import annotations
 
@@ -27,18 +24,18 @@ def fit(
     subsample: float = 1e-3,
     alpha: float = 0.05,
 ) -> Embeddings:
-    """Train CBOW on ``corpus``; the same seed gives the same vectors with one worker.
+    """Train CBOW on ``corpus``; with one worker, the same seed gives the same vectors.
 
     Parameters
     ----------
     window
-        Contexts reach this many words to either side, at most: each time a smaller reach is drawn.
+        Contexts reach at most this many words to either side; the actual reach is drawn at random each time.
     negative
-        Words drawn as wrong answers for each right one.
+        How many wrong answers are drawn for each right one.
     subsample
-        Words more frequent than this share of all are left out at random.
+        Words that make up more than this share of the text are left out at random.
     alpha
-        The first step; it falls to nearly nothing.
+        The initial step; it falls to almost nothing.
     """
     return train(
         "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=0,

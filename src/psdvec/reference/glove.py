@@ -1,22 +1,17 @@
-"""What GloVe's pass over all pairs means, in plain NumPy: slow, and the definition of the kernel.
+"""GloVe's pass over all pairs in plain NumPy: slow, but the definition that the kernel must agree with.
 
-Pennington, Socher and Manning (2014): the loss is ``Σ f(X_ij) (w_i·c_j + b_i + b_j - log X_ij)² / 2``, lowered pair by
-pair with AdaGrad, whose sums of squares begin at 1.
+The loss of Pennington, Socher and Manning (2014) is ``Σ f(X_ij) (w_i·c_j + b_i + b_j - log X_ij)² / 2``. It is lowered
+pair by pair with AdaGrad, whose sums of squares start at 1.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[Any]
+from psdvec.arrays import Array
 
 
-def loss(
-    rows: Floats, columns: Floats, logs: Floats, weights: Floats, vectors: Floats, biases: Floats
-) -> float:
+def loss(rows: Array, columns: Array, logs: Array, weights: Array, vectors: Array, biases: Array) -> float:
     """Return the loss of word and context ``vectors`` (2, n, d) with ``biases`` (2, n) over all pairs."""
     products = np.einsum("kd,kd->k", vectors[0, rows], vectors[1, columns])
     differences = products + biases[0, rows] + biases[1, columns] - logs
@@ -24,18 +19,18 @@ def loss(
 
 
 def pass_over_pairs(
-    rows: Floats,
-    columns: Floats,
-    logs: Floats,
-    weights: Floats,
-    vectors: Floats,
-    squares: Floats,
+    rows: Array,
+    columns: Array,
+    logs: Array,
+    weights: Array,
+    vectors: Array,
+    squares: Array,
     *,
     eta: float,
 ) -> float:
-    """Take one AdaGrad step at each pair in order and return the loss met on the way.
+    """Take one AdaGrad step per pair, in order, and return the loss met on the way.
 
-    ``vectors`` and ``squares`` are (2, n, d + 1), the last column the bias, and are changed in place.
+    ``vectors`` and ``squares`` are (2, n, d + 1), with the biases in the last column; both are changed in place.
     """
     total = 0.0
     for i, j, log, weight in zip(rows, columns, logs, weights, strict=True):

@@ -1,8 +1,8 @@
-"""What the passes over wikitext mean, said slowly and one page at a time.
+"""Defines what the passes over wikitext do, in slow Python and one page at a time.
 
-Each function is the twin of the kernel of its name in :mod:`psdvec.kernels.elements`,
-:mod:`psdvec.kernels.markup` or :mod:`psdvec.kernels.prose`, and tests hold the two equal.
-Markup without a partner is dropped alone, and the text around it stays.
+Each function is the twin of the kernel of the same name in :mod:`psdvec.kernels.elements`,
+:mod:`psdvec.kernels.markup` or :mod:`psdvec.kernels.prose`, and tests check that the two agree. Of unbalanced markup
+only the marks are dropped; the text around them stays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ADDRESS = re.compile(
 def strip_markup(
     text: bytes, tags: Mapping[str, int], namespaces: Set[bytes], languages: Set[bytes]
 ) -> bytes:
-    """Run all passes over a page; ``namespaces`` and ``languages`` are in lower case."""
+    """Run all passes over a page; ``namespaces`` and ``languages`` are given in lower case."""
     text = drop_templates(drop_elements(text, tags))
     text = drop_tables(resolve_links(text, namespaces, languages))
     return drop_line_markup(drop_addresses(text))
@@ -50,7 +50,7 @@ def drop_elements(text: bytes, tags: Mapping[str, int]) -> bytes:
 
 
 def _element(text: bytes, start: int, tags: Mapping[str, int]) -> tuple[bytes, int]:
-    """Return what stands for the element at ``start``, and where it ends."""
+    """Return what replaces the element at ``start``, and where it ends."""
     if text.startswith(b"<!--", start):
         end = text.find(b"-->", start + 4)
         return b"", end + 3 if end >= 0 else start + 4
@@ -72,7 +72,7 @@ def _element(text: bytes, start: int, tags: Mapping[str, int]) -> tuple[bytes, i
 
 
 def drop_templates(text: bytes) -> bytes:
-    """Drop balanced ``{{...}}`` and ``{{{...}}}``; braces without a partner go alone."""
+    """Drop balanced ``{{...}}`` and ``{{{...}}}``; of unbalanced braces, drop only the braces."""
     open_texts, widths = [b""], [0]
     for run in re.findall(rb"\{+|\}+|[^{}]+", text):
         length = len(run)
@@ -93,7 +93,7 @@ def drop_templates(text: bytes) -> bytes:
 
 
 def resolve_links(text: bytes, namespaces: Set[bytes], languages: Set[bytes]) -> bytes:
-    """Put the text of ``[[...]]`` in its place; drop files, categories and interlanguage links whole."""
+    """Replace ``[[...]]`` by its text; drop links to files, categories and other languages entirely."""
 
     def is_dropped(link: bytes) -> bool:
         name, colon, _ = link[:MAX_PREFIX].lstrip(_BLANKS).partition(b":")
@@ -133,7 +133,7 @@ def _without_first_line(text: bytes) -> bytes:
 
 
 def drop_tables(text: bytes) -> bytes:
-    """Drop balanced ``{|...|}``; of tables without an end or a beginning, the lines that begin with ``|``."""
+    """Drop balanced ``{|...|}``; of a table without an end or a beginning, drop the lines that begin with ``|``."""
     open_texts = [b""]
     for line in _LINE.findall(text):
         content = line.lstrip(_BLANKS + b":")
@@ -151,7 +151,7 @@ def drop_tables(text: bytes) -> bytes:
 
 
 def drop_addresses(text: bytes) -> bytes:
-    """Drop web addresses; of ``[address text]`` the text stays."""
+    """Drop web addresses; of ``[address text]``, keep the text."""
     in_link = False
 
     def replace(match: re.Match[bytes]) -> bytes:
@@ -166,7 +166,7 @@ def drop_addresses(text: bytes) -> bytes:
 
 
 def drop_line_markup(text: bytes) -> bytes:
-    """Drop marks of lists, headings and rules, runs of apostrophes, and magic words."""
+    """Drop the marks of lists, headings and rules, runs of apostrophes, and magic words."""
     text = b"".join(_without_line_marks(line) for line in _LINE.findall(text))
     text = re.sub(rb"__[A-Z\x80-\xff_]+?__", REMOVED, text)
     return re.sub(rb"'{2,}", lambda run: b"'" if len(run[0]) == 4 else b"", text)
@@ -186,7 +186,7 @@ def _without_line_marks(line: bytes) -> bytes:
 
 
 def tidy_text(text: str) -> str:
-    """Put single spaces between words, and take away the empty brackets that removed markup left."""
+    """Put single spaces between words, and remove the empty brackets that removed markup left."""
     written = ""
     space = removed = removed_in_brackets = False
     for token in _GAP_OR_CHARACTER.findall(text):
@@ -218,7 +218,7 @@ def _needs_space(last: str, character: str, space: bool, removed: bool) -> bool:
 
 
 def english_words(text: str, character_class: Callable[[int], int]) -> str:
-    """Return the words made of a to z and inner apostrophes, in lower case, with single spaces between."""
+    """Return the words made of a to z and inner apostrophes, in lower case and separated by single spaces."""
     classes = [(character, character_class(ord(character))) for character in text]
     marked = ((character, kind) for character, kind in classes if kind != IGNORED)
     runs = "".join(

@@ -29,6 +29,7 @@ from psdvec.solver.eigen import (
 )
 from psdvec.solver.problem import Problem, Residual, best_multiple, residual_of
 from psdvec.solver.recipe import Recipe
+from psdvec.storage.atomic import whole_file
 
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
@@ -140,8 +141,8 @@ def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) 
 
 def write_round(path: Path, state: Round) -> None:
     """Save ``state`` as the file ``path``, whole or not at all."""
-    new, old = path.with_name(f"{path.name}.new"), state.previous
-    with new.open("wb") as file:
+    old = state.previous
+    with whole_file(path) as file:
         np.savez(
             file,
             number=state.number,
@@ -150,7 +151,6 @@ def write_round(path: Path, state: Round) -> None:
             values=state.low_rank.values,
             **({} if old is None else {"old_vectors": old.vectors, "old_values": old.values}),
         )
-    new.replace(path)
 
 
 def read_round(path: Path) -> Round | None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ import numpy.typing as npt
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import whole_folder
 
 Array = npt.NDArray[Any]
 
@@ -232,28 +231,21 @@ def create_artefact(
     """
     path = Path(path)
     check_output(path, overwrite=overwrite)
-    folder = path.with_name(f".{path.name}.new-{os.getpid()}")
-    with disk_errors_explained(path):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            writer = ArtefactWriter(folder)
-            yield writer
-            meta = {
-                "format": FORMAT,
-                "kind": kind,
-                "version": version,
-                "made_by": f"psdvec {psdvec.__version__}",
-                "parameters": dict(parameters),
-                "sources": sources,
-                "files": writer.records(),
-            }
-            with (folder / META).open("w", encoding="utf-8") as file:
-                json.dump(meta, file, indent=1, ensure_ascii=False)
-                file.write("\n")
-            _replace_folder(folder, path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with disk_errors_explained(path), whole_folder(path) as folder:
+        writer = ArtefactWriter(folder)
+        yield writer
+        meta = {
+            "format": FORMAT,
+            "kind": kind,
+            "version": version,
+            "made_by": f"psdvec {psdvec.__version__}",
+            "parameters": dict(parameters),
+            "sources": sources,
+            "files": writer.records(),
+        }
+        with (folder / META).open("w", encoding="utf-8") as file:
+            json.dump(meta, file, indent=1, ensure_ascii=False)
+            file.write("\n")
 
 
 def check_output(path: str | Path, *, overwrite: bool) -> None:
@@ -267,15 +259,6 @@ def check_output(path: str | Path, *, overwrite: bool) -> None:
         raise InputError(f"'{path}' exists and is not an artefact of psdvec; choose another output name")
     if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
-
-
-def _replace_folder(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``; whatever was at ``path`` stays whole until the new one is in place."""
-    old = path.with_name(f".{path.name}.old-{os.getpid()}")
-    if path.exists():
-        path.rename(old)
-    new.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _digest(path: Path) -> str:

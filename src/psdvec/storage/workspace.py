@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import whole_file
 
 _PLAN = "plan.json"
 
@@ -63,25 +64,5 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
         progress.say(f"starting anew: '{folder}' holds unfinished work for other input or other options")
     for path in others:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with write_whole(folder / _PLAN) as file:
+    with whole_file(folder / _PLAN) as file:
         file.write(json.dumps(plan, ensure_ascii=False).encode())
-
-
-@contextmanager
-def write_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside ``path`` for writing and rename it to ``path`` when the block ends without an error."""
-    new = path.with_name(f"{path.name}.new")
-    with new.open("wb") as file:
-        yield file
-    new.replace(path)
-
-
-@contextmanager
-def write_whole_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside ``path`` and rename it to ``path`` when the block ends without an error."""
-    new = path.with_name(f"{path.name}.new")
-    if new.exists():
-        shutil.rmtree(new)
-    new.mkdir(parents=True)
-    yield new
-    new.rename(path)

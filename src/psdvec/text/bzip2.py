@@ -1,7 +1,8 @@
-"""The blocks of a bzip2 file: compressed bytes go in by the chunk, pieces that decode on their own come out.
+"""Splits a bzip2 file into blocks that can be decoded independently of each other.
 
-A bzip2 stream is a header, blocks that begin at any bit with a magic number, and a trailer. A block depends
-on no other, so each can be wrapped as a stream of its own and decoded beside the others.
+A bzip2 stream consists of a header, blocks that each begin with a magic number at any bit, and a trailer. No block
+depends on another, so :class:`Splitter` cuts the compressed bytes, chunk by chunk, into pieces, each of which can be
+wrapped as a stream of its own and decoded in parallel with the others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _HEADERS = {int.from_bytes(b"BZh%d" % level, "big") for level in range(1, 10)}
 
 @dataclass(frozen=True)
 class Piece:
-    """What lies between two magic numbers: ``bits`` bits as a number, and the byte where they begin."""
+    """What lies between two magic numbers: ``bits`` bits as one integer, and the byte in which they begin."""
 
     number: int
     bits: int
@@ -25,38 +26,38 @@ class Piece:
 
     @property
     def is_block(self) -> bool:
-        """Whether this is a block, and not a trailer with the header of the next stream behind it."""
+        """Whether this is a block, and not a trailer followed by the header of the next stream."""
         return self.number >> (self.bits - _MAGIC_BITS) == _BLOCK
 
     @property
     def checksum(self) -> int:
-        """The checksum behind the magic number: of the block, or of the stream."""
+        """The checksum that follows the magic number: of the block, or of the stream."""
         return (self.number >> max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)) & 0xFFFFFFFF
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the file ends before this trailer does."""
+        """Whether the file ends within this trailer."""
         return self.bits < _MAGIC_BITS + _CHECKSUM_BITS
 
     @property
     def begins_a_stream(self) -> bool:
-        """Whether behind this trailer, and perhaps zeros, comes the header of one more stream."""
-        return self._behind_trailer >> 32 == 0 and self._behind_trailer & 0xFFFFFFFF in _HEADERS
+        """Whether the header of another stream follows this trailer, perhaps after zeros."""
+        return self._after_trailer >> 32 == 0 and self._after_trailer & 0xFFFFFFFF in _HEADERS
 
     @property
     def ends_the_file(self) -> bool:
-        """Whether nothing but zeros comes behind this trailer."""
-        return self._behind_trailer == 0
+        """Whether nothing but zeros follows this trailer."""
+        return self._after_trailer == 0
 
     @property
-    def _behind_trailer(self) -> int:
+    def _after_trailer(self) -> int:
         return self.number & ((1 << max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)) - 1)
 
     def __add__(self, other: Piece) -> Piece:
         return Piece(self.number << other.bits | other.number, self.bits + other.bits, self.offset)
 
     def decode(self) -> bytes:
-        """Return the bytes of a block; raise :class:`OSError` or :class:`ValueError` if it is damaged."""
+        """Return the decoded bytes of a block; raise :class:`OSError` or :class:`ValueError` if it is damaged."""
         trailer = _TRAILER << _CHECKSUM_BITS | self.checksum
         number = self.number << (_MAGIC_BITS + _CHECKSUM_BITS) | trailer
         bits = self.bits + _MAGIC_BITS + _CHECKSUM_BITS
@@ -65,7 +66,7 @@ class Piece:
 
 
 class Splitter:
-    """Cuts a bzip2 file into pieces, at every place that looks like a magic number."""
+    """Cuts a bzip2 file into pieces at everything that looks like a magic number."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -73,7 +74,7 @@ class Splitter:
         self._start: int | None = None
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """Take the next bytes of the file and yield the pieces that end in them."""
+        """Take the next bytes of the file, and yield the pieces that end in them."""
         searched = max(len(self._buffer) - 7, 0) if self._start is not None else 0
         self._buffer += data
         for bit in self._magic_numbers(searched):
@@ -88,11 +89,11 @@ class Splitter:
 
     @property
     def pending(self) -> int:
-        """How many bytes wait for the end of their piece."""
+        """How many bytes are waiting for the end of their piece."""
         return len(self._buffer)
 
     def finish(self) -> Piece | None:
-        """Return what is behind the last magic number."""
+        """Return what follows the last magic number."""
         return None if self._start is None else self._piece(self._start, 8 * len(self._buffer))
 
     def _piece(self, start: int, end: int) -> Piece:
@@ -102,14 +103,14 @@ class Splitter:
         return Piece(number & ((1 << bits) - 1), bits, self._offset + first)
 
     def _magic_numbers(self, searched: int) -> list[int]:
-        """Return the bits at which a magic number begins, from byte ``searched`` on."""
+        """Return the bits at which magic numbers begin, searching from byte ``searched``."""
         return sorted(
             bit for needle, shift in _NEEDLES for bit in _find_shifted(self._buffer, needle, shift, searched)
         )
 
 
 def _find_shifted(data: bytes, magic: int, shift: int, start: int) -> Iterator[int]:
-    """Yield the bits of ``data`` at which ``magic`` begins, ``shift`` bits after the beginning of a byte."""
+    """Yield the bits of ``data`` at which ``magic`` begins, if that is ``shift`` bits into a byte."""
     padded = (magic << (8 - shift)).to_bytes(7, "big") if shift else magic.to_bytes(6, "big")
     inner = padded[1:6]
     place = start

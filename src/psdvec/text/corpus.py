@@ -1,31 +1,28 @@
-"""Corpus: files of text in, sentences of tokens out.
+"""The corpus: files of text, read as sentences of words.
 
-A :class:`Corpus` names files, how to read them and how to cut them into words; reading it twice gives the
-same. Fast stages take its text in blocks of bytes (:meth:`Corpus.blocks`), Python code iterates over its
-sentences. A line is a sentence.
+:func:`read_corpus` returns a :class:`Corpus`, which records the files, how to read them and how to cut them into
+words; it can be read any number of times, with the same result. Fast stages read its text in blocks of bytes
+(:meth:`Corpus.blocks`), while Python code iterates over its sentences. Every line is a sentence.
 """
 
 from __future__ import annotations
 
 import glob
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from psdvec.arrays import Bytes
 from psdvec.errors import InputError
-from psdvec.text import readers
-from psdvec.text.files import Span, expand_address, file_status, is_address
-from psdvec.text.readers import STANDARD_INPUT, Reader
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import ByteRange, expand_address, file_status, is_address
+from psdvec.text.readers import Reader
+from psdvec.text.tokenizers import find_tokenizer, split_spaced
 
-BLOCK_BYTES = 1 << 23  # fixed: where a line that is longer gets cut must not depend on memory or workers
-
-Bytes = npt.NDArray[np.uint8]
+# Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
+BLOCK_BYTES = 1 << 23
 
 
 def read_corpus(
@@ -36,40 +33,41 @@ def read_corpus(
     column: str | None = None,
     errors: str = "replace",
 ) -> Corpus:
-    """Name a corpus: files, folders (all files below), globs, addresses, or ``"-"`` for standard input.
+    """Return the corpus in these files, folders (with their subfolders), globs or addresses; ``"-"`` is standard input.
 
     Parameters
     ----------
     paths
-        Text, plain or compressed (.gz .bz2 .xz .zst); JSON lines if the name says so or ``field`` is given;
-        Parquet, told by its first bytes. An address, such as ``s3://bucket/*.txt``, is whatever fsspec reaches.
+        Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines (recognised by the file's name, or if
+        ``field`` is given) or Parquet (recognised by its first bytes). Addresses such as ``s3://bucket/*.txt`` are
+        read through fsspec.
     tokenizer
-        One of :data:`TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
+        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
     field, column
-        Where the text is in JSON lines and in Parquet; both default to ``"text"``.
+        Which field of JSON lines, or column of Parquet, holds the text; ``"text"`` by default.
     errors
-        What to do with bytes that are not UTF-8: ``"replace"`` and count them, or ``"strict"``, stop.
+        What to do with bytes that are not UTF-8: ``"replace"`` replaces and counts them, ``"strict"`` raises an
+        :class:`~psdvec.errors.InputError`.
 
     Examples
     --------
     >>> corpus = read_corpus("corpus.txt.xz", tokenizer="paper")  # doctest: +SKIP
     """
-    if tokenizer not in TOKENIZERS:
-        raise InputError(f"there is no tokenizer '{tokenizer}'; choose one of {', '.join(TOKENIZERS)}")
     if errors not in ("replace", "strict"):
-        raise InputError(f"errors='{errors}' is unknown; choose replace or strict")
+        raise InputError(f"errors='{errors}' is unknown; choose 'replace' or 'strict'")
     if isinstance(paths, str | Path):
         paths = [paths]
     files = tuple(file for path in paths for file in _expand(str(path)))
     if not files:
-        raise InputError("no corpus was given; name a file, a folder or - for standard input")
+        raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
-        raise InputError("standard input was named twice, but can be read only once; name it once")
+        raise InputError("standard input was named more than once, but can be read only once; name it once")
+    find_tokenizer(tokenizer)  # refuses an unknown one before any work
     return Corpus(files, tokenizer, field, column, errors)
 
 
 def _expand(path: str) -> list[str]:
-    """Return the files that ``path`` stands for, in order of name."""
+    """Return the files that ``path`` stands for, sorted by name."""
     if is_address(path):
         return expand_address(path)
     if path == STANDARD_INPUT or Path(path).is_file():
@@ -79,7 +77,7 @@ def _expand(path: str) -> list[str]:
             str(file) for file in Path(path).rglob("*") if file.is_file() and not _is_hidden(file, path)
         )
         if not below:
-            raise InputError(f"the folder '{path}' holds no files; give one that does")
+            raise InputError(f"the folder '{path}' contains no files; name one that does")
         return below
     found = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())
     if not found:
@@ -92,7 +90,7 @@ def _is_hidden(file: Path, folder: str) -> bool:
 
 
 class Place(NamedTuple):
-    """A place in a corpus: the number of the file, and bytes of its text before the place."""
+    """A place in a corpus: the number of the file, and how many bytes of its text come before the place."""
 
     file: int
     offset: int
@@ -100,10 +98,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of text as it was read, of at most BLOCK_BYTES.
+    """A stretch of text of at most ``BLOCK_BYTES``, as it was read.
 
-    ``joined``: it begins inside a sentence. ``closed``: its last sentence ends with it. ``marks``: where in
-    ``data`` each file begins. ``end``: where the next block begins. ``raw_bytes``: bytes on disk it took.
+    ``joined``: whether it begins inside a sentence. ``closed``: whether its last sentence ends with it. ``marks``:
+    where in ``data`` each file begins. ``end``: where the next block begins. ``raw_bytes``: how many bytes on disk
+    it took up.
     """
 
     data: bytes
@@ -118,7 +117,8 @@ class Block:
 class Corpus:
     """Files, how to read them, and how to cut them into words; made by :func:`read_corpus`.
 
-    ``span``: if given, there is one file, and these bytes of it, from a line end to a line end, are the corpus.
+    If ``byte_range`` is given, there is one file, and the corpus is those bytes of it, which begin and end at line
+    ends.
     """
 
     files: tuple[str, ...]
@@ -126,15 +126,15 @@ class Corpus:
     field: str | None
     column: str | None
     errors: str
-    span: Span | None = None
+    byte_range: ByteRange | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Yield the sentences, lists of tokens, empty ones left out."""
+        """Yield the sentences as lists of words, leaving out empty ones."""
         unfinished: list[str] = []
         for block in self.blocks():
             sentences = self.space(block)[0].tobytes().decode("utf-8").split("\n")
             for i, sentence in enumerate(sentences):
-                unfinished += re.findall(r"[^\x00-\x20]+", sentence)
+                unfinished += split_spaced(sentence)
                 is_last = i == len(sentences) - 1
                 if unfinished and (block.closed or not is_last):
                     yield unfinished
@@ -143,15 +143,15 @@ class Corpus:
             yield unfinished
 
     def space(self, block: Block) -> tuple[Bytes, int]:
-        """Return a block's text as the tokenizer sees it, and how many stretches of it were not UTF-8.
+        """Return a block as spaced text, and how many stretches of it were not UTF-8.
 
-        In the text returned words are parted by spaces and sentences by newlines.
+        In spaced text, spaces separate words and newlines separate sentences.
         """
         text, replaced = self._decode(block)
-        return TOKENIZERS[self.tokenizer](text), replaced
+        return find_tokenizer(self.tokenizer)(text), replaced
 
     def _decode(self, block: Block) -> tuple[bytes, int]:
-        """Return valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
+        """Return the block as valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
         if block.data.isascii():
             return block.data, 0
         try:
@@ -160,10 +160,10 @@ class Corpus:
         except UnicodeDecodeError as error:
             if self.errors == "strict":
                 offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= error.start)
-                behind = self.span.behind if self.span else ""
+                after = self.byte_range.after if self.byte_range else ""
                 raise InputError(
                     f"'{self.files[place.file]}' is not UTF-8 at byte {place.offset + error.start - offset} "
-                    f"of its text{behind} ({error.reason}); convert it, or say --errors replace"
+                    f'of its text{after} ({error.reason}); convert it, or use errors="replace"'
                 ) from error
         text = block.data.decode("utf-8", "replace")
         bad = text.count("\N{REPLACEMENT CHARACTER}") - block.data.count("\N{REPLACEMENT CHARACTER}".encode())
@@ -171,20 +171,20 @@ class Corpus:
 
     @property
     def is_restartable(self) -> bool:
-        """Whether reading again gives the same text: all but standard input."""
+        """Whether the text can be read again, which is true of everything but standard input."""
         return STANDARD_INPUT not in self.files
 
     @cached_property
     def raw_size(self) -> int | None:
-        """Bytes of all files on disk, or None with standard input among them."""
+        """The bytes that all files take up on disk; None if standard input is among them."""
         if not self.is_restartable:
             return None
-        if self.span is not None:
-            return self.span.end - self.span.begin
+        if self.byte_range is not None:
+            return self.byte_range.end - self.byte_range.begin
         return sum(file_status(file).bytes for file in self.files)
 
     def sources(self) -> list[dict[str, Any]]:
-        """Return name and size of each file, for the record."""
+        """Return the name and size of each file, as recorded in the counts."""
         return [
             {"name": "standard input"} if file == STANDARD_INPUT else
             {"name": Path(file).name, "bytes": file_status(file).bytes}
@@ -192,30 +192,30 @@ class Corpus:
         ]  # fmt: skip
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
-        """Yield the text from ``start`` on; ``joined`` says that a sentence goes on there."""
-        reader = readers.Reader(self.field, self.column, self.span)
-        buffer = _Buffer(reader, start, joined)
+        """Yield the text from ``start`` on; ``joined`` says that ``start`` lies inside a sentence."""
+        buffer = _Buffer(start, joined)
+        reader = Reader(self.field, self.column, self.byte_range)
         for number in range(start.file, len(self.files)):
             skip = start.offset if number == start.file else 0
             for piece in reader.read(self.files[number], skip):
                 buffer.add(number, piece)
                 while buffer.is_full:
-                    yield buffer.cut()
+                    yield buffer.cut(reader.raw_bytes)
             buffer.end_file(number)
             while buffer.is_full:
-                yield buffer.cut()
+                yield buffer.cut(reader.raw_bytes)
         if len(buffer.data):
-            yield buffer.rest()
+            yield buffer.rest(reader.raw_bytes)
 
 
 class _Buffer:
-    """Gathers pieces of files and cuts them into blocks at line ends, else white space, else anywhere."""
+    """Collects pieces of files and cuts blocks off them: at line ends if it can, then at white space, then anywhere."""
 
-    def __init__(self, reader: Reader, start: Place, joined: bool) -> None:
-        self.reader, self.joined = reader, joined
+    def __init__(self, start: Place, joined: bool) -> None:
+        self.joined = joined
         self.data = bytearray()
-        self.marks = [(0, start)]  # (offset in data, place there), one for each file in data
-        self.raw_before = 0
+        self.marks = [(0, start)]  # (offset in data, the place it corresponds to), one per file in data
+        self.raw_bytes = 0  # how many the reader had read when the last block was cut
 
     @property
     def is_full(self) -> bool:
@@ -227,12 +227,12 @@ class _Buffer:
         self.data += piece
 
     def end_file(self, file: int) -> None:
-        """Close the last line of a file, so that no sentence goes on in the next."""
+        """End the last line of a file, so that no sentence continues into the next."""
         if not self.data.endswith(b"\n"):
             self.add(file, b"\n")
 
-    def cut(self) -> Block:
-        """Take a full block off the front."""
+    def cut(self, raw_bytes: int) -> Block:
+        """Take a full block from the front."""
         end = self.data.rfind(b"\n", 0, BLOCK_BYTES) + 1
         closed = end > 0
         if not closed:
@@ -247,46 +247,18 @@ class _Buffer:
             end = BLOCK_BYTES
             while end > BLOCK_BYTES - 4 and end < len(self.data) and self.data[end] & 0xC0 == 0x80:
                 end -= 1
-        return self._take(end, closed)
+        return self._take(end, closed, raw_bytes)
 
-    def rest(self) -> Block:
-        """Take all that is left."""
-        return self._take(len(self.data), True)
+    def rest(self, raw_bytes: int) -> Block:
+        """Take everything that is left."""
+        return self._take(len(self.data), True, raw_bytes)
 
-    def _take(self, end: int, closed: bool) -> Block:
+    def _take(self, end: int, closed: bool, raw_bytes: int) -> Block:
         offset, place = next(mark for mark in reversed(self.marks) if mark[0] <= end)
         place = Place(place.file, place.offset + end - offset)
-        raw, self.raw_before = self.reader.raw_bytes - self.raw_before, self.reader.raw_bytes
+        raw, self.raw_bytes = raw_bytes - self.raw_bytes, raw_bytes
         block = Block(bytes(memoryview(self.data)[:end]), self.joined, closed, tuple(self.marks), place, raw)
         del self.data[:end]
         later = [(at - end, there) for at, there in self.marks if at > end]
         self.marks, self.joined = [(0, place), *later], not closed
         return block
-
-
-def _space_paper(text: bytes) -> Bytes:
-    from psdvec.kernels.tokenizers import space_paper
-
-    source = np.frombuffer(text.replace("\N{RIGHT SINGLE QUOTATION MARK}".encode(), b"'"), dtype=np.uint8)
-    out = np.empty_like(source)
-    space_paper(source, out)
-    return out
-
-
-def _space_unicode(text: bytes) -> Bytes:
-    from psdvec.kernels.tokenizers import space_unicode, word_break_roles
-
-    folded = np.frombuffer(text.decode("utf-8").casefold().encode("utf-8"), dtype=np.uint8)
-    out = np.empty(2 * len(folded) + 1, dtype=np.uint8)
-    return out[: space_unicode(folded, word_break_roles(), out)]
-
-
-def _space_whitespace(text: bytes) -> Bytes:
-    return np.frombuffer(text, dtype=np.uint8)
-
-
-TOKENIZERS: dict[str, Callable[[bytes], Bytes]] = {
-    "unicode": _space_unicode,
-    "paper": _space_paper,
-    "whitespace": _space_whitespace,
-}

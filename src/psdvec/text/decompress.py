@@ -1,8 +1,8 @@
-"""Byte streams: a file or standard input goes in, its bytes come out, decompressed where need be.
+"""Byte streams: the bytes of a file or of standard input, decompressed if they are compressed.
 
-The compression (bzip2, gzip, xz, Zstandard or none) is recognised by the first bytes, never by the name,
-and files of several members, streams or frames are read to their end. Input that breaks off or is damaged
-raises :class:`~psdvec.errors.InputError` with the file and the byte offset in it.
+The compression (bzip2, gzip, xz, Zstandard or none) is recognised by the first bytes, never by the name, and files
+of several members, streams or frames are read to their end. Truncated or damaged input raises an
+:class:`~psdvec.errors.InputError` that names the file and the byte.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import BinaryIO, Protocol, Self
 
 from psdvec.errors import InputError, import_extra
 from psdvec.text.bzip2 import Piece, Splitter
-from psdvec.text.files import Span, file_status, is_address, open_file
+from psdvec.text.files import ByteRange, file_status, is_address, open_file
 
 STANDARD_INPUT = "-"
 
@@ -32,11 +32,11 @@ _LONGEST_BLOCK = 1 << 22
 
 
 class ByteStream(Protocol):
-    """Bytes to be read once, in order; a context manager that closes what it opened."""
+    """Bytes that are read once, in order; a context manager that closes what it opened."""
 
     @property
     def name(self) -> str:
-        """The file's name as errors show it."""
+        """The name of the file as error messages show it."""
 
     @property
     def compression(self) -> str | None:
@@ -44,11 +44,11 @@ class ByteStream(Protocol):
 
     @property
     def raw_position(self) -> int:
-        """Bytes taken from the file so far, before decompression."""
+        """How many bytes of the file have been read so far, counted before decompression."""
 
     @property
     def raw_size(self) -> int | None:
-        """Bytes of the file, or None where that is unknown (a pipe)."""
+        """The size of the file, or None if it is unknown (a pipe)."""
 
     def read(self, size: int) -> bytes:
         """Return between 1 and ``size`` bytes, or ``b""`` at the end."""
@@ -60,16 +60,16 @@ class ByteStream(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
-def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None) -> ByteStream:
-    """Open ``path``, or standard input for ``"-"``, and decompress what is compressed.
+def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | None = None) -> ByteStream:
+    """Open ``path``, or standard input for ``"-"``, and decompress it if it is compressed.
 
-    With more than one of ``workers``, bzip2 is decompressed by that many threads; what is read is the same.
-    With a ``span``, only those bytes of the file are read; where they do not begin with the file, as they are.
+    With several ``workers``, bzip2 is decompressed by that many threads; the bytes are the same.
+    With a ``byte_range``, only those bytes of the file are read, and as they are unless they begin the file.
 
     Raises
     ------
     InputError
-        If ``path`` cannot be opened; reading raises it if the data break off or are damaged.
+        If ``path`` cannot be opened; reading raises it if the data are truncated or damaged.
     MissingExtraError
         If the file is compressed with Zstandard and the extra ``zstd`` is not installed.
 
@@ -78,9 +78,9 @@ def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None)
     >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
     ...     first = stream.read(1_000_000)
     """
-    raw = _RawFile(path, span)
+    raw = _RawFile(path, byte_range)
     try:
-        head = raw.peek(10) if span is None or span.begin == 0 else b""
+        head = raw.peek(10) if byte_range is None or byte_range.begin == 0 else b""
         for compression, magic, make_decoder in _FORMATS:
             if magic.match(head) and compression == "bzip2" and workers > 1:
                 return _ParallelBzip2Stream(raw, workers)
@@ -93,18 +93,18 @@ def open_stream(path: str | Path, *, workers: int = 1, span: Span | None = None)
 
 
 class _RawFile:
-    """The file as it lies on disk, with a position and one-sentence errors."""
+    """The file as it is on disk, with a position and errors of one sentence."""
 
-    def __init__(self, path: str | Path, span: Span | None = None) -> None:
+    def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
         self.is_standard_input = str(path) == STANDARD_INPUT
         self.name = "standard input" if self.is_standard_input else f"'{path}'"
         self.file: BinaryIO = sys.stdin.buffer if self.is_standard_input else open_file(path)
-        self.size = self._size(path) if span is None else span.end - span.begin
+        self.size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
         self.position = 0
         self._pending = b""
-        self._left = None if span is None else self.size
-        if span is not None:
-            self.file.seek(span.begin)
+        self._left = None if byte_range is None else self.size
+        if byte_range is not None:
+            self.file.seek(byte_range.begin)
 
     def _size(self, path: str | Path) -> int | None:
         if is_address(path):
@@ -113,7 +113,7 @@ class _RawFile:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def peek(self, size: int) -> bytes:
-        """Return the first ``size`` bytes, or fewer at the end, and leave them to be read."""
+        """Return the first ``size`` bytes, or fewer if the file is shorter, without consuming them."""
         while len(self._pending) < size and (data := self._read_file(size - len(self._pending))):
             self._pending += data
         return self._pending
@@ -131,7 +131,7 @@ class _RawFile:
         except OSError as error:
             raise InputError(
                 f"reading {self.name} failed at byte {self.position} ({error.strerror or error}); "
-                "check the disk and try again"
+                "check the disk or the connection and try again"
             ) from error
         if self._left is not None:
             self._left -= len(data)
@@ -143,7 +143,7 @@ class _RawFile:
 
 
 class _RawStream:
-    """What plain and compressed streams have in common."""
+    """What all streams have in common."""
 
     def __init__(self, raw: _RawFile, compression: str | None) -> None:
         self._raw = raw
@@ -166,13 +166,13 @@ class _RawStream:
 
     def _truncated(self) -> InputError:
         return InputError(
-            f"{self.name} is truncated: its {self.compression} data break off at byte {self._raw.position}; "
-            "get the whole file"
+            f"{self.name} is truncated: its {self.compression} data end at byte {self._raw.position}; "
+            "download or copy the whole file again"
         )
 
     def _damaged(self, where: str) -> InputError:
         return InputError(
-            f"{self.name} is damaged: its {self.compression} data make no sense {where}; get the file again"
+            f"{self.name} is damaged: its {self.compression} data are invalid {where}; download or copy the file again"
         )
 
     def __enter__(self) -> Self:
@@ -191,7 +191,7 @@ class _PlainStream(_RawStream):
 
 
 class _Decoder(Protocol):
-    """Decompresses one member; the interface of :class:`bz2.BZ2Decompressor`."""
+    """Decompresses one member, with the interface of :class:`bz2.BZ2Decompressor`."""
 
     @property
     def eof(self) -> bool: ...
@@ -203,7 +203,7 @@ class _Decoder(Protocol):
 
 
 class _CompressedStream(_RawStream):
-    """Decodes member after member; bytes of value 0 between and after members are padding."""
+    """Decodes one member after the other; zeros between and after members are padding."""
 
     def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], _Decoder]) -> None:
         super().__init__(raw, compression)
@@ -226,7 +226,7 @@ class _CompressedStream(_RawStream):
                 return decoded
 
     def _next_member(self) -> bytes:
-        """Start a new decoder and return its first bytes, or nothing if the file ends here."""
+        """Start a new decoder and return its first bytes, or nothing at the end of the file."""
         data = self._decoder.unused_data.lstrip(b"\0")
         while not data and (chunk := self._raw.read(_CHUNK)):
             data = chunk.lstrip(b"\0")
@@ -242,7 +242,7 @@ class _CompressedStream(_RawStream):
 
 
 class _ParallelBzip2Stream(_RawStream):
-    """Decodes the blocks of a bzip2 file in several threads, and hands them out in order."""
+    """Decodes the blocks of a bzip2 file in several threads, and returns them in order."""
 
     def __init__(self, raw: _RawFile, workers: int) -> None:
         super().__init__(raw, "bzip2")
@@ -289,7 +289,7 @@ class _ParallelBzip2Stream(_RawStream):
                 self._waiting.append((piece, self._pool.submit(piece.decode) if piece.is_block else None))
 
     def _block(self, piece: Piece, decoding: Future[bytes]) -> bytes:
-        """Return the bytes of a block; what looks like a magic number within a block is not the end of it."""
+        """Return the bytes of a block, which may go on past what only looked like a magic number."""
         if self._finished and not self._waiting:
             raise self._truncated()
         try:
@@ -304,14 +304,14 @@ class _ParallelBzip2Stream(_RawStream):
         return decoded
 
     def _check_trailer(self, piece: Piece) -> None:
-        """Check that all blocks of the stream were there, and what comes behind it."""
+        """Check that no block of the stream was missing, and that what follows it is valid."""
         is_last = self._finished and not self._waiting
         if piece.is_cut_short:
             raise self._truncated()
         if piece.checksum != self._checksum:
-            raise self._damaged(f"before byte {piece.offset} (the checksum of the stream is another)")
+            raise self._damaged(f"before byte {piece.offset} (the stream has another checksum)")
         if not (piece.ends_the_file if is_last else piece.begins_a_stream):
-            raise self._damaged(f"behind byte {piece.offset} (no bzip2 stream begins here)")
+            raise self._damaged(f"after byte {piece.offset} (no bzip2 stream begins there)")
         self._checksum = 0
 
     def close(self) -> None:
@@ -342,11 +342,11 @@ class _GzipDecoder:
 
 
 class _ZstdError(Exception):
-    """Stands for ``zstandard.ZstdError``, which cannot be named before the extra is imported."""
+    """Stands in for ``zstandard.ZstdError``, which cannot be named before the extra is imported."""
 
 
 class _ZstdDecoder:
-    """One frame of a Zstandard file; fed in small pieces, as its output has no other bound."""
+    """One frame of a Zstandard file, fed in small pieces because nothing else limits its output."""
 
     def __init__(self) -> None:
         zstandard = import_extra(

@@ -1,7 +1,7 @@
-"""Files by name: paths on this machine, or addresses such as ``s3://bucket/text.txt`` that fsspec reaches.
+"""Opens files by name, whether a path on this machine or an address such as ``s3://bucket/text.txt``.
 
-Goes in: a name. Comes out: the files it stands for, their sizes, their bytes. Addresses need the extra
-``distributed``, and the package that speaks to that kind of storage (s3fs, gcsfs, ...).
+Addresses are read through fsspec: they need the extra ``distributed``, and the package for their kind of storage
+(s3fs, gcsfs, ...).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from psdvec.errors import InputError, import_extra
 _READ_AHEAD = 1 << 22
 
 
-class Span(NamedTuple):
-    """Bytes of a file from ``begin`` up to, not including, ``end``."""
+class ByteRange(NamedTuple):
+    """The bytes of a file from ``begin`` up to, but not including, ``end``."""
 
     begin: int
     end: int
 
     @property
-    def behind(self) -> str:
-        """What an error says of places that are counted from ``begin``."""
-        return f" behind byte {self.begin}" if self.begin else ""
+    def after(self) -> str:
+        """What an error message adds to a position that is counted from ``begin``."""
+        return f" after byte {self.begin}" if self.begin else ""
 
 
 class Status(NamedTuple):
-    """A file's size, and something that changes when the file does."""
+    """A file's size, and a value that changes whenever the file does."""
 
     bytes: int
     version: int | str
 
 
 def is_address(name: str | Path) -> bool:
-    """Say whether ``name`` is an address for fsspec rather than a path.
+    """Tell whether ``name`` is an address for fsspec rather than a path.
 
     >>> is_address("s3://bucket/text.txt"), is_address("text.txt")
     (True, False)
@@ -43,7 +43,7 @@ def is_address(name: str | Path) -> bool:
 
 
 def expand_address(address: str) -> list[str]:
-    """Return the addresses of the files that a file's, a folder's or a glob's address stands for, in order of name."""
+    """Return the addresses of the files that the address of a file, a folder or a glob stands for, sorted by name."""
     system, path = _reach(address)
     try:
         if system.isfile(path):
@@ -58,7 +58,7 @@ def expand_address(address: str) -> list[str]:
 
 
 def file_status(name: str) -> Status:
-    """Return the size of a file and its version."""
+    """Return the size and the version of a file."""
     try:
         if is_address(name):
             system, path = _reach(name)
@@ -70,7 +70,7 @@ def file_status(name: str) -> Status:
 
 
 def open_file(name: str | Path) -> BinaryIO:
-    """Open a file to read its bytes."""
+    """Open a file for reading bytes."""
     try:
         if is_address(name):
             system, path = _reach(str(name))
@@ -87,7 +87,7 @@ def _reach(address: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(address)
     except (ValueError, ImportError) as error:
         raise InputError(
-            f"'{address}' cannot be reached ({error}); check the address, or install what it names"
+            f"'{address}' cannot be reached ({error}); check the address, or install the package it needs"
         ) from error
     return system, str(path)
 

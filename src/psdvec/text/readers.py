@@ -1,7 +1,7 @@
-"""Readers: a file in, pieces of its text as bytes out, whatever it is packed in.
+"""Reads the text of a file in pieces of bytes, whatever format the file has.
 
-Plain or compressed text, JSON lines and Parquet; a record of the last two ends a line. What is not text is
-refused before any of it is used.
+Formats are plain or compressed text, JSON lines and Parquet; every record of the last two
+ends a line. Files that are not text are refused before any of their content is used.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 
 from psdvec.errors import InputError, import_extra
 from psdvec.text.decompress import STANDARD_INPUT, open_stream
-from psdvec.text.files import Span, file_status, open_file
-
-__all__ = ["STANDARD_INPUT", "Reader"]
+from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.lines import split_lines
 
 PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 16
@@ -22,19 +21,19 @@ _JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines")
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_MAGIC = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
-_FEW = 32  # so many strange bytes are forgiven in a short file
+_FEW = 32  # this many strange bytes are tolerated even in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 
 
 class Reader:
-    """Reads files, or the bytes ``span`` of one, one after the other; ``raw_bytes`` is what it has taken so far."""
+    """Reads files one after the other, or the ``byte_range`` of one; ``raw_bytes`` says how much it has read so far."""
 
-    def __init__(self, field: str | None, column: str | None, span: Span | None = None) -> None:
-        self.field, self.column, self.span = field, column, span
+    def __init__(self, field: str | None, column: str | None, byte_range: ByteRange | None = None) -> None:
+        self.field, self.column, self.byte_range = field, column, byte_range
         self.raw_bytes = 0
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
-        """Yield the text of ``path`` in pieces, its first ``skip`` bytes left out."""
+        """Yield the text of ``path`` in pieces, without its first ``skip`` bytes."""
         for piece in self._read_whole(path):
             if skip < len(piece):
                 yield piece[skip:] if skip else piece
@@ -48,38 +47,38 @@ class Reader:
         return self._read_text(path)
 
     def _read_text(self, path: str) -> Iterator[bytes]:
-        with open_stream(path, span=self.span) as stream:
-            before, is_first = self.raw_bytes, self.span is None or self.span.begin == 0
+        with open_stream(path, byte_range=self.byte_range) as stream:
+            before, is_first = self.raw_bytes, self.byte_range is None or self.byte_range.begin == 0
             while piece := stream.read(PIECE_BYTES):
+                self.raw_bytes = before + stream.raw_position
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
                     piece = piece.removeprefix(_BOM)
                     is_first = False
-                self.raw_bytes = before + stream.raw_position
                 yield piece
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
-        number, rest = 0, b""
-        for piece in self._read_text(path):
-            *lines, rest = (rest + piece).split(b"\n")
-            texts = [self._text_of(line, path, number + i) for i, line in enumerate(lines, 1)]
-            number += len(lines)
-            yield b"".join(texts)
-        yield self._text_of(rest, path, number + 1)
+        before = 0
+        for lines in split_lines(self._read_text(path)):
+            yield b"".join(self._text_of(line, path, number) for number, line in enumerate(lines, before + 1))
+            before += len(lines)
 
     def _text_of(self, line: bytes, path: str, number: int) -> bytes:
-        """Return the text of one JSON record, closed by a newline; nothing for an empty line."""
+        """Return the text of one JSON record, ended by a newline; nothing for an empty line."""
         if not line.strip():
             return b""
         field = self.field or "text"
-        where = f"'{path}' line {number}{self.span.behind if self.span else ''}"
+        where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise InputError(f"{where} is not JSON ({error}); mend it or leave it out") from error
+            raise InputError(f"{where} is not JSON ({error}); correct the line or remove it") from error
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
             has = ", ".join(map(str, record)) if isinstance(record, dict) else type(record).__name__
-            raise InputError(f"{where} has no text in field '{field}' (it has: {has}); name it with --field")
+            raise InputError(
+                f"{where} has no text in field '{field}' (it has: {has}); "
+                'name the field that holds the text: field="NAME"'
+            )
         return _line(record[field])
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
@@ -91,24 +90,28 @@ class Reader:
                 if column not in file.schema_arrow.names:
                     has = ", ".join(file.schema_arrow.names)
                     raise InputError(
-                        f"'{path}' has no column '{column}' (it has: {has}); name it with --column"
+                        f"'{path}' has no column '{column}' (it has: {has}); "
+                        'name the column that holds the text: column="NAME"'
                     )
                 rows = 0
                 for batch in file.iter_batches(columns=[column], batch_size=4096):
                     texts = batch.column(0).to_pylist()
                     if any(not isinstance(text, str | None) for text in texts):
                         raise InputError(
-                            f"column '{column}' of '{path}' does not hold text; name another with --column"
+                            f"column '{column}' of '{path}' does not hold text; "
+                            'name the column that does: column="NAME"'
                         )
                     rows += len(texts)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
                     yield b"".join(_line(text) for text in texts if text)
         except OSError as error:
-            raise InputError(f"'{path}' is a damaged Parquet file ({error}); get it again") from error
+            raise InputError(
+                f"'{path}' is a damaged Parquet file ({error}); download or copy it again"
+            ) from error
 
 
 def can_be_cut(path: str) -> bool:
-    """Say whether a stretch of ``path`` between two line ends can be read without the rest: plain text, JSON lines."""
+    """Tell whether part of ``path`` can be read without the rest, as is true of uncompressed text and JSON lines."""
     if _is_parquet(path):
         return False
     with open_stream(path) as stream:
@@ -143,5 +146,5 @@ def check_is_text(sample: bytes, name: str) -> None:
     bad = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
     if controls > max(len(sample) // 10, _FEW) or bad > max(len(sample) // 4, _FEW):
         raise InputError(
-            f"{name} holds binary data, not text; give plain or compressed text, JSON lines or Parquet"
+            f"{name} contains binary data, not text; give plain or compressed text, JSON lines or Parquet"
         )

@@ -1,8 +1,9 @@
-"""MediaWiki XML: a byte stream goes in, batches of whole pages come out, and of a batch its pages.
+"""Reads MediaWiki XML: a :class:`Dump` cuts a byte stream into batches of whole pages, :func:`read_pages` parses them.
 
-Pages are found by their tags and not by an XML parser, which dumps, being regular, allow and which is far
-faster. What is no dump is refused at the first bytes; declarations, pages above :data:`MAX_PAGE` bytes and
-pages without an end are refused where they stand, after all pages before them were handed out.
+Pages are found by searching for their tags rather than with an XML parser; dumps are regular enough for that, and it
+is far faster. A file that is not a dump is refused at its first bytes. Declarations, pages of more than
+:data:`MAX_PAGE` bytes and pages without an end are refused where they occur, after all pages before them have been
+returned.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _REDIRECTION = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Batch:
-    """Some whole pages as XML, and how far in the file they reach."""
+    """Some whole pages as XML, and how much of the file has been read when they end."""
 
     xml: bytes
     raw_position: int
@@ -43,7 +44,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: where it stands in the wiki, and the wikitext of its last revision."""
+    """A page: its place in the wiki, and the wikitext of its last revision."""
 
     id: int
     title: str
@@ -53,7 +54,7 @@ class Page:
 
 
 class Dump:
-    """A MediaWiki dump whose header is read; :meth:`batches` reads the rest, once."""
+    """A MediaWiki dump whose header has been read; :meth:`batches` reads the rest, once."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
@@ -63,11 +64,11 @@ class Dump:
 
     @property
     def dropped_prefixes(self) -> list[str]:
-        """What names of files and categories begin with in this wiki."""
+        """The prefixes that the names of files and categories have in this wiki."""
         return [name for name, key in self.namespaces.items() if key in (_FILE, _MEDIA, _CATEGORY)]
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the pages in batches of about a megabyte; a fault is raised behind the last good page."""
+        """Yield the pages in batches of about a megabyte; an error is raised after the last good page."""
         more, fault = True, None
         while more and not fault:
             try:
@@ -83,12 +84,12 @@ class Dump:
             raise fault
         if b"</mediawiki>" not in self._buffer:
             raise InputError(
-                f"{self.stream.name} is truncated: its XML breaks off without </mediawiki> "
-                f"at byte {self._offset + len(self._buffer)}; get the whole dump"
+                f"{self.stream.name} is truncated: its XML ends without </mediawiki> "
+                f"at byte {self._offset + len(self._buffer)}; download the whole dump again"
             )
 
     def _read_header(self) -> dict[str, int]:
-        """Read up to the first page, and return the namespaces by name."""
+        """Read up to the first page, and return the number of each namespace by its name."""
         self._fill(1000)
         if not _OPENING.match(self._buffer[:MAX_HEADER]):
             declared = _DECLARATION.search(self._buffer)
@@ -114,7 +115,7 @@ class Dump:
         return True
 
     def _take_pages(self) -> bytes:
-        """Take what comes before the end of the last whole page out of the buffer."""
+        """Take everything up to the end of the last whole page out of the buffer."""
         last = self._buffer.rfind(_END)
         end = last + len(_END) if last >= 0 else 0
         xml = bytes(self._buffer[:end])
@@ -123,7 +124,7 @@ class Dump:
         return xml
 
     def _good_length(self, xml: bytes) -> tuple[int, InputError | None]:
-        """Return how many bytes of ``xml``, just taken, come before the first fault in it, and the fault."""
+        """Return how many bytes of ``xml``, just taken, come before the first fault, and the fault."""
         declared = _DECLARATION.search(xml)
         if not declared and xml.count(_START) == xml.count(_END):
             return len(xml), None
@@ -135,7 +136,7 @@ class Dump:
             if xml.find(_START, start + 1, end) >= 0:
                 return position, InputError(
                     f"{self.stream.name} is damaged: the page that begins at byte {offset + start} "
-                    "of its XML has no end; get the dump again"
+                    "of its XML has no end; download the dump again"
                 )
             position = end + len(_END)
         return position, None
@@ -144,14 +145,14 @@ class Dump:
         if len(self._buffer) <= MAX_PAGE:
             return None
         return InputError(
-            f"{self.stream.name} holds a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
+            f"{self.stream.name} contains a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
             "of its XML, which no wiki allows; give a dump of current articles (pages-articles)"
         )
 
     def _declaration_error(self, position: int) -> InputError:
         return InputError(
-            f"{self.stream.name} holds a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} "
-            "of its XML, which no dump has and which may be hostile; give a dump that MediaWiki made"
+            f"{self.stream.name} contains a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} "
+            "of its XML, which no dump has and which may be malicious; give a dump made by MediaWiki"
         )
 
     def _no_dump_error(self) -> InputError:
@@ -159,12 +160,12 @@ class Dump:
             return InputError(f"{self.stream.name} is empty; give a MediaWiki dump (pages-articles.xml.bz2)")
         return InputError(
             f"{self.stream.name} is not a MediaWiki dump: it begins with {bytes(self._buffer[:40])!r} "
-            "and not with <mediawiki; give a dump such as pages-articles.xml.bz2"
+            "instead of <mediawiki; give a dump such as pages-articles.xml.bz2"
         )
 
 
 def read_pages(xml: bytes, namespaces: dict[str, int]) -> Iterator[Page]:
-    """Yield the pages in ``xml``; old dumps do not number namespaces, there the title tells."""
+    """Yield the pages in ``xml``; in old dumps, which do not number namespaces, the title tells them."""
     position = 0
     while (start := xml.find(_START, position)) >= 0:
         position = xml.find(_END, start)
@@ -191,5 +192,5 @@ def _read_page(xml: bytes, start: int, end: int, namespaces: dict[str, int]) -> 
 
 
 def _unescape(text: bytes) -> bytes:
-    """Undo the escapes that MediaWiki uses in XML; any others are entities of the wikitext too."""
+    """Undo the escapes that MediaWiki uses in XML; all others belong to the wikitext."""
     return text.replace(b"&lt;", b"<").replace(b"&gt;", b">").replace(b"&quot;", b'"').replace(b"&amp;", b"&")

@@ -1,8 +1,8 @@
-"""Wikipedia dumps: the XML of a wiki goes in, one article a line comes out.
+"""Turns a Wikipedia dump into text, one article per line.
 
-:func:`extract` reads the dump once, in constant memory, and cleans batches of pages in parallel; what it
-writes is in the order of the dump and the same for any number of workers. Articles are the pages of namespace
-0 that are no redirects; :mod:`psdvec.text.wikitext` says what becomes of their markup.
+:func:`extract` reads the dump once, in constant memory, and cleans batches of pages in parallel; articles are
+written in the order of the dump, with the same bytes for any number of workers. Articles are the pages of namespace 0
+that are not redirects; :mod:`psdvec.text.wikitext` says what becomes of their markup.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered, resolve_workers
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.atomic import beside
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 
@@ -33,7 +34,7 @@ Form = Literal["words", "text", "jsonl"]
 
 @dataclass(frozen=True)
 class Extraction:
-    """How many pages were seen, and what became of them."""
+    """How many pages were read, and what became of them."""
 
     pages: int = 0
     articles: int = 0
@@ -48,8 +49,8 @@ class Extraction:
 
     def __str__(self) -> str:
         return (
-            f"{self.pages:,} pages seen, {self.articles:,} articles kept with {self.words:,} words; skipped: "
-            f"{self.redirects:,} redirects, {self.other_namespaces:,} pages of other namespaces, "
+            f"{self.pages:,} pages read, {self.articles:,} articles kept with {self.words:,} words; skipped: "
+            f"{self.redirects:,} redirects, {self.other_namespaces:,} pages in other namespaces, "
             f"{self.too_short:,} articles with too few words"
         )
 
@@ -65,36 +66,36 @@ def extract(
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Extraction:
-    """Write the articles of a Wikipedia ``dump`` to ``output``, one a line.
+    """Write the articles of a Wikipedia ``dump`` to ``output``, one per line.
 
     Parameters
     ----------
     dump
         MediaWiki XML, plain or compressed with bzip2, gzip, xz or Zstandard; ``"-"`` is standard input.
     output
-        The file to write, ``"-"`` for standard output. It is called ``output.partial`` until it is complete.
+        The file to write, or ``"-"`` for standard output. Until it is complete, it is called ``output.partial``.
     form
-        ``"words"``: English words in lower case, without punctuation; ``"text"``: case, punctuation and
-        all scripts are kept; ``"jsonl"``: the same text as JSON with ``id`` and ``title``.
+        ``"words"`` keeps English words, in lower case and without punctuation; ``"text"`` keeps case, punctuation
+        and all scripts; ``"jsonl"`` writes the same text as JSON, with ``id`` and ``title``.
     min_words
-        Articles with fewer words are skipped.
+        Skip articles with fewer words than this.
     limit
         Stop after this many articles.
     workers
-        Threads that decompress bzip2 and clean pages; as many as there are processors by default.
+        Threads that decompress bzip2 and clean pages; by default, one per available processor.
     overwrite
-        Replace an ``output`` that exists.
+        Replace ``output`` if it exists.
 
     Returns
     -------
     Extraction
-        How many pages were seen, kept and skipped.
+        How many pages were read, kept and skipped.
 
     Raises
     ------
     InputError
-        If ``dump`` is no dump, is damaged, breaks off, or holds declarations or a page above 67 MB; articles
-        before that place stay in ``output.partial``.
+        If ``dump`` is not a dump, is damaged or truncated, or contains declarations or a page above 67 MB; the
+        articles before that place stay in ``output.partial``.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def extract(
 
 @dataclass(frozen=True)
 class _Fate:
-    """What becomes of a page: the line to write, or the reason why there is none."""
+    """What becomes of a page: the line to write, or the reason why it is skipped."""
 
     reason: Literal["redirects", "other_namespaces", "too_short"] | None = None
     line: str = ""
@@ -141,7 +142,7 @@ class _CleanBatch:
 
 
 def _cleaner(dump: Dump, *, form: Form, min_words: int) -> Callable[[Batch], _CleanBatch]:
-    """Return the function that cleans a batch; the kernels are imported here, where work begins."""
+    """Return the function that cleans a batch; the kernels are imported only here, when work begins."""
     from psdvec.text.wikitext import Stripper
 
     stripper = Stripper(dump.dropped_prefixes)
@@ -175,7 +176,7 @@ def _fate(page: Page, texts: Iterator[str], *, form: Form, min_words: int) -> _F
 
 
 def _length_with(limit: int | None, fates: list[_Fate], articles: int) -> int:
-    """Return how many of ``fates`` it takes to come from ``articles`` to ``limit`` articles."""
+    """Return how many of ``fates`` are needed to get from ``articles`` to ``limit`` articles."""
     if limit is not None:
         for place, fate in enumerate(fates, start=1):
             articles += fate.reason is None
@@ -203,7 +204,7 @@ def _what_is_kept(done: Extraction, last: Page | None, output: str | Path) -> st
         return "no page was read"
     where = "were written" if str(output) == STANDARD_OUTPUT else f"are kept in '{_partial(Path(output))}'"
     page = f"the last good page is '{last.title}' (id {last.id})"
-    return f"{page}, and {done.articles:,} articles up to it {where}"
+    return f"{page}, and the {done.articles:,} articles up to it {where}"
 
 
 def _partial(path: Path) -> Path:
@@ -216,11 +217,11 @@ def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> N
     if str(output) == STANDARD_OUTPUT or not path.exists():
         return
     if not path.is_file():
-        raise InputError(f"'{path}' exists and is no file; choose another output name")
+        raise InputError(f"'{path}' exists and is not a file; choose another output name")
     if Path(dump).exists() and path.samefile(dump):
         raise InputError(f"'{path}' is the dump itself; choose another output name")
     if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or say --overwrite")
+        raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
 
 @contextmanager
@@ -231,15 +232,12 @@ def _open_output(output: str | Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(output)
-    partial = _partial(path)
     with disk_errors_explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                yield file
-            partial.replace(path)
-        except InputError:
-            raise
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with beside(path) as new:
+            try:
+                with new.open("wb") as file:
+                    yield file
+            except InputError:
+                new.replace(_partial(path))
+                raise

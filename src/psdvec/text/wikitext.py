@@ -1,8 +1,8 @@
-"""Wikitext: the markup of MediaWiki goes in, prose comes out.
+"""Turns wikitext, the markup of MediaWiki, into prose.
 
-A :class:`Stripper` knows the names that a wiki gives its files and categories, and cleans pages by the batch:
-to text with case and punctuation, or to the English words of the paper. The work is done by the kernels in
-:mod:`psdvec.kernels.markup`; the rules are said in :mod:`psdvec.reference.wikitext`.
+A :class:`Stripper` knows the prefixes that a wiki gives its files and categories, and cleans pages in batches: to
+text with case and punctuation, or to English words as in the paper. The kernels in :mod:`psdvec.kernels.markup` do
+the work; :mod:`psdvec.reference.wikitext` defines the rules.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Bytes, Int64s
 from psdvec.kernels import characters, markup, prose
 from psdvec.kernels.elements import BLOCK, INLINE, LITERAL, OPAQUE
-
-Bytes = npt.NDArray[np.uint8]
 
 _INLINE_TAGS = """
 abbr b bdi bdo big cite data del dfn em font i ins kbd langconvert mark noinclude onlyinclude q
@@ -63,12 +61,12 @@ LANGUAGES = frozenset(_LANGUAGES.split())
 
 
 class Stripper:
-    """Takes the markup out of pages.
+    """Removes the markup from pages.
 
     Parameters
     ----------
     prefixes
-        What names of files and categories begin with in this wiki, besides the English words for them.
+        What the names of files and categories begin with in this wiki, besides the English prefixes.
 
     Examples
     --------
@@ -88,7 +86,7 @@ class Stripper:
         )
 
     def texts(self, pages: Iterable[bytes]) -> list[str]:
-        """Return the text of each page in one line, with case and punctuation."""
+        """Return the text of each page as one line, with case and punctuation."""
         stripped = self._strip(pages)
         target = np.empty(len(stripped) * 3 // 2 + 1, np.uint8)
         size = prose.tidy_text(stripped, target)
@@ -102,7 +100,7 @@ class Stripper:
         return _split(target[:size])
 
     def _strip(self, pages: Iterable[bytes]) -> Bytes:
-        """Return the pages without markup, entities decoded, each ended by ``PAGE_END``."""
+        """Return the pages without markup and with entities decoded, each followed by ``PAGE_END``."""
         end = bytes([characters.PAGE_END])
         joined = b"".join(part for page in pages for part in (page.replace(end, b" "), end))
         stripped: Bytes = markup.strip_markup(np.frombuffer(joined, np.uint8), *self._tables)
@@ -112,7 +110,7 @@ class Stripper:
         return np.frombuffer(text, np.uint8)
 
 
-def _hashes(names: Iterable[str]) -> npt.NDArray[np.int64]:
+def _hashes(names: Iterable[str]) -> Int64s:
     encoded = (np.frombuffer(name.encode(), np.uint8) for name in names)
     return np.fromiter((characters.hash_bytes(name) for name in encoded), np.int64)
 
@@ -123,12 +121,12 @@ def _split(pages: Bytes) -> list[str]:
 
 @cache
 def _character_classes() -> Bytes:
-    """Return what each character up to U+FFFF does to an English word: see :func:`_character_class`."""
+    """Return the class of each character up to U+FFFF; see :func:`_character_class`."""
     return np.fromiter(map(_character_class, range(0x10000)), np.uint8)
 
 
 def _character_class(code: int) -> int:
-    """Return the letter or apostrophe to write, or whether the character ends, spoils or skips a word."""
+    """Return the letter or apostrophe to write, or whether the character ends a word, disqualifies it or is ignored."""
     character = chr(code)
     if character in "'\u2019":
         return characters.APOSTROPHE

@@ -1,1 +1,1 @@
-"""Vectors of words: questions, neighbours, sentences."""
+"""Word vectors in use: questions, neighbours, sentences."""

@@ -1,8 +1,9 @@
-"""Approximate neighbours for millions of words, with usearch.
+"""Approximate neighbours for vocabularies of millions of words, with usearch.
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings`. Comes out: an :class:`ApproximateIndex` that answers
-``most_similar_many`` in time that hardly grows with the vocabulary, and that can be saved and mapped back.
-The exact search of :mod:`psdvec.vectors.neighbours` needs no building, and is never wrong.
+:func:`build_index` makes an :class:`ApproximateIndex`, which answers ``most_similar_many`` in a time that hardly grows
+with the vocabulary, and which can be saved and mapped into memory later. Building it takes far longer than a search:
+the exact search of :mod:`psdvec.vectors.neighbours` needs no index, never misses a neighbour, and is as fast for large
+batches of words.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from psdvec.vectors.neighbours import ROW_BLOCK
 
 @dataclass(frozen=True, eq=False)
 class ApproximateIndex:
-    """A graph over the vectors; made by :func:`build_index` or :func:`load_index`."""
+    """A graph of the vectors, made by :func:`build_index` or opened by :func:`load_index`."""
 
     embeddings: Embeddings
     graph: Any
 
     def most_similar_many(self, words: Sequence[str], *, topn: int = 10) -> list[Ranking]:
-        """Return about the ``topn`` nearest words of each of ``words``, in the shape of ``most_similar``."""
+        """Return approximately the ``topn`` nearest words of each of ``words``, as ``most_similar`` does."""
         e = self.embeddings
         ids = [e.get_index(word) for word in words]
         found = self.graph.search(np.asarray(e.vectors[ids]), topn + 1)
@@ -40,7 +41,7 @@ class ApproximateIndex:
         return rankings
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to ``path``; the vectors are saved apart."""
+        """Write the graph to ``path``; the vectors are not part of it."""
         self.graph.save(str(path))
 
 
@@ -51,7 +52,7 @@ def build_index(
     expansion: int = 128,
     progress: Progress = LogProgress(),
 ) -> ApproximateIndex:
-    """Build the graph of ``embeddings``; more ``connectivity`` and ``expansion`` find more, more slowly."""
+    """Build the graph of ``embeddings``; a greater ``connectivity`` or ``expansion`` finds more, but more slowly."""
     graph = _new_graph(embeddings, connectivity, expansion)
     with progress.stage("building the index", total=len(embeddings), unit="words") as stage:
         for start in range(0, len(embeddings), ROW_BLOCK):
@@ -62,7 +63,7 @@ def build_index(
 
 
 def load_index(embeddings: Embeddings, path: str | Path) -> ApproximateIndex:
-    """Map the graph at ``path`` that was built from the same ``embeddings``."""
+    """Map the graph at ``path``, which must have been built from the same ``embeddings``."""
     if not Path(path).is_file():
         raise InputError(
             f"there is no index '{path}'; build it with psdvec.vectors.ann.build_index and save it"

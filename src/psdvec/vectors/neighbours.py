@@ -1,22 +1,18 @@
 """Exact nearest neighbours by cosine: blocked matrix products and a selection that sorts almost nothing.
 
-Goes in: vectors (n, d), their lengths (n,), and unit query vectors (m, d). Comes out: for each query the
-ids and cosines of its best rows, best first, rows of equal cosine in the order of their ids. Memory is
-bounded by the two block sizes, whatever n and m, so vectors may be larger than memory and mapped from disk.
+:func:`nearest_rows` takes vectors (n, d), their lengths (n,) and unit query vectors (m, d), and returns for each query
+the ids and cosines of its best rows, best first, ties in the order of their ids. Two block sizes bound the memory it
+uses, whatever n and m, so vectors may be larger than memory and mapped from disk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array, Bools, Float32s, Int64s
 from psdvec.vectors.sparse import csr_of
-
-Floats = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
 
 QUERY_BLOCK = 256
 ROW_BLOCK = 65_536
@@ -27,15 +23,15 @@ _GROUP = 64
 class Neighbours:
     """The best rows of each query.
 
-    ``ids``: (m, k) int64. ``cosines``: (m, k) float32, never rising along a row.
+    ``ids``: (m, k) int64. ``cosines``: (m, k) float32, in falling order along each row.
     """
 
-    ids: Ids
-    cosines: Floats
+    ids: Int64s
+    cosines: Float32s
 
 
-def lengths_of(vectors: Floats) -> Floats:
-    """Return the Euclidean length of every row, 1 in place of 0 so that one may divide.
+def lengths_of(vectors: Float32s) -> Float32s:
+    """Return the Euclidean length of every row, with 1 in place of 0 so that one can divide by it.
 
     >>> lengths_of(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist()
     [5.0, 1.0]
@@ -50,7 +46,7 @@ def lengths_of(vectors: Floats) -> Floats:
     return lengths
 
 
-def nearest_rows(vectors: Floats, lengths: Floats, queries: Floats, *, topn: int) -> Neighbours:
+def nearest_rows(vectors: Float32s, lengths: Float32s, queries: Float32s, *, topn: int) -> Neighbours:
     """Find the ``topn`` rows of ``vectors`` with the largest cosine to each of the unit ``queries``.
 
     Parameters
@@ -58,7 +54,7 @@ def nearest_rows(vectors: Floats, lengths: Floats, queries: Floats, *, topn: int
     vectors : (n, d) float32, possibly memory-mapped
     lengths : (n,) float32, from :func:`lengths_of`
     queries : (m, d) float32, rows of length 1
-    topn : how many; all n where n is smaller
+    topn : how many; all n if there are fewer
 
     Examples
     --------
@@ -79,7 +75,7 @@ def nearest_rows(vectors: Floats, lengths: Floats, queries: Floats, *, topn: int
     )
 
 
-def _nearest_to_block(vectors: Floats, lengths: Floats, queries: Floats, *, topn: int) -> Neighbours:
+def _nearest_to_block(vectors: Float32s, lengths: Float32s, queries: Float32s, *, topn: int) -> Neighbours:
     ids = np.empty((len(queries), 0), dtype=np.int64)
     cosines = np.empty((len(queries), 0), dtype=np.float32)
     for start in range(0, len(vectors), ROW_BLOCK):
@@ -94,7 +90,7 @@ def _nearest_to_block(vectors: Floats, lengths: Floats, queries: Floats, *, topn
     return Neighbours(ids, cosines)
 
 
-def largest_columns(scores: Floats, k: int) -> Ids:
+def largest_columns(scores: Float32s, k: int) -> Int64s:
     """Return for each row of ``scores`` the columns of its ``k`` largest entries, largest first.
 
     The k largest entries lie in the k groups of columns with the largest maxima, so only those are sorted.
@@ -107,7 +103,7 @@ def largest_columns(scores: Floats, k: int) -> Ids:
     groups = columns // _GROUP
     if k == 0 or groups <= 2 * k:
         return _sort_columns(scores, np.broadcast_to(np.arange(columns), scores.shape), k)
-    # Group g holds the columns g, g + groups, g + 2 * groups, ...; what is left over is always looked at.
+    # Group g holds the columns g, g + groups, g + 2 * groups, ...; the columns left over are always candidates.
     maxima = scores[:, : groups * _GROUP].reshape(rows, _GROUP, groups).max(axis=1)
     kth = np.partition(maxima, groups - k, axis=1)[:, groups - k]
     candidates = np.argpartition(maxima, groups - k, axis=1)[:, groups - k :]
@@ -117,16 +113,16 @@ def largest_columns(scores: Floats, k: int) -> Ids:
     return _redo_tied_rows(scores, chosen, (maxima == kth[:, None]).sum(axis=1) > 1, k)
 
 
-def _redo_tied_rows(scores: Floats, chosen: Ids, tied: npt.NDArray[np.bool_], k: int) -> Ids:
-    """Sort whole rows where several groups tie at the border, so that ties always go to the lower id."""
+def _redo_tied_rows(scores: Float32s, chosen: Int64s, tied: Bools, k: int) -> Int64s:
+    """Sort the whole row where several groups tie for the last place, so that ties always go to the lower id."""
     for row in np.flatnonzero(tied):
         line = scores[row : row + 1]
         chosen[row] = _sort_columns(line, np.arange(line.shape[1])[None, :], k)[0]
     return chosen
 
 
-def _sort_columns(scores: Floats, columns: npt.NDArray[Any], k: int) -> Ids:
-    """Sort the candidate ``columns`` of each row by falling score, then rising column; keep ``k``."""
+def _sort_columns(scores: Float32s, columns: Array, k: int) -> Int64s:
+    """Sort the candidate ``columns`` of each row by falling score, then rising column, and keep the first ``k``."""
     columns = np.sort(columns, axis=1)
     values = np.take_along_axis(scores, columns, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]

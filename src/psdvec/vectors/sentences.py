@@ -1,8 +1,8 @@
 """Sentence vectors: the mean of the words' vectors, plain or weighted by smooth inverse frequency (SIF).
 
-Goes in: :class:`~psdvec.vectors.embeddings.Embeddings` and sentences as lists of words. Comes out: one row a
-sentence, zeros where no word is known. SIF (Arora, Liang and Ma 2017) weighs a word by ``a / (a + p)`` with
-p its share of all words, and takes away the direction that all sentences have in common.
+Sentences are lists of words, and each becomes one row, zeros if none of its words is known. SIF (Arora, Liang and Ma
+2017) weights a word by ``a / (a + p)``, where p is its share of all words, and removes the direction that all sentences
+have in common.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Float32s, Float64s
 from psdvec.vectors.embeddings import Embeddings
 
-Floats = npt.NDArray[np.float32]
 Tokenizer = Callable[[str], list[str]]
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -32,10 +31,10 @@ def make_tokenizer(embeddings: Embeddings) -> Tokenizer:
     return lambda text: _WORD.findall(text.lower())
 
 
-def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Floats:
+def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:
     """Return ``a / (a + p)`` for every word.
 
-    p comes from the counts; where none are known it is Zipf's, ``p ∝ 1 / rank``.
+    p comes from the counts; without counts it follows Zipf's law, ``p ∝ 1 / rank``.
 
     >>> e = Embeddings(("the", "cat"), np.eye(2, dtype=np.float32), np.array([999, 1]))
     >>> sif_weights(e).round(3).tolist()
@@ -50,8 +49,8 @@ def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Floats:
 
 
 def mean_vectors(
-    embeddings: Embeddings, sentences: Iterable[Sequence[str]], *, weights: Floats | None = None
-) -> Floats:
+    embeddings: Embeddings, sentences: Iterable[Sequence[str]], *, weights: Float32s | None = None
+) -> Float32s:
     """Return the mean of the (weighted) vectors of each sentence's known words, (m, d).
 
     >>> e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
@@ -73,8 +72,8 @@ def mean_vectors(
     return np.asarray(mixing @ embeddings.vectors[used], dtype=np.float32)
 
 
-def common_direction(moment: npt.NDArray[np.float64]) -> Floats:
-    """Return the unit vector along which vectors X have most in common, from their ``moment`` XᵀX.
+def common_direction(moment: Float64s) -> Float32s:
+    """Return the unit vector along which the vectors X have most in common, given their ``moment`` XᵀX.
 
     >>> common_direction(np.array([[25.0, 0.0], [0.0, 1.0]])).tolist()
     [1.0, 0.0]
@@ -85,6 +84,6 @@ def common_direction(moment: npt.NDArray[np.float64]) -> Floats:
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
 
 
-def without_direction(vectors: Floats, direction: Floats) -> Floats:
+def without_direction(vectors: Float32s, direction: Float32s) -> Float32s:
     """Return ``vectors`` without their part along the unit vector ``direction``."""
     return np.asarray(vectors - np.outer(vectors @ direction, direction), dtype=np.float32)

@@ -1,9 +1,9 @@
-"""Rows that are mostly zeros, in the place of a matrix of vectors.
+"""Vectors that are mostly zeros, in place of a dense matrix.
 
-Goes in: a SciPy CSR matrix. Comes out: :class:`SparseRows`, which answers to the few operations that
+:class:`SparseRows` wraps a SciPy CSR matrix and supports the few operations that
 :class:`~psdvec.vectors.embeddings.Embeddings`, :mod:`psdvec.evaluation.analogies` and
-:mod:`psdvec.vectors.neighbours` ask of a NumPy matrix, so that the same code finds neighbours and answers analogies
-of both. Products of rows are dense, a block at a time; the whole is never made dense.
+:mod:`psdvec.vectors.neighbours` need of a NumPy matrix, so that the same code finds neighbours and solves analogies
+with both. Products are dense, one block at a time; the whole matrix never is.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
+from psdvec.arrays import Array, Float32s
 
 
-def sparse_vectors(matrix: Any) -> Floats:
+def sparse_vectors(matrix: Any) -> Float32s:
     """Return the rows of a CSR matrix as vectors for :class:`~psdvec.vectors.embeddings.Embeddings`.
 
     >>> from scipy import sparse
@@ -24,19 +23,19 @@ def sparse_vectors(matrix: Any) -> Floats:
     3
     """
     matrix = matrix.astype(np.float32, copy=False)
-    return cast(Floats, SparseRows(matrix))
+    return cast(Float32s, SparseRows(matrix))
 
 
 def csr_of(vectors: Any) -> Any:
-    """Return the CSR matrix of vectors that are sparse, None of others."""
+    """Return the CSR matrix of sparse vectors, or None for dense ones."""
     return vectors.matrix if isinstance(vectors, SparseRows) else None
 
 
 class SparseRows:
-    """An (n, d) matrix by rows; ``matrix`` is the CSR array it wraps."""
+    """An (n, d) matrix stored by rows; ``matrix`` is the CSR array that it wraps."""
 
     ndim = 2
-    __array_ufunc__ = None  # so that ``dense @ rows`` comes here
+    __array_ufunc__ = None  # so that ``dense @ rows`` calls ``__rmatmul__``
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -48,7 +47,7 @@ class SparseRows:
 
     @property
     def T(self) -> SparseRows:  # noqa: N802
-        """Its transpose, to be multiplied with."""
+        """The transpose, to multiply by."""
         return SparseRows(self.matrix.T)
 
     def __len__(self) -> int:
@@ -60,20 +59,20 @@ class SparseRows:
             return self.matrix[[int(rows)]].toarray()[0]
         return SparseRows(self.matrix[rows])
 
-    def __truediv__(self, column: Floats) -> SparseRows:
-        """Divide every row by its number in ``column``, (n, 1)."""
+    def __truediv__(self, column: Float32s) -> SparseRows:
+        """Divide each row by its entry of ``column``, (n, 1)."""
         return SparseRows(self.matrix.multiply(1 / column).tocsr())
 
-    def __matmul__(self, other: Any) -> Floats:
+    def __matmul__(self, other: Any) -> Float32s:
         product = self.matrix @ (other.matrix if isinstance(other, SparseRows) else other)
         return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float32)
 
-    def __rmatmul__(self, other: Floats) -> Floats:
+    def __rmatmul__(self, other: Float32s) -> Float32s:
         return np.asarray((self.matrix.T @ other.T).T, dtype=np.float32)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.matrix.toarray(), dtype=dtype)
 
-    def mean(self, axis: int) -> Floats:
-        """Return the mean of all rows, a dense vector, as ``axis`` 0 asks for."""
+    def mean(self, axis: int) -> Float32s:
+        """Return the mean of all rows (``axis`` 0) as a dense vector."""
         return np.asarray(self.matrix.mean(axis=axis), dtype=np.float32)

@@ -1,7 +1,7 @@
-"""The closest spellings of a word that is not there, for messages that help.
+"""The closest spellings of a missing word, for messages that help.
 
-Goes in: the missing word and the vocabulary, most frequent word first. Comes out: a few words of it: other
-cases of the same word, then those one slip of the finger away, then those that share most letters.
+First come the same word in other case, then words one typing slip away, then words that share most letters; the
+vocabulary is searched from its most frequent word.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _may_be_alike(word: str, other: str) -> bool:
 
 
 def _one_slip_away(word: str, alphabet: Sequence[str]) -> Iterator[str]:
-    """Yield ``word`` with one letter left out, swapped with the next, replaced, or put in."""
+    """Yield ``word`` with one letter left out, swapped with the next, replaced or inserted."""
     for i in range(len(word) + 1):
         head, tail = word[:i], word[i:]
         if tail:

@@ -1,24 +1,22 @@
-"""From a text file to a matrix of sentence vectors on disk, one row a line, whatever the file's length.
+"""From a text file of any length to a matrix of sentence vectors on disk, one row per line.
 
-Goes in: embeddings and a text file, compressed or not. Comes out: a ``.npy`` of shape (lines, d), float32,
-written block by block, and a count of the words that were known. Sentence vectors themselves are in
-:mod:`psdvec.vectors.sentences`.
+The text may be compressed. The matrix, a ``.npy`` file of shape (lines, d), float32, is written block by block. How a
+sentence becomes a vector is defined in :mod:`psdvec.vectors.sentences`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
-from psdvec.text.decompress import ByteStream, open_stream
+from psdvec.text.decompress import open_stream
+from psdvec.text.lines import stream_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     common_direction,
@@ -28,17 +26,15 @@ from psdvec.vectors.sentences import (
     without_direction,
 )
 
-Floats = npt.NDArray[np.float32]
 Weighting: TypeAlias = Literal["mean", "sif"]
 
 _LINES = 4096
-_CHUNK = 1 << 20
 _HEADER = 128
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What was vectorized: lines, words, known words, and lines without a known word."""
+    """What was vectorised: lines, words, known words, and lines without a known word (``empty``)."""
 
     lines: int
     words: int
@@ -57,8 +53,7 @@ def vectorize_file(
 ) -> Summary:
     """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
 
-    With ``weighting="sif"`` the direction all lines have in common is taken away in a second pass over
-    ``target``.
+    With ``weighting="sif"`` a second pass over ``target`` removes the direction that all lines have in common.
     """
     with replaced_file(Path(target), overwrite=overwrite) as file:
         summary = _write_means(embeddings, text, file, weighting, progress)
@@ -78,7 +73,7 @@ def _write_means(
         file.write(b"\0" * _HEADER)
         with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
             position = 0
-            read = _lines(stream)
+            read = stream_lines(stream)
             while block := [tokenize(line) for line in islice(read, _LINES)]:
                 known_words = [sum(word in embeddings for word in sentence) for sentence in block]
                 file.write(mean_vectors(embeddings, block, weights=weights).data)
@@ -97,18 +92,8 @@ def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
     np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
 
 
-def _lines(stream: ByteStream) -> Iterator[str]:
-    """Yield the lines of a text; bytes that are not UTF-8 are replaced."""
-    rest = b""
-    while chunk := stream.read(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line.decode("utf-8", "replace") for line in lines)
-    if rest:
-        yield rest.decode("utf-8", "replace")
-
-
 def _remove_common_direction(path: Path) -> None:
-    """Take the common direction out of the matrix at ``path``, in place and block by block."""
+    """Remove the common direction from the matrix at ``path``, in place and block by block."""
     matrix = np.load(path, mmap_mode="r+")
     moment = np.zeros((matrix.shape[1], matrix.shape[1]))
     for start in range(0, len(matrix), _LINES):

@@ -43,7 +43,7 @@ export class AnalogyPanel extends Panel {
     const [a, b, c] = this.fields.map((one) => one.value.trim());
     this.run(async () => {
       const found = await ask("analogy", { a, b, c, add: this.add, model: state.model });
-      if (!found.answers.length) return [empty("No answer", "The model has no words beside these three.")];
+      if (!found.answers.length) return [empty("No answer", "The model has no words other than these three.")];
       const best = found.answers[0].word;
       tell("near", { word: best, words: [a, b, c], frame: true });
       announce(`${a} is to ${b} as ${c} is to ${best}`);

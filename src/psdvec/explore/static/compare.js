@@ -33,7 +33,7 @@ export class ComparePanel extends Panel {
           make("span", {}, `of the neighbours are shared: ${found.shared.length} of ${found.neighbours[0].length}`)),
         make("div", { class: "pair" }, found.neighbours.map((records, side) =>
           make("div", {}, make("h3", {}, state.info.models[side].name), column(records, shared)))),
-        make("p", { class: "hint" }, "Shared words are bold. Arrows tell how many places a word stands higher or lower "
+        make("p", { class: "hint" }, "Shared words are bold. Arrows show how many places higher or lower a word ranks "
           + "than in the other model; “new” words are known there, but farther away."),
         this.movedList(),
       ];
@@ -53,7 +53,7 @@ export class ComparePanel extends Panel {
         make("div", {},
           make("p", { class: "hint" },
             `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `
-            + `the mean keeps ${number(found.mean_overlap * 100, 0)} %.`)),
+            + `on average, a word keeps ${number(found.mean_overlap * 100, 0)} %.`)),
         chips(found.words.slice(0, 24).map((one) => one.word))),
       (trouble) => box.lastChild.replaceWith(troubleBox(trouble)));
     return box;

@@ -21,7 +21,7 @@ export class ContextsPanel extends Panel {
   show() {
     if (!this.answer) {
       this.other = field({
-        id: "other", "aria-label": "Another word", placeholder: "beside another word: why are they close?",
+        id: "other", "aria-label": "Another word", placeholder: "another word: why are they close?",
       });
       this.furnish(form(() => this.ask(),
         make("div", { class: "beside" }, this.other, make("button", { class: "primary", type: "submit" }, "Why?"))));
@@ -31,7 +31,7 @@ export class ContextsPanel extends Panel {
 
   ask() {
     if (!model().contexts) {
-      this.put(troubleBox({ message: `Contexts are not at hand: ${model().no_contexts}` }));
+      this.put(troubleBox({ message: `No contexts can be shown: ${model().no_contexts}` }));
       return;
     }
     if (!state.word) {
@@ -83,7 +83,7 @@ function single(found) {
 function pair(found) {
   const share = `${Math.round(found.shared * 100)} %`;
   const direct = found.direct
-    ? `They stand near each other: count ${number(found.direct.count, 1)}, PMI ${number(found.direct.pmi)}, `
+    ? `They occur near each other: count ${number(found.direct.count, 1)}, PMI ${number(found.direct.pmi)}, `
       + `fitted ${number(found.direct.fitted)}, weight ${number(found.direct.weight)}.`
     : "They were never seen near each other.";
   return [
@@ -106,4 +106,4 @@ const twoLines = ([one, two]) => [["count", 1], ["pmi", 2], ["fitted", 2], ["wei
 const legend = () =>
   make("p", { class: "hint" },
     "Count: both orders, weighted by distance. PMI: what was asked for. Fitted: what the vectors give; "
-    + "a dash where the word was placed from other counts. Weight: how much the pair mattered.");
+    + "a dash if the word was placed from other counts. Weight: how much the pair mattered.");

@@ -13,12 +13,12 @@ export class ExtendPanel extends Panel {
 
   show() {
     if (this.answer) return;
-    this.text = make("textarea", { id: "pasted", placeholder: "Sentences in which the new word stands, one a line." });
-    this.field = field({ id: "new-word", placeholder: "all new words of the text" });
+    this.text = make("textarea", { id: "pasted", placeholder: "Sentences that use the new word, one per line." });
+    this.field = field({ id: "new-word", placeholder: "all new words in the text" });
     this.button = make("button", { class: "primary", type: "submit" }, "Add");
     this.furnish(form(() => this.ask(),
       make("label", {}, "Text", this.text),
-      make("label", {}, "New word, if only one is wanted", this.field),
+      make("label", {}, "New word, if you want only one", this.field),
       make("div", { class: "actions" },
         make("span", { class: "hint" }, "The old vectors do not move."), this.button)));
     this.put(empty("A word the model has never seen",
@@ -47,9 +47,9 @@ export class ExtendPanel extends Panel {
   objection(text) {
     const most = state.info.limits.text;
     if (!model().extend) return `No word can be added here: ${model().no_extending}`;
-    if (!text.trim()) return "There is no text yet; paste sentences in which the new word stands";
+    if (!text.trim()) return "There is no text yet; paste sentences that use the new word";
     if (text.length > most) {
-      return `The text has ${whole(text.length)} characters; paste ${whole(most)} at most, or use 'psdvec count' `
+      return `The text has ${whole(text.length)} characters; paste at most ${whole(most)}, or use 'psdvec count' `
         + "and 'psdvec extend' for whole files";
     }
     return null;
@@ -65,4 +65,4 @@ const card = (one) =>
     ranking(one.neighbours));
 
 const leftOut = (thin) =>
-  thin.length ? make("p", { class: "hint" }, `Seen too little to be placed: ${thin.join(", ")}.`) : null;
+  thin.length ? make("p", { class: "hint" }, `Seen too rarely to be placed: ${thin.join(", ")}.`) : null;

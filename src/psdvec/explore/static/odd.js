@@ -15,7 +15,7 @@ export class OddPanel extends Panel {
     if (this.answer) return;
     this.field = field({ id: "odd-words", placeholder: "breakfast cereal dinner lunch" });
     this.furnish(form(() => this.ask(),
-      make("label", {}, "Three words or more, with blanks between", this.field),
+      make("label", {}, "Three or more words, separated by spaces", this.field),
       make("div", { class: "actions" }, make("button", { class: "primary", type: "submit" }, "Find it"))));
     this.put(empty("Odd one out", "The word that lies farthest from the mean of all of them."));
   }
@@ -24,7 +24,7 @@ export class OddPanel extends Panel {
     const words = this.field.value.split(/[\s,;]+/).filter(Boolean);
     if (words.length < 3) {
       this.field.focus();
-      this.put(empty("Three words are needed", "Type at least three, with blanks between them."));
+      this.put(empty("Three words are needed", "Type at least three, separated by spaces."));
       return;
     }
     this.run(async () => {
@@ -33,7 +33,7 @@ export class OddPanel extends Panel {
       announce(`The odd one out is ${found.odd}`);
       return [
         make("h2", {}, found.odd),
-        make("p", { class: "facts" }, "does not belong; cosines to the mean of all:"),
+        make("p", { class: "facts" }, "does not belong; cosines with the mean of all:"),
         ranking(found.words),
       ];
     }, (word, unknown) => {

@@ -44,8 +44,8 @@ function facts(found) {
 
 function confidence(found) {
   if (found.neighbours.some((neighbour) => neighbour.low != null)) {
-    return "Bars are cosines; whiskers hold them with 95 % confidence.";
+    return "Bars are cosines; whiskers show their 95 % confidence intervals.";
   }
-  if (!model().deviations) return "Bars are cosines. This model says nothing of its confidence.";
-  return "Bars are cosines. Confidence is known between words that were placed one by one, not among those fitted together.";
+  if (!model().deviations) return "Bars are cosines. This model has no confidence intervals.";
+  return "Bars are cosines. Confidence is known between words that were placed one by one, not between those fitted together.";
 }

@@ -1,6 +1,6 @@
-"""Our own solver as methods: the default recipe, and the paper's with and without regularisation.
+"""Our own solver as methods: the default recipe, and the paper's recipe with and without regularisation.
 
-Goes in: a count store. Comes out: a :class:`~psdvec.solver.model.Model`, made by :func:`psdvec.solver.fit.fit`.
+Each takes counts and returns a :class:`~psdvec.solver.model.Model`, made by :func:`psdvec.solver.fit.fit`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LARGEST_CORE = 25_000
 
 
 def paper_core(words: int) -> int:
-    """Return how many words the paper would fit together: a third, and at most 25,000.
+    """Return how many words the paper would fit together: a third of them, but at most 25,000.
 
     >>> paper_core(46_409), paper_core(180_000)
     (15469, 25000)
@@ -33,7 +33,7 @@ def fit_default(
     progress: Progress = LogProgress(),
     **changes: Any,
 ) -> Model:
-    """Fit all words together by the default recipe; ``changes`` are of its numbers."""
+    """Fit all words together by the default recipe; ``changes`` replace some of its numbers."""
     return fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
 
 
@@ -47,9 +47,10 @@ def fit_paper(
     core: int | None = None,
     **changes: Any,
 ) -> Model:
-    """Fit the first ``core`` words (:func:`paper_core` of them, if None) by the paper's recipe, the others by ridge.
+    """Fit the first ``core`` words together by the paper's recipe, and place the others by ridge.
 
-    ``changes`` are of the recipe's numbers, see :class:`psdvec.solver.recipe.Recipe`.
+    If ``core`` is None, it is :func:`paper_core`. ``changes`` replace numbers of the recipe; see
+    :class:`psdvec.solver.recipe.Recipe`.
     """
     centre = paper_core(len(counts)) if core is None else core
     return fit(
@@ -68,7 +69,7 @@ def fit_unregularised(
     core: int | None = None,
     **changes: Any,
 ) -> Model:
-    """Fit as :func:`fit_paper` does, with no ridge at all."""
+    """Fit as :func:`fit_paper` does, but without a ridge."""
     return fit_paper(
         counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{"ridge": "0", **changes}
     )

@@ -1,0 +1,49 @@
+"""What was skipped is said at the end of every run, in one line; ``--skipped`` runs just that again.
+
+``make test`` must pass on a machine that has only what the project's own files install. What needs more (torch, a
+browser, other people's programs, real corpora) is skipped there, and remembered, so that it can be run once the
+missing part is there: ``make test-skipped``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+_REMEMBERED = "psdvec/skipped"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--skipped", action="store_true", help="run only the tests that the last run skipped")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--skipped"):
+        return
+    wanted = set(config.cache.get(_REMEMBERED, []))
+    chosen = [item for item in items if item.nodeid in wanted or item.nodeid.partition("::")[0] in wanted]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    reports = terminalreporter.stats.get("skipped", [])
+    if not config.getoption("collectonly") and not hasattr(config, "workerinput"):
+        config.cache.set(_REMEMBERED, sorted({report.nodeid for report in reports}))
+    if reports:
+        reasons = Counter(_reason(report) for report in reports)
+        listed = "; ".join(f"{count} ({reason})" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"skipped, and how to get it: {listed}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    text = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    text = text.removeprefix("Skipped: ")
+    if "make interop" in text:
+        return "other people's programs: make interop"
+    return (
+        "the GPU code needs torch: pip install torch"
+        if "torch" in text or "gpu" in text
+        else text.replace("; ", ": ")
+    )

@@ -1,0 +1,72 @@
+"""Tokenizers: the one place where text becomes words.
+
+A tokenizer takes UTF-8 text and returns *spaced text*, in which spaces separate words and newlines separate
+sentences; :func:`split_spaced` cuts a sentence of it into words. The work is done by the kernels in
+:mod:`psdvec.kernels.tokenizers`, which are imported when a tokenizer is first used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from psdvec.arrays import Bytes
+from psdvec.errors import InputError
+
+Tokenizer: TypeAlias = Callable[[bytes], Bytes]
+
+_WORD = re.compile(r"[^\x00-\x20]+")
+
+
+def find_tokenizer(name: str) -> Tokenizer:
+    """Return the tokenizer called ``name``, one of :data:`TOKENIZERS`.
+
+    >>> find_tokenizer("paper")("Don't panic!".encode()).tobytes()
+    b"don't panic "
+    """
+    if name not in TOKENIZERS:
+        raise InputError(f"there is no tokenizer '{name}'; choose one of {', '.join(TOKENIZERS)}")
+    return TOKENIZERS[name]
+
+
+def split_spaced(sentence: str) -> list[str]:
+    """Return the words of one sentence of spaced text.
+
+    >>> split_spaced("don't  panic ")
+    ["don't", 'panic']
+    """
+    return _WORD.findall(sentence)
+
+
+def _space_unicode(text: bytes) -> Bytes:
+    """Fold case and cut at Unicode's word boundaries."""
+    from psdvec.kernels.tokenizers import space_unicode, word_break_roles
+
+    folded = np.frombuffer(text.decode("utf-8").casefold().encode("utf-8"), dtype=np.uint8)
+    out = np.empty(2 * len(folded) + 1, dtype=np.uint8)
+    return out[: space_unicode(folded, word_break_roles(), out)]
+
+
+def _space_paper(text: bytes) -> Bytes:
+    """Keep English words in lower case, as the paper does; a typographic apostrophe counts as one."""
+    from psdvec.kernels.tokenizers import space_paper
+
+    source = np.frombuffer(text.replace("\N{RIGHT SINGLE QUOTATION MARK}".encode(), b"'"), dtype=np.uint8)
+    out = np.empty_like(source)
+    space_paper(source, out)
+    return out
+
+
+def _space_whitespace(text: bytes) -> Bytes:
+    """Leave the text as it is: whatever stands between white space is a word."""
+    return np.frombuffer(text, dtype=np.uint8)
+
+
+TOKENIZERS: dict[str, Tokenizer] = {
+    "unicode": _space_unicode,
+    "paper": _space_paper,
+    "whitespace": _space_whitespace,
+}

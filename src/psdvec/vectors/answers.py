@@ -1,0 +1,144 @@
+"""Questions about words, answered as plain values for the command line and the explorer.
+
+Each function takes :class:`~psdvec.vectors.embeddings.Embeddings` and words, and returns dictionaries that JSON can
+hold; a number that is not known is None. Nothing is printed, and nothing is kept between questions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Float32s
+from psdvec.errors import InputError
+from psdvec.vectors.embeddings import Embeddings, Ranking
+
+COMPARED = 3_000  # common words whose neighbours are compared to see what moved
+SEARCHED = 20_000  # common words among which those neighbours are searched
+
+
+def similar(e: Embeddings, word: str, *, topn: int = 10) -> dict[str, Any]:
+    """Return ``word`` and its neighbours, with the bounds of each similarity where both deviations are known."""
+    (answer,) = describe(e, [word])
+    neighbours = _records(e, e.most_similar(word, topn=topn))
+    for record in neighbours:
+        record.update(low=None, high=None)
+        if answer["deviation"] is not None and record["deviation"] is not None:
+            bounds = e.similarity(word, record["word"], interval=True)
+            record.update(low=bounds.low, high=bounds.high)
+    return {**answer, "neighbours": neighbours}
+
+
+def similar_many(
+    e: Embeddings, words: Sequence[str], *, topn: int = 10, restrict_vocab: int | None = None
+) -> list[dict[str, Any]]:
+    """Return each of ``words`` and its neighbours, without bounds but much faster than one by one."""
+    rankings = e.most_similar_many(words, topn=topn, restrict_vocab=restrict_vocab)
+    return [
+        {**answer, "neighbours": _records(e, ranking)}
+        for answer, ranking in zip(describe(e, words), rankings, strict=True)
+    ]
+
+
+def nearest(e: Embeddings, vector: Float32s, *, topn: int = 10) -> list[dict[str, Any]]:
+    """Return the words nearest to a ``vector``, which need not be that of a word."""
+    return _records(e, e.most_similar([vector], topn=topn))
+
+
+def analogy(
+    e: Embeddings,
+    a: str,
+    b: str,
+    c: str,
+    *,
+    add: bool = False,
+    topn: int = 10,
+    restrict_vocab: int | None = None,
+) -> dict[str, Any]:
+    """Return the words that are to ``c`` as ``b`` is to ``a``, by 3CosMul or, if ``add``, by 3CosAdd."""
+    ask = e.most_similar if add else e.most_similar_cosmul
+    found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
+    return {"a": a, "b": b, "c": c, "add": add, "answers": _records(e, found)}
+
+
+def odd(e: Embeddings, words: Sequence[str]) -> dict[str, Any]:
+    """Return the word that does not belong with the others, and the cosine of each word to the mean of them all."""
+    ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(words))]
+    return {"odd": ranking[0][0], "words": _records(e, ranking)}
+
+
+def compare(first: Embeddings, second: Embeddings, word: str, *, topn: int = 10) -> dict[str, Any]:
+    """Return the neighbours of ``word`` in both, those they share, and the place of each in the other."""
+    lists = [e.most_similar(word, topn=topn) for e in (first, second)]
+    found = [{other: place for place, (other, _) in enumerate(ranking, 1)} for ranking in lists]
+    sides = []
+    for e, other_e, ranking, elsewhere in zip(
+        (first, second), (second, first), lists, found[::-1], strict=True
+    ):
+        records = _records(e, ranking)
+        for record in records:
+            record["known_in_other"] = record["word"] in other_e
+            record["place_in_other"] = elsewhere.get(record["word"])
+        sides.append(records)
+    shared = [other for other in found[0] if other in found[1]]
+    return {
+        "word": word,
+        "neighbours": sides,
+        "shared": shared,
+        "overlap": len(shared) / max(len(found[0]), 1),
+    }
+
+
+def moved(first: Embeddings, second: Embeddings, *, topn: int = 10) -> dict[str, Any]:
+    """Return how many of its neighbours each frequent word keeps from one to the other, the fewest first.
+
+    Only words that both have are searched, so that a word which one of them lacks moves no other.
+    """
+    common = [word for word in first.words if word in second][:SEARCHED]
+    if len(common) < 2:
+        raise InputError(
+            "the two models have fewer than two words in common; give models of the same language"
+        )
+    asked = common[:COMPARED]
+    rankings = [e.select(common).most_similar_many(asked, topn=topn) for e in (first, second)]
+    kept = np.array(
+        [
+            len({word for word, _ in one} & {word for word, _ in other})
+            for one, other in zip(*rankings, strict=True)
+        ]
+    )
+    most = min(topn, len(common) - 1)
+    order = np.argsort(kept, kind="stable")
+    return {
+        "common": len(common),
+        "compared": len(asked),
+        "topn": most,
+        "mean_overlap": float(kept.mean() / most),
+        "words": [{"word": asked[i], "overlap": float(kept[i] / most)} for i in order[:50].tolist()],
+    }
+
+
+def describe(e: Embeddings, words: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what is known of each word apart from its vector: count, deviation, and whether the evidence is thin."""
+    ids = [e.get_index(word) for word in words]
+    counts = [None] * len(ids) if e.counts is None else e.counts[ids].tolist()
+    deviations = [math.nan] * len(ids) if e.deviations is None else e.deviations[ids].tolist()
+    return [
+        {
+            "word": word,
+            "count": count,
+            "deviation": deviation if math.isfinite(deviation) else None,
+            "thin": thin,
+        }
+        for word, count, deviation, thin in zip(
+            words, counts, deviations, e.thin_evidence(words).tolist(), strict=True
+        )
+    ]
+
+
+def _records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:
+    described = describe(e, [word for word, _ in ranking])
+    return [{**record, "score": score} for record, (_, score) in zip(described, ranking, strict=True)]

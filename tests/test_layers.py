@@ -1,0 +1,103 @@
+"""Which package may import which. Data flows one way, and so do imports; nothing imports in a circle.
+
+Imports inside functions count as well: they are lazy, not absent. The few that go up are listed with their reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import psdvec
+
+HOME = Path(psdvec.__file__).parent
+
+# From low to high: a package imports those before it, and itself.
+LAYERS = (
+    "errors", "arrays", "resources", "progress", "parallel",
+    "storage", "kernels", "text", "counts", "vectors", "formats", "solver",
+    "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare", "explore", "cli", "__main__",
+)  # fmt: skip
+
+# Imports that go up, all inside functions.
+UPWARDS = {
+    ("counts.count", "cluster.counting"): "count_pairs(client=...) hands its work to a cluster; Dask is optional",
+    ("solver.extend", "cluster.solving"): "extend(client=...) hands its work to a cluster; Dask is optional",
+}  # fmt: skip
+
+
+def modules() -> dict[str, Path]:
+    paths = {path.relative_to(HOME).with_suffix("").as_posix(): path for path in HOME.rglob("*.py")}
+    return {name.removesuffix("/__init__").replace("/", "."): path for name, path in paths.items()}
+
+
+MODULES = modules()
+
+
+def imports(module: str) -> Iterator[str]:
+    """Yield every module of the package that ``module`` imports, anywhere in it."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            pytest.fail(f"{module} has a relative import; write it in full")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "psdvec":
+            package = (node.module or "").removeprefix("psdvec").removeprefix(".")
+            for alias in node.names:
+                full = f"{package}.{alias.name}".removeprefix(".")
+                found = full if full in MODULES else package
+                if found:
+                    yield found
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("psdvec."):
+                    yield alias.name.removeprefix("psdvec.")
+
+
+EDGES = {name: sorted(set(imports(name))) for name in MODULES if name not in ("__init__",)}
+
+
+def layer(module: str) -> int:
+    return LAYERS.index(module.partition(".")[0])
+
+
+def test_every_package_has_its_layer():
+    assert {name.partition(".")[0] for name in MODULES} - {"__init__"} == set(LAYERS)
+
+
+def test_imports_go_down():
+    upwards = {
+        (name, other) for name, others in EDGES.items() for other in others if layer(other) > layer(name)
+    }
+    assert upwards == set(UPWARDS)
+
+
+def test_nothing_imports_in_a_circle():
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, f"a circle: {' -> '.join((*path[path.index(name) :], name))}"
+        if name not in done:
+            for other in EDGES[name]:
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in EDGES:
+        visit(name, ())
+
+
+def test_no_folder_is_crowded_and_no_module_is_too_long():
+    folders: dict[Path, int] = {}
+    for name, path in MODULES.items():
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+        lines = path.read_text(encoding="utf-8").count("\n")
+        assert lines <= 420, f"{name} has {lines} lines; is it two things?"
+    assert max(folders.values()) <= 16
+
+
+@pytest.mark.parametrize("package", [name for name in LAYERS if (HOME / name).is_dir()])
+def test_what_is_tested_and_its_tests_are_in_folders_of_the_same_name(package):
+    if package in ("kernels", "reference"):  # tested with the stage they serve, against each other
+        return
+    assert (Path(__file__).parent / package).is_dir()
