@@ -8,7 +8,8 @@ import numpy as np
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
-from psdvec.solver.devices import Device, open_device
+from psdvec.solver.devices import Device
+from psdvec.solver.devices.open import open_device
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, margins, measure_constants, word_scales

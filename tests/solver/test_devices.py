@@ -9,8 +9,9 @@ from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import core, ridge
-from psdvec.solver.devices import Device, cpu_pairs, open_device
+from psdvec.solver.devices import Device, cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.open import open_device
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
@@ -217,7 +218,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch):
-    monkeypatch.setattr("psdvec.solver.devices._has_gpu", lambda: False)
+    monkeypatch.setattr("psdvec.solver.devices.open._has_gpu", lambda: False)
     assert isinstance(open_device("auto"), Cpu)
 
 

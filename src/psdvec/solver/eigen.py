@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from psdvec.arrays import Float64s
+from psdvec.solver.devices import Device, Tall
 from psdvec.solver.pmi import SparseCounts
 
-if TYPE_CHECKING:
-    from psdvec.solver.devices import Device, Tall
-
-Operator: TypeAlias = "Callable[[Tall], Tall]"
+Operator = Callable[[Tall], Tall]
 
 GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
 BLOCK = 64  # columns per Lanczos step: wide enough for fast products, narrow enough for a deep Krylov space

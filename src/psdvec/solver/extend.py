@@ -20,7 +20,7 @@ from psdvec.counts.matrix import Cooccurrence, open_counts
 from psdvec.errors import InputError
 from psdvec.formats.model import KIND, VERSION
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.devices import open_device
+from psdvec.solver.devices.open import open_device
 from psdvec.solver.model import Model, read_model, write_model
 from psdvec.solver.setting import Placed, prepare
 from psdvec.storage.artefact import check_output, open_artefact

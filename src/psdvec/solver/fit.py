@@ -20,7 +20,7 @@ from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import format_size, parse_size
 from psdvec.solver.core import read_round, solve, write_round
-from psdvec.solver.devices import open_device
+from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import predicted_memory, rank_for
 from psdvec.solver.extend import IN_MEMORY, extend
 from psdvec.solver.model import Model, model_of, write_model

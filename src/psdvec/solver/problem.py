@@ -8,19 +8,16 @@ of ``docs/theory.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psdvec.arrays import Int64s
 from psdvec.errors import InputError, ResourceError
 from psdvec.resources import format_size
+from psdvec.solver.devices import Device, Pairs, Tall
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
-
-if TYPE_CHECKING:
-    from psdvec.solver.devices import Device, Pairs, Tall
 
 TILE = 512  # words per side of a square of pairs
 DENSE = 0.3  # share of seen pairs from which a dense square is faster than a sparse one, on a CPU
