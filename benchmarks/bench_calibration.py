@@ -20,7 +20,8 @@ import numpy as np
 
 from bench_extend import without
 from psdvec.counts.count import count_pairs
-from psdvec.solver import fit, noncore
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 
@@ -41,7 +42,7 @@ def main():
     rng = np.random.default_rng(0)
     candidates = whole.vocabulary.words[options.first_rank : options.last_rank]
     out = rng.choice(candidates, options.held_out, replace=False).tolist()
-    model = fit.fit(without(whole, set(out)), dim=options.dim)
+    model = fit(without(whole, set(out)), dim=options.dim)
     halves = [place(model, options, whole.vocabulary, out, thin=thin) for thin in (True, False)]
     words = [word for word in out if all(word in half.ids for half in halves)]
     counts, ids = whole.vocabulary.counts, whole.vocabulary.ids
@@ -72,7 +73,7 @@ def place(model, options, vocabulary, words, *, thin):
                 line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin
             )
         counts = count_pairs(read_corpus([part], tokenizer="whitespace"), vocabulary=vocabulary.words)
-    return noncore.extend(model, counts, words=words).model
+    return extend(model, counts, words=words).model
 
 
 def coverage(model, halves, words, *, others=20):

@@ -26,7 +26,8 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
 from psdvec.progress import LogProgress
 from psdvec.resources import peak_memory
-from psdvec.solver import fit
+from psdvec.solver.extend import extend as extend_model
+from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 
 
@@ -157,11 +158,11 @@ def bench_solving(folder, clients, options):
     counts = folder / "without Dask"
     words = load_counts(counts).vocabulary.words
     core = min(len(words) // 2, 10_000)
-    fit.fit(counts, dim=100, max_words=core, changes={"rounds": 1}, output=folder / "model", overwrite=True)
+    fit(counts, dim=100, max_words=core, changes={"rounds": 1}, output=folder / "model", overwrite=True)
 
     def extend(output, client, new):
         alone = {"workers": 1} if client is None else {"client": client}
-        fit.extend(folder / "model", counts, words=new, output=output, overwrite=True, **alone)
+        extend_model(folder / "model", counts, words=new, output=output, overwrite=True, **alone)
 
     def warm_up(client):
         extend(folder / "warm-model", client, words[core : core + 10])

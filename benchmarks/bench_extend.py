@@ -14,7 +14,8 @@ import numpy as np
 import nine_sets
 from psdvec.counts.matrix import load_counts
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.solver import fit, noncore
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 
 
 def main():
@@ -34,9 +35,9 @@ def main():
     candidates = [word for word in counts.vocabulary.words[options.first_rank :] if word in known]
     out = np.random.default_rng(0).choice(candidates, options.held_out, replace=False).tolist()
     changes = {"rounds": options.rounds}
-    joint = fit.fit(counts, dim=options.dim, changes=changes)
+    joint = fit(counts, dim=options.dim, changes=changes)
     print("together:", nine_sets.show(nine_sets.score(joint.words, joint.vectors, options.testsets)))
-    model = fit.fit(without(counts, set(out)), dim=options.dim, changes=changes)
+    model = fit(without(counts, set(out)), dim=options.dim, changes=changes)
     stores = {"same corpus": counts}
     if options.domain:
         stores["domain"] = load_counts(options.domain)
@@ -51,7 +52,7 @@ def main():
 def extend_and_score(name, model, store, out, ridge, unigrams, testsets):
     words = [word for word in out if word in store.vocabulary]
     start = time.perf_counter()
-    extension = noncore.extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
+    extension = extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
     took = 1000 * (time.perf_counter() - start) / len(words)
     new = extension.model
     lengths = np.linalg.norm(new.vectors, axis=1)
@@ -66,7 +67,7 @@ def show_neighbours(model, store, *, words=20, neighbours=10):
     """Show the nearest words of the most frequent unknown words of a domain."""
     unknown = [word for word in store.vocabulary.words if word not in model.ids and len(word) > 3][:300]
     start = time.perf_counter()
-    new = noncore.extend(model, store, words=unknown).model
+    new = extend(model, store, words=unknown).model
     took = time.perf_counter() - start
     print(f"{len(unknown)} words are unknown to the model: {1000 * took / len(unknown):.1f} ms a word")
     unit = new.vectors / np.maximum(np.linalg.norm(new.vectors, axis=1, keepdims=True), 1e-9)

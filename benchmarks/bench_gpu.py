@@ -14,8 +14,8 @@ import argparse
 import time
 
 from bench_growth import drawn_counts
-from psdvec.solver import core, noncore
-from psdvec.solver.recipe import make_recipe
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 
 
 def main():
@@ -31,35 +31,33 @@ def main():
     parser.add_argument("--tbytes", type=float, default=4.8, help="memory rate of the card")
     options = parser.parse_args()
     small = drawn_counts(3_000, 200_000)
-    noncore.extend(
-        core.fit(small, dim=20, max_words=2_000, device=options.device), small, device=options.device
-    )
+    extend(fit(small, dim=20, max_words=2_000, device=options.device), small, device=options.device)
     counts = drawn_counts(options.words, int(options.pairs * 1e6))
     print(f"{options.words:,} words, {counts.values.size / 1e6:.0f} M pairs drawn", flush=True)
-    for recipe in (
-        make_recipe("default", rounds=options.rounds),
-        make_recipe("paper", rounds=options.rounds),
-    ):
+    changes = {"rounds": options.rounds}
+    for recipe in ("default", "paper"):
         took, model = timed(
-            lambda recipe=recipe: core.fit(
-                counts, dim=options.dim, max_words=options.core, recipe=recipe, device=options.device
+            lambda recipe=recipe: fit(
+                counts,
+                dim=options.dim,
+                max_words=options.core,
+                recipe=recipe,
+                changes=changes,
+                device=options.device,
             ),
             options.repeats,
         )
         print(
-            f"core {options.core:,} x {options.dim}, {recipe.spectrum}, {recipe.rounds} rounds: {took}",
+            f"core {options.core:,} x {options.dim}, {model.recipe.spectrum}, {options.rounds} rounds: {took}",
             flush=True,
         )
         took, extension = timed(
-            lambda model=model: noncore.extend(model, counts, device=options.device), options.repeats
+            lambda model=model: extend(model, counts, device=options.device), options.repeats
         )
         print(f"  {len(extension.learned):,} words by ridge {model.recipe.ridge}: {took}", flush=True)
     took, model = timed(
-        lambda: core.fit(
-            counts, dim=options.dim, recipe=make_recipe("default", rounds=options.rounds), device=options.device,
-        ),
-        options.repeats,
-    )  # fmt: skip
+        lambda: fit(counts, dim=options.dim, changes=changes, device=options.device), options.repeats
+    )
     print(f"all {len(model):,} words x {options.dim}, {options.rounds} rounds: {took}", flush=True)
     pairs = 2 * counts.values.size
     products = 2 * pairs * options.dim * 2 * options.rounds

@@ -14,7 +14,8 @@ from psdvec.counts.matrix import Cooccurrence, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.resources import format_size, peak_memory
-from psdvec.solver import fit, noncore
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 
 
 def main():
@@ -44,7 +45,7 @@ def paper_size(counts, options):
     chosen = others[:: max(len(others) // options.sample, 1)]
     for ridge in (core.recipe.ridge, "auto"):
         start = time.perf_counter()
-        noncore.extend(core, counts, words=chosen, ridge=ridge)
+        extend(core, counts, words=chosen, ridge=ridge)
         took = (time.perf_counter() - start) / len(chosen)
         print(
             f"ridge {ridge}: {1000 * took:.1f} ms a word over {len(chosen):,} words, so {took * len(others):.0f} s for "
@@ -55,9 +56,7 @@ def paper_size(counts, options):
 
 def fit_timed(counts, *, dim, rounds, core=None, max_words=None, recipe="default"):
     start = time.perf_counter()
-    model = fit.fit(
-        counts, dim=dim, core=core, max_words=max_words, recipe=recipe, changes={"rounds": rounds}
-    )
+    model = fit(counts, dim=dim, core=core, max_words=max_words, recipe=recipe, changes={"rounds": rounds})
     took = time.perf_counter() - start
     print(
         f"{len(counts):,} words, {counts.values.size / 1e6:.1f} M pairs, {len(model):,} vectors of {dim}: "

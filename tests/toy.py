@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
+from psdvec.solver.devices import Device
+from psdvec.solver.devices.open import open_device
+from psdvec.solver.fit import fit
+from psdvec.solver.model import Model
+from psdvec.solver.pmi import Constants, WordScales, margins, measure_constants, word_scales
+from psdvec.solver.problem import Problem, build_problem
+from psdvec.solver.recipe import Recipe
 
 
 def drawn_counts(
@@ -20,3 +29,23 @@ def drawn_counts(
         chance = frequency * np.where(topic_of == rng.integers(topics), 6.0, 1.0)
         lines.append([f"w{i}" for i in rng.choice(words, size=12, p=chance / chance.sum())])
     return count_pairs(lines, **{"min_count": 1, "window": 4, **options})
+
+
+def measured(counts: Cooccurrence, recipe: Recipe, words: int | None = None) -> tuple[Constants, WordScales]:
+    """Measure the constants of ``recipe`` on ``counts``, and the scales of the first ``words`` words, or of all."""
+    rows, columns = margins(counts)
+    constants = measure_constants(counts, rows, columns, recipe=recipe)
+    return constants, word_scales(rows[:words], columns[:words], constants)
+
+
+def problem_of(
+    counts: Cooccurrence, recipe: Recipe, words: int | None = None, device: Device | None = None
+) -> Problem:
+    """Build the problem of the first ``words`` words of ``counts``, or of all."""
+    constants, scales = measured(counts, recipe, words)
+    return build_problem(device or open_device(), counts, scales, constants, recipe=recipe)
+
+
+def fit_recipe(counts: Cooccurrence, recipe: Recipe, **options) -> Model:
+    """Fit ``counts`` by a recipe that has no name."""
+    return fit(counts, changes=asdict(recipe), **options)

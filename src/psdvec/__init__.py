@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from psdvec.evaluation.report import Report
     from psdvec.formats import save
     from psdvec.loading import load
-    from psdvec.solver.fit import extend, fit
+    from psdvec.solver.extend import extend
+    from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
     from psdvec.vectors.embeddings import Embeddings
@@ -52,7 +53,7 @@ _HOMES = {
     "count_pairs": "counts.count",
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
-    "extend": "solver.fit",
+    "extend": "solver.extend",
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",

@@ -22,7 +22,8 @@ from psdvec.counts import out_of_core as out_of_core_module
 from psdvec.counts.count import count_pairs
 from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceError
 from psdvec.resources import current_memory, peak_memory
-from psdvec.solver import fit
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents
@@ -177,13 +178,13 @@ def test_a_worker_killed_while_counting_costs_nothing_but_time(
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     drawn_counts(words=90, sentences=600).save(folder / "counts")
-    fit.fit(folder / "counts", dim=5, max_words=40, changes={"rounds": 2}, output=folder / "model")
-    fit.extend(folder / "model", folder / "counts", min_contexts=30, output=folder / "single")
+    fit(folder / "counts", dim=5, max_words=40, changes={"rounds": 2}, output=folder / "model")
+    extend(folder / "model", folder / "counts", min_contexts=30, output=folder / "single")
     return folder
 
 
 def extend_on(client, model, output):
-    return fit.extend(model / "model", model / "counts", min_contexts=30, client=client, output=output)
+    return extend(model / "model", model / "counts", min_contexts=30, client=client, output=output)
 
 
 @pytest.mark.parametrize("block", [7, 1000])
@@ -370,9 +371,9 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
     with pytest.raises(InputError, match="holds nothing"):
         count_pairs(text, client=client, block_size=0, output=output)
     with pytest.raises(InputError, match="a cluster works on folders"):
-        fit.extend(model / "model", model / "counts", client=client)
+        extend(model / "model", model / "counts", client=client)
     with pytest.raises(InputError, match="leave --workers and --device out"):
-        fit.extend(model / "model", model / "counts", client=client, workers=2, output=output)
+        extend(model / "model", model / "counts", client=client, workers=2, output=output)
     assert not list(tmp_path.iterdir())
 
 

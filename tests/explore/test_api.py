@@ -12,7 +12,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.explore import request
 from psdvec.explore.api import Api
 from psdvec.explore.models import open_model
-from psdvec.solver.noncore import extend
+from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from tests.explore.clients import client_of
 from tests.explore.conftest import HOSTILE, RARE

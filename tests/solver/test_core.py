@@ -6,35 +6,34 @@ import pytest
 
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
-from psdvec.kernels import rounds as rounds_kernel
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver import core
-from psdvec.solver.devices import cpu, layout
-from psdvec.solver.pmi import margins, measure_constants, word_scales
-from psdvec.solver.problem import best_multiple, build_problem, residual_of
+from psdvec.solver import core, problem
+from psdvec.solver.devices import cpu_pairs
+from psdvec.solver.eigen import Eigenpairs
+from psdvec.solver.fit import fit
+from psdvec.solver.problem import best_multiple, residual_of
 from psdvec.solver.recipe import make_recipe
-from tests.toy import drawn_counts
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
 
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
 def panels(request, monkeypatch):
     """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
-    monkeypatch.setattr(layout, "TILE", 16)
+    monkeypatch.setattr(problem, "TILE", 16)
+    monkeypatch.setattr(cpu_pairs, "TILE", 16)
     monkeypatch.setattr(
-        layout, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+        problem, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
     )
 
 
 def dense_and_sparse(counts, recipe, words):
-    rows, columns = margins(counts)
-    constants = measure_constants(counts, rows, columns, recipe=recipe)
-    scales = word_scales(rows[:words], columns[:words], constants)
+    constants, scales = measured(counts, recipe, words)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
-    widths = cpu.panel_layout(counts, words).widths
+    widths = cpu_pairs.panel_layout(counts, words).widths
     dense = rounds_reference.weights_and_targets(
         H, scales, constants, negligible=recipe.negligible, widths=widths
     )
-    return dense, build_problem(cpu, counts, scales, constants, recipe=recipe)
+    return dense, problem_of(counts, recipe, words)
 
 
 RECIPES = [
@@ -74,7 +73,7 @@ def test_the_objective_falls_each_round(recipe):
 
 def random_low_rank(n, seed=0):
     basis, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, 4)))
-    return core.Eigenpairs(basis.astype(np.float32), np.array([20.0, -10.0, 5.0, 0.0]))
+    return Eigenpairs(basis.astype(np.float32), np.array([20.0, -10.0, 5.0, 0.0]))
 
 
 def test_the_residual_and_the_objective_are_the_dense_ones(panels):
@@ -115,24 +114,6 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panel
         np.testing.assert_allclose(product, first[:m, :m] @ block[:m], atol=1e-3)
 
 
-def test_kernels_take_empty_rows_read_only_arrays_and_zero_weights():
-    indptr = np.array([0, 0, 2, 3], dtype=np.int64)
-    indices = np.array([0, 2, 1], dtype=np.int32)
-    terms = np.array([[0.0, 1.0], [0.5, 0.0], [0.0, 0.0]], dtype=np.float32)
-    Q = np.arange(6, dtype=np.float32).reshape(3, 2)
-    for array in (indptr, indices, terms, Q):
-        array.setflags(write=False)
-    W, T = (rounds_reference.dense_rows(indptr, indices, terms[:, k], 3) for k in (0, 1))
-    values, Y, sums = np.zeros(3, np.float32), np.zeros((3, 2), np.float32), np.zeros((3, 2))
-    rounds_kernel.residual_into(indptr, indices, terms, Q, Q, values, np.float32(0), Y, sums)
-    X = Q @ Q.T
-    np.testing.assert_allclose(Y, (T - W * X) @ Q, rtol=1e-6)
-    np.testing.assert_allclose(sums, np.stack([(T * X).sum(axis=1), (W * X * X).sum(axis=1)], 1), rtol=1e-6)
-    again = np.zeros((3, 2), np.float32)
-    rounds_kernel.product_into(indptr, indices, values, Q, again)
-    np.testing.assert_allclose(again, Y, rtol=1e-6)
-
-
 def test_one_thread_and_several_give_the_same_bits(panels):
     Q = np.random.default_rng(0).standard_normal((150, 20)).astype(np.float32)
     found = []
@@ -146,7 +127,7 @@ def test_one_thread_and_several_give_the_same_bits(panels):
 
 @pytest.mark.parametrize("words", [1, 2, 5])
 def test_a_few_words_in_many_dimensions_have_zeros_beyond_their_rank(words):
-    model = core.fit(drawn_counts(words=5, sentences=50), dim=20, max_words=words)
+    model = fit(drawn_counts(words=5, sentences=50), dim=20, max_words=words)
     assert model.vectors.shape == (words, 20)
     assert np.isfinite(model.vectors).all()
     assert not model.vectors[:, words:].any()
@@ -157,7 +138,7 @@ def test_the_vectors_reproduce_the_fitted_matrix():
     recipe = make_recipe("default")
     _, problem = dense_and_sparse(counts, recipe, 60)
     last = core.solve(problem, rank=11, recipe=recipe)
-    model = core.fit(counts, dim=10, recipe=recipe)
+    model = fit_recipe(counts, recipe, dim=10)
     X = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
     a = problem.scale
     fitted = (model.vectors * model.signs) @ model.vectors.T - np.outer(model.constant, model.constant)
@@ -166,11 +147,11 @@ def test_the_vectors_reproduce_the_fitted_matrix():
 
 def test_the_same_input_gives_the_same_bytes():
     counts = drawn_counts()
-    assert core.fit(counts, dim=10).vectors.tobytes() == core.fit(counts, dim=10).vectors.tobytes()
+    assert fit(counts, dim=10).vectors.tobytes() == fit(counts, dim=10).vectors.tobytes()
 
 
 def test_words_of_one_topic_are_nearest_to_each_other():
-    model = core.fit(drawn_counts(words=60, sentences=3000, topics=3), dim=8)
+    model = fit(drawn_counts(words=60, sentences=3000, topics=3), dim=8)
     V = model.vectors / np.linalg.norm(model.vectors, axis=1, keepdims=True)
     S = V @ V.T
     np.fill_diagonal(S, -1)
@@ -179,34 +160,36 @@ def test_words_of_one_topic_are_nearest_to_each_other():
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_goes_on_from_the_last_finished_round(stop, tmp_path):
-    counts = drawn_counts()
+def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path):
     recipe = make_recipe("default", rounds=4, head=40)
+    file = tmp_path / "round.npz"
 
     class StoppedError(Exception):
         pass
 
     def save_and_stop(state):
-        core.write_round(tmp_path / "round.npz", state)
+        core.write_round(file, state)
         if state.number == stop:
             raise StoppedError
 
+    def solved(**options):
+        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, **options)
+
     with pytest.raises(StoppedError):
-        core.fit(counts, dim=10, recipe=recipe, save_round=save_and_stop)
+        solved(save_round=save_and_stop)
     numbers = []
-    model = core.fit(
-        counts, dim=10, recipe=recipe, load_round=lambda: core.read_round(tmp_path / "round.npz"),
-        save_round=lambda state: numbers.append(state.number),
-    )  # fmt: skip
+    resumed = solved(
+        load_round=lambda: core.read_round(file), save_round=lambda state: numbers.append(state.number)
+    )
     assert numbers == list(range(stop + 1, 5))
-    assert model.vectors.tobytes() == core.fit(counts, dim=10, recipe=recipe).vectors.tobytes()
+    assert resumed.low_rank.vectors.tobytes() == solved().low_rank.vectors.tobytes()
 
 
 @pytest.mark.parametrize("kept", [0, 100, -100])
 def test_a_round_that_was_not_written_whole_is_none(tmp_path, kept):
     path = tmp_path / "round.npz"
     assert core.read_round(path) is None
-    state = core.Round(1, core.Eigenpairs(np.ones((50, 3), np.float32), np.ones(3)), None, 1.0)
+    state = core.Round(1, Eigenpairs(np.ones((50, 3), np.float32), np.ones(3)), None, 1.0)
     core.write_round(path, state)
     found = core.read_round(path)
     assert found is not None
@@ -216,16 +199,16 @@ def test_a_round_that_was_not_written_whole_is_none(tmp_path, kept):
 
 
 def test_what_does_not_fit_into_memory_is_refused_with_what_would():
-    with pytest.raises(ResourceError, match=r"needs about .* --core \d+"):
-        core.fit(drawn_counts(), dim=10, memory=1000)
+    with pytest.raises(ResourceError, match=r"needs about .* core=\d+"):
+        fit(drawn_counts(), dim=10, memory=1000)
 
 
 def test_no_dimensions_are_refused():
-    with pytest.raises(InputError, match="0 dimensions"):
-        core.fit(drawn_counts(), dim=0)
+    with pytest.raises(InputError, match="dim is 0; give 1 or more"):
+        fit(drawn_counts(), dim=0)
 
 
 def test_a_threshold_that_leaves_no_pair_is_refused(monkeypatch):
-    monkeypatch.setattr(layout, "DENSE", 2.0)
-    with pytest.raises(InputError, match="smaller --negligible"):
-        core.fit(drawn_counts(), dim=4, recipe=make_recipe("default", background=0.0, negligible=1e9))
+    monkeypatch.setattr(problem, "DENSE", 2.0)
+    with pytest.raises(InputError, match="give a smaller value, such as negligible=0"):
+        fit(drawn_counts(), dim=4, changes={"background": 0.0, "negligible": 1e9})

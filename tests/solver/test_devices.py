@@ -1,17 +1,23 @@
 """Every device gives what the dense reference defines: torch runs here on its CPU, where it is installed."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver import core, fit, noncore, ridge
-from psdvec.solver.devices import open_backend
-from psdvec.solver.pmi import margins, measure_constants, word_scales
-from psdvec.solver.problem import build_problem
+from psdvec.solver import core, ridge
+from psdvec.solver.devices import Device, cpu_pairs
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.open import open_device
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
+from psdvec.solver.pmi import pair_terms
 from psdvec.solver.recipe import make_recipe
-from tests.toy import drawn_counts
+from psdvec.solver.setting import prepare
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
 RECIPES = [
     make_recipe("default", rounds=4, negligible=0.0),
@@ -23,21 +29,19 @@ RECIPES = [
 
 @pytest.fixture(params=["dense", "sparse"])
 def gpu(request, monkeypatch):
-    pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices import gpu
+    pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.solver.devices import gpu_pairs
 
-    monkeypatch.setattr(gpu, "SHARE", 0.8 if request.param == "dense" else 0.0)
-    return open_backend("torch:cpu")
+    monkeypatch.setattr(gpu_pairs, "SHARE", 0.8 if request.param == "dense" else 0.0)
+    return open_device("torch:cpu")
 
 
-def problem_and_reference(backend, recipe, words=60):
+def problem_and_reference(device, recipe, words=60):
     counts = drawn_counts()
-    rows, columns = margins(counts)
-    constants = measure_constants(counts, rows, columns, recipe=recipe)
-    scales = word_scales(rows[:words], columns[:words], constants)
+    constants, scales = measured(counts, recipe, words)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
     dense = rounds_reference.weights_and_targets(H, scales, constants)
-    return build_problem(backend, counts, scales, constants, recipe=recipe), dense
+    return problem_of(counts, recipe, words, device), dense
 
 
 @pytest.mark.parametrize("words", [60, 37])
@@ -64,9 +68,7 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(gpu):
 @pytest.mark.parametrize("recipe", ["default", "paper"])
 def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):
     counts = drawn_counts(words=150, sentences=800)
-    found = [
-        core.fit(counts, dim=8, recipe=make_recipe(recipe), device=device) for device in ("cpu", "torch:cpu")
-    ]
+    found = [fit(counts, dim=8, recipe=recipe, device=device) for device in ("cpu", "torch:cpu")]
     grams = [model.vectors @ (model.vectors * model.signs).T for model in found]
     np.testing.assert_allclose(grams[1], grams[0], atol=1e-2 * np.abs(grams[0]).max())
     assert found[1].signs.tolist() == found[0].signs.tolist()
@@ -75,10 +77,9 @@ def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):
 @pytest.mark.parametrize("mu", ["auto", "3", "0"])
 def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
     counts = drawn_counts(words=90, sentences=900)
-    model = core.fit(counts, dim=6, max_words=50)
+    model = fit(counts, dim=6, max_words=50)
     here, there = (
-        noncore.extend(model, counts, ridge=mu, min_contexts=8, device=device)
-        for device in ("cpu", "torch:cpu")
+        extend(model, counts, ridge=mu, min_contexts=8, device=device) for device in ("cpu", "torch:cpu")
     )
     assert there.learned == here.learned
     assert there.thin == here.thin
@@ -90,7 +91,7 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
 
 @pytest.mark.parametrize("k", [1, 64, 65, 127, 200, 501])
 def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
-    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
     from psdvec.solver.devices.gpu_ridge import _inverse_factor
 
     generator = torch.Generator().manual_seed(k)
@@ -106,7 +107,7 @@ def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
 
 
 def test_equations_without_a_solution_are_told():
-    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
     from psdvec.solver.devices.gpu_ridge import _Equations
 
     A, one = torch.eye(2).double().repeat(3, 1, 1), torch.ones(3).double()
@@ -117,24 +118,23 @@ def test_equations_without_a_solution_are_told():
         ridge._factorised(A[2].numpy(), np.ones(2))
 
 
-def test_a_fit_on_another_device_goes_on_too(gpu, tmp_path):
-    counts, recipe = drawn_counts(), make_recipe("default", rounds=4, head=40)
+def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
+    recipe, file = make_recipe("default", rounds=4, head=40), tmp_path / "round.npz"
     states = []
-    whole = core.fit(counts, dim=5, recipe=recipe, device="torch:cpu", save_round=states.append)
-    core.write_round(tmp_path / "round.npz", states[1])
-    again = core.fit(
-        counts,
-        dim=5,
-        recipe=recipe,
-        device="torch:cpu",
-        load_round=lambda: core.read_round(tmp_path / "round.npz"),
-    )
-    np.testing.assert_allclose(again.vectors, whole.vectors, atol=1e-4)
+
+    def solved(**options):
+        problem = problem_of(drawn_counts(), recipe, device=gpu)
+        return gpu.get(core.solve(problem, rank=6, recipe=recipe, **options).low_rank.vectors)
+
+    whole = solved(save_round=states.append)
+    core.write_round(file, states[1])
+    again = solved(load_round=lambda: core.read_round(file))
+    np.testing.assert_allclose(again, whole, atol=1e-4)
 
 
 def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
-    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu import SMALLEST, for_chunks
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.solver.devices.gpu_pairs import SMALLEST, for_chunks
 
     done = []
 
@@ -154,34 +154,34 @@ def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
 
 
 def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch):
-    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices import gpu
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.solver.devices import gpu_pairs
 
     def full(*arguments):
         raise torch.OutOfMemoryError
 
     kept = []
-    sparse_pairs = gpu._sparse_pairs
-    monkeypatch.setattr(gpu, "_dense_pairs", full)
-    monkeypatch.setattr(gpu, "_sparse_pairs", lambda *a: kept.append(sparse_pairs(*a)) or kept[0])
-    here, there = (core.fit(drawn_counts(), dim=4, device=device) for device in ("cpu", "torch:cpu"))
+    sparse_pairs = gpu_pairs._sparse_pairs
+    monkeypatch.setattr(gpu_pairs, "_dense_pairs", full)
+    monkeypatch.setattr(gpu_pairs, "_sparse_pairs", lambda *a: kept.append(sparse_pairs(*a)) or kept[0])
+    here, there = (fit(drawn_counts(), dim=4, device=device) for device in ("cpu", "torch:cpu"))
     assert len(kept) == 1
     np.testing.assert_allclose(there.vectors, here.vectors, atol=2e-3 * np.abs(here.vectors).max())
-    for name in ("_sparse_pairs", "_pair_terms"):
-        monkeypatch.setattr(gpu, name, full)
+    for name in ("_sparse_pairs", "directed_terms"):
+        monkeypatch.setattr(gpu_pairs, name, full)
         with pytest.raises(
             ResourceError, match=r"the device has no room for the pairs of .* words; fit fewer"
         ):
-            core.fit(drawn_counts(), dim=4, device="torch:cpu")
+            fit(drawn_counts(), dim=4, device="torch:cpu")
 
 
 def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(monkeypatch):
-    torch = pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
     from psdvec.solver.devices.gpu_ridge import _Solver
 
     counts = drawn_counts(words=90, sentences=900)
-    model = core.fit(counts, dim=6, max_words=50)
-    roomy = noncore.extend(model, counts, device="torch:cpu")
+    model = fit(counts, dim=6, max_words=50)
+    roomy = extend(model, counts, device="torch:cpu")
     cells, solve, sizes = _Solver._cells, _Solver.solve, []
 
     def few_cells(self, counts):
@@ -197,7 +197,7 @@ def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_
 
     monkeypatch.setattr(_Solver, "_cells", few_cells)
     monkeypatch.setattr(_Solver, "solve", few_equations)
-    found = noncore.extend(model, counts, device="torch:cpu")
+    found = extend(model, counts, device="torch:cpu")
     assert 7 < max(sizes) <= 30
     assert found.learned == roomy.learned
     np.testing.assert_allclose(found.model.vectors, roomy.model.vectors, atol=1e-5)
@@ -205,18 +205,123 @@ def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_
     def full(self, *arguments):
         raise torch.OutOfMemoryError
 
-    for name, what in (("solve", "the equations of a word of"), ("_cells", "the pairs of a word")):
+    for name, what in (("solve", "the equations of a word in"), ("_cells", "the pairs of a word")):
         monkeypatch.setattr(_Solver, name, full)
-        with pytest.raises(ResourceError, match=rf"the device has no room for {what}.*; take --device cpu"):
-            noncore.extend(model, counts, device="torch:cpu")
+        with pytest.raises(ResourceError, match=rf"the device has no room for {what}.*; use device=\"cpu\""):
+            extend(model, counts, device="torch:cpu")
 
 
 def test_a_device_that_is_not_there_is_refused():
-    pytest.importorskip("torch", reason="the GPU backend needs torch; pip install 'psdvec[gpu]'")
+    pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
     with pytest.raises(InputError, match="torch cannot use the device 'nonsense'"):
-        fit.fit(drawn_counts(), dim=4, device="nonsense")
+        fit(drawn_counts(), dim=4, device="nonsense")
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch):
-    monkeypatch.setattr("psdvec.solver.devices._has_gpu", lambda: False)
-    assert open_backend("auto").__name__ == "psdvec.solver.devices.cpu"
+    monkeypatch.setattr("psdvec.solver.devices.open._has_gpu", lambda: False)
+    assert isinstance(open_device("auto"), Cpu)
+
+
+def methods_of(device):
+    return {name for name in dir(device) if not name.startswith("_") and callable(getattr(device, name))}
+
+
+@pytest.mark.parametrize("name", ["cpu", "torch:cpu"])
+def test_every_device_has_the_methods_of_the_protocol_and_their_parameters(name):
+    if name != "cpu":
+        pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    device = open_device(name)
+    assert methods_of(device) == methods_of(Device)
+    for method in methods_of(Device):
+        _, *wanted = inspect.signature(getattr(Device, method)).parameters.values()
+        found = inspect.signature(getattr(device, method)).parameters.values()
+        assert [(one.name, one.kind) for one in found] == [(one.name, one.kind) for one in wanted]
+        assert [one.default is one.empty for one in found] == [one.default is one.empty for one in wanted]
+
+
+FORMULAS = [*RECIPES, make_recipe("default", saturation=0.5, unigram=1.0), make_recipe("paper", cut=0.2)]
+
+
+def formula_of(counts, recipe):
+    """Return constants, scales, the rows of the directed pairs, and :func:`psdvec.solver.pmi.pair_terms` of them."""
+    constants, s = measured(counts, recipe)
+    rows, columns = np.repeat(np.arange(len(counts)), np.diff(counts.indptr)), counts.indices
+    f, a, m, B = (x[rows] * x[columns] for x in (s.frequencies, s.majorisers, s.emphases, s.rho))
+    terms = pair_terms(
+        counts.values / UNIT, s.row_sums[rows], s.unigrams[columns], f, a, m, B,
+        constants=constants, itself=rows == columns,
+    )  # fmt: skip
+    return constants, s, rows, np.stack(terms)
+
+
+def assert_to_float32(found, wanted):
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_the_kernel_and_the_reference_compute_the_formula(recipe):
+    counts = drawn_counts()
+    constants, scales, rows, formula = formula_of(counts, recipe)
+    assert_to_float32(cpu_pairs.directed_terms(counts, scales, constants, half=True).T, formula)
+    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts))
+    dense = rounds_reference.directed_terms(H, scales, constants)[:, rows, counts.indices]
+    np.testing.assert_allclose(dense, formula, rtol=1e-12)
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_torch_computes_the_formula(recipe):
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.solver.devices import gpu_pairs
+
+    counts, here = drawn_counts(), torch.device("cpu")
+    constants, scales, _, formula = formula_of(counts, recipe)
+    pairs = gpu_pairs.directed_pairs(here, counts, len(counts))
+    found = gpu_pairs.directed_terms(*pairs, gpu_pairs.put_scales(scales, here), constants)
+    assert_to_float32(torch.stack(list(found)).numpy(), formula)
+
+
+def new_words_and_cells(recipe, core_words=40):
+    """Return counts, what the words after the core are solved with, and the cells of each."""
+    counts = drawn_counts(words=60, sentences=900)
+    model = fit_recipe(counts, recipe, dim=5, max_words=core_words)
+    ids = np.arange(core_words, len(counts))
+    setting = prepare(
+        model, counts, ids, core=None, ridge="1", damping=0.0, unigrams="corpus", min_contexts=1
+    )
+    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts))
+    cells = []
+    for place, i in enumerate(ids):
+        sides = (H[i, :core_words], H[:core_words, i])
+        seen = [part for side in sides for part in (np.flatnonzero(side), side[side > 0])]
+        word = setting.scales.take(slice(place, place + 1))
+        cells.append(ridge.word_cells(word, setting.old, setting.constants, *seen))
+    return counts, H, setting, cells
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_the_cells_of_a_new_word_are_the_formula(recipe):
+    counts, H, setting, cells = new_words_and_cells(recipe)
+    ids, core_words = setting.ids, len(setting.old)
+    scales = measured(counts, recipe)[1]
+    w, t, square, _ = (
+        (term + term.T)[ids, :core_words]
+        for term in rounds_reference.directed_terms(H, scales, setting.constants)
+    )
+    own = scales.emphases[ids, None]  # a new word's own emphasis is no part of its equations
+    for place, one in enumerate(cells):
+        np.testing.assert_allclose(one.weights, w[place, one.rows], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.targets, (t / own)[place, one.rows], rtol=1e-9, atol=1e-12)
+        assert one.square == pytest.approx(0.5 * (square / own**2)[place].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_torch_has_the_same_cells(recipe):
+    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+    from psdvec.solver.devices.gpu_ridge import _Solver
+
+    counts, _, setting, cells = new_words_and_cells(recipe)
+    solver = _Solver(torch.device("cpu"), setting, counts)
+    assert solver.rows.tolist() == [row for one in cells for row in one.rows]
+    assert_to_float32(solver.weights.numpy(), [x for one in cells for x in one.weights])
+    assert_to_float32(solver.targets.numpy(), [x for one in cells for x in one.targets])
+    assert_to_float32(solver.squares.numpy(), [one.square for one in cells])

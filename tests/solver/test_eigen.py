@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from psdvec.solver.devices import cpu
+from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.eigen import (
     improved_eigenpairs,
     leading_eigenpairs,
@@ -11,6 +11,8 @@ from psdvec.solver.eigen import (
     orthonormal,
     ritz_pairs,
 )
+
+cpu = Cpu()
 
 
 def spread_matrix(n, seed=0):

@@ -5,8 +5,13 @@ from typer.testing import CliRunner
 from psdvec.cli import app
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods.run import fit_method
-from psdvec.solver import core, fit, train
+from psdvec.solver import fit as fit_module
+from psdvec.solver import train as train_module
+from psdvec.solver.core import write_round
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit, plan_fit
 from psdvec.solver.model import read_model
+from psdvec.solver.train import train
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 from tests.toy import drawn_counts
@@ -23,7 +28,7 @@ def run(*arguments):
 
 
 def test_a_model_folder_names_its_parent_and_its_recipe(store, tmp_path):
-    fit.fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 2})
+    fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 2})
     artefact = open_artefact(tmp_path / "model", kind="embeddings")
     assert artefact.sources[0]["digest"] == open_artefact(store).digest
     assert artefact.parameters["recipe"]["rounds"] == 2
@@ -31,49 +36,49 @@ def test_a_model_folder_names_its_parent_and_its_recipe(store, tmp_path):
 
 
 def test_words_beyond_the_core_are_placed_by_ridge(store):
-    model = fit.fit(store, dim=5, core=30, max_words=50)
+    model = fit(store, dim=5, core=30, max_words=50)
     assert (model.core, len(model)) == (30, 50)
-    assert model.vectors[:30].tobytes() == fit.fit(store, dim=5, max_words=30).vectors.tobytes()
+    assert model.vectors[:30].tobytes() == fit(store, dim=5, max_words=30).vectors.tobytes()
     assert model.vectors[30:].any(axis=1).all()
 
 
 def test_one_thread_and_two_agree_to_rounding(store):
-    one, two = (fit.fit(store, dim=5, workers=workers) for workers in (1, 2))
+    one, two = (fit(store, dim=5, workers=workers) for workers in (1, 2))
     X = [(m.vectors * m.signs) @ m.vectors.T for m in (one, two)]
     np.testing.assert_allclose(X[0], X[1], atol=1e-4 * np.abs(X[0]).max())
 
 
 def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, monkeypatch):
-    whole = fit.fit(store, dim=5)
-    real = core.write_round
+    whole = fit(store, dim=5)
+    real = write_round
 
     def stop_after_two(path, state):
         real(path, state)
         if state.number == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(core, "write_round", stop_after_two)
+    monkeypatch.setattr(fit_module, "write_round", stop_after_two)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(store, dim=5, output=tmp_path / "model")
+        fit(store, dim=5, output=tmp_path / "model")
     assert not (tmp_path / "model").exists()
     numbers = []
-    monkeypatch.setattr(core, "write_round", lambda path, state: numbers.append(state.number))
-    again = fit.fit(store, dim=5, output=tmp_path / "model")
+    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    again = fit(store, dim=5, output=tmp_path / "model")
     assert numbers[0] == 3
     assert again.vectors.tobytes() == whole.vectors.tobytes()
 
 
 def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
-    lines = fit.plan_fit(store, dim=5, core=30)
+    lines = plan_fit(store, dim=5, core=30)
     assert "fit 30 words together" in lines[0]
     assert "peak memory about" in lines[-1]
-    with pytest.raises(ResourceError, match="--core"):
-        fit.plan_fit(store, dim=5, memory="1K")
+    with pytest.raises(ResourceError, match=r"core=\d+, and place"):
+        plan_fit(store, dim=5, memory="1K")
 
 
 def test_extending_writes_a_model_with_both_parents(store, tmp_path):
-    fit.fit(store, dim=5, max_words=40, output=tmp_path / "model")
-    extension = fit.extend(tmp_path / "model", store, output=tmp_path / "larger")
+    fit(store, dim=5, max_words=40, output=tmp_path / "model")
+    extension = extend(tmp_path / "model", store, output=tmp_path / "larger")
     assert len(extension.learned) == 20
     larger = read_model(tmp_path / "larger")
     assert len(larger) == 60
@@ -89,45 +94,45 @@ def write_corpus(path, seed):
 def test_train_is_count_fit_and_place(tmp_path):
     corpus = write_corpus(tmp_path / "text.txt", 0)
     options = {"counting": {"window": 3}, "dim": 4, "core": 10}
-    model = train.train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
-    by_hand = fit.fit(tmp_path / "counts", dim=4, core=10)
+    model = train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
+    by_hand = fit(tmp_path / "counts", dim=4, core=10)
     assert model.vectors.tobytes() == by_hand.vectors.tobytes()
-    train.train(corpus, output=tmp_path / "other", **options)
+    train(corpus, output=tmp_path / "other", **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "model", "other", "text.txt"]
 
 
 def test_interrupted_training_does_not_count_again(tmp_path, monkeypatch):
     corpus = write_corpus(tmp_path / "text.txt", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(core, "fit", lambda *a, **k: 1 / 0)
+        patch.setattr(fit_module, "solve", lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            train.train(corpus, output=tmp_path / "model", dim=4)
+            train(corpus, output=tmp_path / "model", dim=4)
     with monkeypatch.context() as patch:
-        patch.setattr(train, "count_pairs", lambda *a, **k: 1 / 0)
-        resumed = train.train(corpus, output=tmp_path / "model", dim=4)
-    undisturbed = train.train(corpus, output=tmp_path / "again", dim=4)
+        patch.setattr(train_module, "count_pairs", lambda *a, **k: 1 / 0)
+        resumed = train(corpus, output=tmp_path / "model", dim=4)
+    undisturbed = train(corpus, output=tmp_path / "again", dim=4)
     assert resumed.vectors.tobytes() == undisturbed.vectors.tobytes()
 
 
 def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
     first, second = write_corpus(tmp_path / "first.txt", 0), write_corpus(tmp_path / "second.txt", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(core, "fit", lambda *a, **k: 1 / 0)
+        patch.setattr(fit_module, "solve", lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            train.train(first, output=tmp_path / "model", dim=4)
-    model = train.train(second, output=tmp_path / "model", dim=4)
-    fresh = train.train(second, output=tmp_path / "fresh", dim=4)
+            train(first, output=tmp_path / "model", dim=4)
+    model = train(second, output=tmp_path / "model", dim=4)
+    fresh = train(second, output=tmp_path / "fresh", dim=4)
     assert model.vectors.tobytes() == fresh.vectors.tobytes()
-    train.train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
+    train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
     for corpus, counting in ((second, {}), (first, {"window": 3}), (first, {"min_count": 1})):
-        with pytest.raises(InputError, match="holds counts of other text or of other options"):
-            train.train(corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4)
+        with pytest.raises(InputError, match="holds counts of other text, or made with other options"):
+            train(corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4)
 
 
 @pytest.mark.parametrize("option", [{"core": 0}, {"max_words": -1}])
 def test_no_words_are_refused(store, option):
     with pytest.raises(InputError, match="give 1 or more"):
-        fit.fit(store, dim=5, **option)
+        fit(store, dim=5, **option)
 
 
 def damage(store, name, place, value):
@@ -141,12 +146,12 @@ def damage(store, name, place, value):
     [("indices", 7, 60), ("indices", 7, -1), ("indptr", 5, 10**12), ("indptr", 60, 3), ("values", 9, -1)],
 )
 def test_counts_whose_arrays_are_damaged_are_refused(store, tmp_path, name, place, value):
-    model = fit.fit(store, dim=5, max_words=40)
+    model = fit(store, dim=5, max_words=40)
     damage(store, name, place, value)
     with pytest.raises(StoreError, match="counts' is damaged: its pairs do not fit its words; count again"):
-        fit.fit(store, dim=5, output=tmp_path / "x")
+        fit(store, dim=5, output=tmp_path / "x")
     with pytest.raises(StoreError, match="is damaged"):
-        fit.extend(model, store, output=tmp_path / "x")
+        extend(model, store, output=tmp_path / "x")
     with pytest.raises(StoreError, match="is damaged"):
         fit_method("svd", store, output=tmp_path / "x", dim=5)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
@@ -156,40 +161,40 @@ def test_a_damaged_description_or_list_of_words_is_named(store):
     meta = (store / "meta.json").read_text()
     (store / "meta.json").write_text(meta.replace('"tally"', '"tale"'))
     with pytest.raises(StoreError, match="counts' does not say what was counted"):
-        fit.fit(store)
+        fit(store)
     (store / "meta.json").write_text(meta)
     damage(store, "word_offsets", 3, 10**6)
     with pytest.raises(StoreError, match="counts' the offsets of the words do not fit"):
-        fit.fit(store)
+        fit(store)
     (store / "word_offsets.npy").write_bytes(b"x" * (store / "word_offsets.npy").stat().st_size)
     with pytest.raises(StoreError, match=r"word_offsets.npy' is damaged: it holds no array; make"):
-        fit.fit(store)
+        fit(store)
 
 
 def test_folders_of_a_later_version_are_refused(store, tmp_path):
-    fit.fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 1})
-    for folder, command in ((store, "fit"), (tmp_path / "model", "extend")):
+    fit(store, dim=5, output=tmp_path / "model", changes={"rounds": 1})
+    model = tmp_path / "model"
+    for folder, command in ((store, lambda: fit(store)), (model, lambda: extend(model, store))):
         meta = (folder / "meta.json").read_text()
         (folder / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
-        arguments = (folder, store) if command == "extend" else (store,)
         with pytest.raises(StoreError, match=r"is of version 9.*update psdvec"):
-            getattr(fit, command)(*arguments)
+            command()
         (folder / "meta.json").write_text(meta)
 
 
 def test_a_fit_that_is_refused_leaves_nothing_behind(store, tmp_path):
     for memory in (0, "1K"):
-        with pytest.raises(ResourceError, match="--core"):
-            fit.fit(store, dim=5, memory=memory, output=tmp_path / "model")
+        with pytest.raises(ResourceError, match=r"core=\d+, and place"):
+            fit(store, dim=5, memory=memory, output=tmp_path / "model")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
 
 
 def test_words_after_the_core_may_be_seen_too_little(store):
-    placed = fit.fit(store, dim=5, core=30, changes={"rounds": 1})
+    placed = fit(store, dim=5, core=30, changes={"rounds": 1})
     assert len(placed) == 60
-    assert len(fit.fit(store, dim=5, core=30, min_contexts=999, changes={"rounds": 1})) == 30
+    assert len(fit(store, dim=5, core=30, min_contexts=999, changes={"rounds": 1})) == 30
     with pytest.raises(InputError, match="min_contexts is 0; give 1 or more"):
-        fit.fit(store, dim=5, core=30, min_contexts=0)
+        fit(store, dim=5, core=30, min_contexts=0)
 
 
 def test_the_commands_write_models(store, tmp_path):
@@ -229,11 +234,11 @@ def test_a_dry_run_writes_nothing(store, tmp_path):
 
 
 def test_bad_input_is_refused_and_nothing_is_written(store, tmp_path):
-    fit.fit(store, dim=5, output=tmp_path / "model")
+    fit(store, dim=5, output=tmp_path / "model")
     with pytest.raises(StoreError, match="holds cooccurrence, but embeddings is needed"):
-        fit.extend(store, store, output=tmp_path / "x")
+        extend(store, store, output=tmp_path / "x")
     with pytest.raises(StoreError, match="holds embeddings, but cooccurrence is needed"):
-        fit.fit(tmp_path / "model", output=tmp_path / "x")
+        fit(tmp_path / "model", output=tmp_path / "x")
     with pytest.raises(InputError, match="exists already"):
-        fit.fit(store, output=tmp_path / "model")
+        fit(store, output=tmp_path / "model")
     assert not (tmp_path / "x").exists()

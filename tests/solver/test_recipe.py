@@ -27,8 +27,8 @@ def test_one_number_holds_for_every_rank():
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "2:9,4:3", "2,4", "2,4:9", "1:2:3"])
-def test_what_is_no_ridge_is_refused(text):
-    with pytest.raises(InputError, match="is no ridge"):
+def test_what_is_not_a_ridge_is_refused(text):
+    with pytest.raises(InputError, match="is not a ridge"):
         parse_ridge(text)
 
 

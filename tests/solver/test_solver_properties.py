@@ -4,9 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psdvec.solver import core, noncore
+from psdvec.solver.core import solve
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 from psdvec.solver.recipe import make_recipe
-from tests.toy import drawn_counts
+from tests.toy import drawn_counts, problem_of
 
 recipes = st.builds(
     make_recipe,
@@ -31,8 +33,8 @@ recipes = st.builds(
 @given(recipe=recipes, seed=st.integers(0, 9))
 def test_no_recipe_makes_the_objective_rise(recipe, seed):
     objectives = []
-    core.fit(
-        drawn_counts(words=50, sentences=200, seed=seed), dim=6, recipe=recipe,
+    solve(
+        problem_of(drawn_counts(words=50, sentences=200, seed=seed), recipe), rank=7, recipe=recipe,
         save_round=lambda state: objectives.append(state.objective),
     )  # fmt: skip
     assert all(after <= before * (1 + 1e-5) for before, after in pairwise(objectives))
@@ -42,12 +44,12 @@ def test_no_recipe_makes_the_objective_rise(recipe, seed):
 @given(data=st.data())
 def test_any_partition_of_the_new_words_gives_the_same_vectors(data):
     counts = drawn_counts(words=50, sentences=300)
-    model = core.fit(counts, dim=5, max_words=30)
-    together = noncore.extend(model, counts).model
+    model = fit(counts, dim=5, max_words=30)
+    together = extend(model, counts).model
     order = data.draw(st.permutations(counts.vocabulary.words[30:]))
     cut = data.draw(st.integers(0, len(order)))
     steps = model
     for part in (order[:cut], order[cut:]):
-        steps = noncore.extend(steps, counts, words=part).model
+        steps = extend(steps, counts, words=part).model
     for word in together.words:
         assert np.array_equal(steps.vectors[steps.ids[word]], together.vectors[together.ids[word]])

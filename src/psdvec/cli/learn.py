@@ -153,10 +153,10 @@ def extend(
     damping: Damping = None,
     unigrams: Annotated[
         str, typer.Option(help="Where the old words' frequencies come from: corpus or model.")
-    ] = default("solver.fit.extend", "unigrams"),
-    min_contexts: MinContexts = default("solver.fit.extend", "min_contexts"),
+    ] = default("solver.extend.extend", "unigrams"),
+    min_contexts: MinContexts = default("solver.extend.extend", "min_contexts"),
     workers: Workers = None,
-    device: Device = default("solver.fit.extend", "device"),
+    device: Device = default("solver.extend.extend", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
     overwrite: Overwrite = False,
@@ -168,7 +168,7 @@ def extend(
     """
     from psdvec.cluster.client import open_client
     from psdvec.counts.vocabulary import read_word_list
-    from psdvec.solver.fit import extend as extend_model
+    from psdvec.solver.extend import extend as extend_model
 
     on_cluster = scheduler is not None or cluster is not None
     with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:

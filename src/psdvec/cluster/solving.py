@@ -1,6 +1,6 @@
 """Ridge solves on a cluster: words are solved in blocks, and what all of them share goes to every worker once.
 
-A :class:`Solver` takes a :class:`~psdvec.solver.noncore.Setting` and a folder of counts that all workers see, and
+A :class:`Solver` takes a :class:`~psdvec.solver.setting.Setting` and a folder of counts that all workers see, and
 returns a vector or None for each word. Every word is solved on its own, so the vectors are the same, bit for bit, as on
 one machine. Solved blocks are files in the workspace of the output, where a later attempt finds them.
 """
@@ -26,7 +26,8 @@ from psdvec.cluster.client import (
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
 from psdvec.solver import noncore
-from psdvec.solver.noncore import BATCH, Placed, Setting
+from psdvec.solver.noncore import BATCH
+from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
 from psdvec.storage.atomic import beside
 from psdvec.storage.workspace import open_workspace
@@ -41,7 +42,7 @@ _ATTEMPTS = 3  # at handing out the setting, in case all workers that hold it ar
 def open_solver(
     client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
 ) -> Iterator[Solver]:
-    """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.noncore.extend` takes as ``solve``."""
+    """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
     with open_workspace(output, plan=plan, progress=progress) as work:
         check_workers(client, work.absolute())
         yield Solver(client, counts.absolute(), work.absolute())

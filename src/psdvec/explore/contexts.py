@@ -12,7 +12,7 @@ again, and used only if the rest of the vector comes out as it is in the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,8 @@ from psdvec.vectors.spelling import closest_spellings
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.model import Model
-    from psdvec.solver.noncore import Setting
     from psdvec.solver.pmi import Constants, WordScales
+    from psdvec.solver.setting import Setting
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 
@@ -50,7 +50,7 @@ class ContextIndex:
     """Looks up the contexts of words, in a model and the counts it was made from."""
 
     def __init__(self, model: Model, counts: Cooccurrence) -> None:
-        from psdvec.solver.noncore import check_compatible  # loads numba
+        from psdvec.solver.extend import check_compatible  # loads numba
 
         check_compatible(model, counts)
         self.model, self.counts = model, counts
@@ -93,12 +93,10 @@ class ContextIndex:
     @cached_property
     def _scales(self) -> tuple[Constants, WordScales]:
         """The scales of all counted words, with the totals of the counts at hand."""
-        from psdvec.solver.pmi import margins, word_scales
+        from psdvec.solver.pmi import constants_for, margins, word_scales
 
         row_sums, column_sums = margins(self.counts)
-        old = self.model.constants
-        mass = float((column_sums**old.unigram)[column_sums > 0].sum())
-        constants = replace(old, mass=mass, total=float(column_sums.sum()))
+        constants = constants_for(self.model.constants, column_sums)
         return constants, word_scales(row_sums, column_sums, constants)
 
     @cached_property
@@ -191,7 +189,7 @@ class ContextIndex:
     @cached_property
     def _setting(self) -> Setting:
         """The setting in which every counted word is solved, by the model's recipe."""
-        from psdvec.solver.noncore import prepare
+        from psdvec.solver.setting import prepare
 
         recipe, ids = self.model.recipe, np.arange(len(self.words))
         return prepare(

@@ -1,7 +1,7 @@
 """New words from sentences that were pasted into the page.
 
 :func:`add_words` counts the text as the model's own text was counted and solves the new words by the closed form of
-:func:`psdvec.solver.noncore.extend`. The model and every old vector in it stay as they are.
+:func:`psdvec.solver.extend.extend`. The model and every old vector in it stay as they are.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from psdvec.text.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
+    from psdvec.solver.extend import Extension
     from psdvec.solver.model import Model
-    from psdvec.solver.noncore import Extension
 
 MAX_WORDS = 20  # learned at once if none is named: the most frequent ones of the text
 
@@ -28,7 +28,7 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
 
     The old words' frequencies are the model's own, as a few sentences say little about them.
     """
-    from psdvec.solver.noncore import extend
+    from psdvec.solver.extend import extend
 
     if not text.strip():
         raise InputError("there is no text; paste sentences that use the new word")

@@ -76,7 +76,7 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
     The left ones are the eigenvectors of A Aᵀ, found by block Lanczos (:func:`psdvec.solver.eigen.leading_eigenpairs`).
     """
-    from psdvec.solver.devices import cpu
+    from psdvec.solver.devices.cpu import Cpu
     from psdvec.solver.eigen import leading_eigenpairs
 
     if rank < 1:
@@ -85,7 +85,7 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
     forth, back = _product_with(matrix), _product_with(matrix.T.tocsr())
     count = min(rank + GUARDS, n)
     pairs = leading_eigenpairs(
-        cpu, lambda block: forth(back(block)), n, count=count, spectrum="positive", seed=seed
+        Cpu(), lambda block: forth(back(block)), n, count=count, spectrum="positive", seed=seed
     )
     values = np.sqrt(np.maximum(pairs.values[:rank], 0))
     kept = values > VANISHING * max(values[0], 1e-30)
@@ -96,14 +96,14 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 def _product_with(matrix: Any) -> Any:
     """Return a function that multiplies a CSR matrix by a tall block."""
-    from psdvec.kernels import rounds
+    from psdvec.solver.devices.cpu import product_into
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float32)
 
     def times(block: Float32s) -> Float32s:
         product = np.zeros(block.shape, np.float32)
-        rounds.product_into(indptr, indices, values, np.ascontiguousarray(block), product)
+        product_into(indptr, indices, values, np.ascontiguousarray(block), product)
         return product
 
     return times

@@ -9,7 +9,7 @@ from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver import fit
+from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
 
 LARGEST_CORE = 25_000
@@ -34,7 +34,7 @@ def fit_default(
     **changes: Any,
 ) -> Model:
     """Fit all words together by the default recipe; ``changes`` replace some of its numbers."""
-    return fit.fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
+    return fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
 
 
 def fit_paper(
@@ -53,7 +53,7 @@ def fit_paper(
     :class:`psdvec.solver.recipe.Recipe`.
     """
     centre = paper_core(len(counts)) if core is None else core
-    return fit.fit(
+    return fit(
         counts, dim=dim, recipe="paper", changes=changes, core=centre, seed=seed, workers=workers,
         progress=progress,
     )  # fmt: skip

@@ -1,23 +1,19 @@
-"""What the kernels of the solver compute, in dense NumPy: slow, short, and the definition.
+"""The rounds of the solver in dense NumPy: slow, short, and the definition of what its kernels compute.
 
-Goes in: sparse rows as the kernels take them. Comes out: dense matrices, and the rounds of the solver with an
-exact eigensolver. Equations (1) to (8) of ``docs/theory.md``; a backend is only allowed to agree.
+Takes sparse rows as the kernels do, and returns dense matrices; eigenpairs are exact. Equations (1) to (8) of
+``docs/theory.md``. Every device must agree with it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from psdvec.solver.pmi import Constants, WordScales, pmi, weight
+from psdvec.arrays import Array, Float64s, Int64s
+from psdvec.solver.pmi import Constants, WordScales, pair_terms
 from psdvec.solver.recipe import Recipe
 
-Floats = npt.NDArray[np.float64]
 
-
-def dense_rows(indptr: Any, indices: Any, values: Any, n: int) -> Floats:
+def dense_rows(indptr: Int64s, indices: Array, values: Array, n: int) -> Float64s:
     """Return the first n rows and columns of a sparse matrix, (n, n); absent pairs are 0."""
     matrix = np.zeros((n, indptr.size - 1))
     for i in range(n):
@@ -26,40 +22,52 @@ def dense_rows(indptr: Any, indices: Any, values: Any, n: int) -> Floats:
     return matrix[:, :n]
 
 
+def directed_terms(H: Float64s, scales: WordScales, constants: Constants) -> Float64s:
+    """Return the terms of :func:`psdvec.solver.pmi.pair_terms` as four (n, n) matrices, 0 for unseen pairs."""
+    rows, columns = np.nonzero(H)
+    one, two = scales.take(rows), scales.take(columns)
+    terms = np.zeros((4, *H.shape))
+    terms[:, rows, columns] = pair_terms(
+        H[rows, columns], one.row_sums, two.unigrams, one.frequencies * two.frequencies,
+        one.majorisers * two.majorisers, one.emphases * two.emphases, one.rho * two.rho,
+        constants=constants, itself=rows == columns,
+    )  # fmt: skip
+    return terms
+
+
 def weights_and_targets(
-    H: Floats, scales: WordScales, constants: Constants, *, negligible: float = 0.0, widths: Any = None
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return W, T, G and the squares: all pairs of equation (5), (n, n) each, the first three symmetrised.
+    H: Float64s,
+    scales: WordScales,
+    constants: Constants,
+    *,
+    negligible: float = 0.0,
+    widths: Int64s | None = None,
+) -> tuple[Float64s, Float64s, Float64s, Float64s]:
+    """Return W, T, G and the squares over all pairs, (n, n) each: the background of equation (8) plus the seen pairs.
 
-    W is sym(R), T is sym(s s R G), G is sym(s s G), and the last is (s s)² R G². An unseen pair, and one whose T
-    differs from an unseen pair's by less than ``negligible``, has R = ρ ρ and G = log κ; of the latter only pairs
-    at or beyond ``widths``, the columns of each row that are kept whole.
+    W is sym(R), T is sym(s s R G), G is sym(s s G), and the last is (s s)² R G². A seen pair whose T differs from an
+    unseen pair's by less than ``negligible`` counts as unseen, unless it lies in the first ``widths`` columns of its
+    row, which are kept whole.
     """
-    r, u = scales.row_sums[:, None], scales.unigrams[:, None]
-    f, a, m, B = (
-        np.outer(x, x) for x in (scales.frequencies, scales.majorisers, scales.emphases, scales.rho)
-    )
+    m, B = (np.outer(x, x) for x in (scales.emphases, scales.rho))
     log_kappa = np.log(constants.smoothing)
-    seen = H > 0
-    G = np.full(H.shape, log_kappa)
-    G[seen] = pmi(H, r + 0 * H, u.T + 0 * H, smoothing=constants.smoothing)[seen]
-    R = np.where(seen, weight(H, f, a, constants=constants), B)
-    if not constants.diagonal:
-        R[np.diag(np.diag(seen))] = 0.0
+    w, t, squares, g = directed_terms(H, scales, constants)
     tail = np.arange(len(H)) >= (np.zeros(len(H)) if widths is None else widths)[:, None]
-    small = (np.abs(_sym(m * (R * G - B * log_kappa))) < negligible) & tail
-    R, G = np.where(small, B, R), np.where(small, log_kappa, G)
-    return _sym(R), _sym(m * R * G), _sym(m * G), m * m * R * G * G
+    kept = ~((np.abs(t + t.T) < negligible) & tail)
+    W = B + kept * (w + w.T)
+    T = m * B * log_kappa + kept * (t + t.T)
+    G = m * log_kappa + kept * (g + g.T)
+    return W, T, G, m * m * B * log_kappa**2 + kept * squares
 
 
-def objective(W: Floats, T: Floats, squares: Floats, X: Floats) -> float:
+def objective(W: Float64s, T: Float64s, squares: Float64s, X: Float64s) -> float:
     """Return Σ R (s s G - X)² over all directed pairs, equation (6)."""
     return float(squares.sum() - 2 * (T * X).sum() + (W * X * X).sum())
 
 
 def fit_rounds(
-    W: Floats, T: Floats, G: Floats, squares: Floats, *, rank: int, recipe: Recipe
-) -> tuple[Floats, list[float]]:
+    W: Float64s, T: Float64s, G: Float64s, squares: Float64s, *, rank: int, recipe: Recipe
+) -> tuple[Float64s, list[float]]:
     """Return X after the rounds of equation (7) with exact eigenpairs, and the objective of each.
 
     A step that would raise the objective is taken again without momentum and with the plain majoriser's step, 1.
@@ -77,7 +85,7 @@ def fit_rounds(
     return X, objectives
 
 
-def first_round(W: Floats, T: Floats, G: Floats, *, rank: int, recipe: Recipe) -> Floats:
+def first_round(W: Float64s, T: Float64s, G: Float64s, *, rank: int, recipe: Recipe) -> Float64s:
     """Return the first X: the paper's step from G/2, or the best multiple of the target's approximation."""
     if recipe.start == "half":
         X = 0.5 * G
@@ -86,15 +94,11 @@ def first_round(W: Floats, T: Floats, G: Floats, *, rank: int, recipe: Recipe) -
     return X * float((T * X).sum() / (W * X * X).sum())
 
 
-def truncate(A: Floats, *, rank: int, spectrum: str) -> Floats:
+def truncate(A: Float64s, *, rank: int, spectrum: str) -> Float64s:
     """Return the best approximation of the symmetric A of this rank; PSD where the spectrum is positive."""
     values, vectors = np.linalg.eigh(A)
     size = values if spectrum == "positive" else np.abs(values)
     kept = np.argsort(-size, kind="stable")[:rank]
     values = np.maximum(values, 0.0) if spectrum == "positive" else values
-    X: Floats = (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
+    X: Float64s = (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
     return X
-
-
-def _sym(A: Floats) -> Floats:
-    return (A + A.T) / 2

@@ -1,31 +1,33 @@
-"""From counts on disk to a model on disk: fit and extend; a fit that was interrupted goes on.
+"""Fit vectors to counts: all words together, or a core together and the others placed beside it by ridge.
 
-Goes in: artefacts (or values) and the options of the stages. Comes out: a :class:`~psdvec.solver.model.Model`,
-written as an artefact where an output is named. The mathematics is in :mod:`psdvec.solver.core` and
-:mod:`psdvec.solver.noncore`.
+:func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.solver.model.Model`,
+written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
+mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mod:`psdvec.solver.core`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, open_counts
-from psdvec.errors import InputError, demand_positive
-from psdvec.formats import model as model_format
+from psdvec.errors import demand_positive
 from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import format_size, parse_size
-from psdvec.solver import core as core_module
-from psdvec.solver import noncore
-from psdvec.solver.devices import open_backend
-from psdvec.solver.model import Model, read_model, write_model
-from psdvec.solver.noncore import Extension
+from psdvec.solver.core import read_round, solve, write_round
+from psdvec.solver.devices.open import open_device
+from psdvec.solver.eigen import predicted_memory, rank_for
+from psdvec.solver.extend import IN_MEMORY, extend
+from psdvec.solver.model import Model, model_of, write_model
+from psdvec.solver.pmi import margins, measure_constants, word_scales
+from psdvec.solver.problem import build_problem, check_memory
 from psdvec.solver.recipe import make_recipe
-from psdvec.storage.artefact import check_output, open_artefact
+from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import open_workspace
 
 
@@ -46,59 +48,109 @@ def fit(
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
-    """Make vectors of the words of ``counts``.
+    """Fit vectors to the words of ``counts``.
 
     Parameters
     ----------
     counts
         A count store, or the folder that holds one.
     dim
-        Numbers a word.
+        Dimensions of each vector, d.
     recipe, changes
-        A recipe's name, and the numbers of it to change; see :class:`psdvec.solver.recipe.Recipe`.
+        The name of a recipe, and the settings of it to change; see :class:`psdvec.solver.recipe.Recipe`.
     core
         Fit this many words together and place the others by ridge; all words together, if None.
     max_words
-        Make vectors of this many words, the most frequent; of all, if None.
+        Make vectors for this many of the most frequent words; for all, if None.
     min_contexts
         Words that are placed by ridge and were seen with fewer different core words get no vector.
+    seed
+        Of the eigensolver's random start. The same seed and threads give the same bytes.
     memory
-        The most memory to take, in bytes or as ``"4G"``; what is free, if None.
+        The most memory to use, in bytes or as ``"4G"``; what is free, if None.
     workers
-        Threads; one a core, if None. The result is the same to rounding.
+        Threads; one per core, if None. The result is the same to rounding.
     device
         ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``. The result is the same to rounding.
     output
-        Folder to write the model to; rounds that are finished when it is interrupted are kept beside it.
+        Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, and the same call
+        resumes after the last of them.
     """
     plan = make_recipe(recipe, **(changes or {}))
-    store, source = _open_counts(counts)
-    words = _at_most(max_words, len(store), "max_words")
-    centre = _at_most(core, words, "core")
-    demand_positive(min_contexts, "min_contexts")
-    limit = None if memory is None else parse_size(memory)
-    options: dict[str, Any] = {
-        "dim": dim, "recipe": plan, "max_words": centre, "seed": seed, "memory": limit, "device": device,
-    }  # fmt: skip
-    placing: dict[str, Any] = {
-        "min_contexts": min_contexts, "workers": workers, "device": device, "progress": progress,
-    }  # fmt: skip
-    with limit_threads(workers) if device == "cpu" else nullcontext():
-        if output is None:
-            model = core_module.fit(store, **options, progress=progress)
-            return _with_others(model, store, words, **placing)
-        output = Path(output)
+    store, source = (counts, IN_MEMORY) if isinstance(counts, Cooccurrence) else open_counts(counts)
+    if output is not None:
         check_output(output, overwrite=overwrite)
-        key = {"counts": source, **options, "recipe": asdict(plan), "memory": None}
-        with open_workspace(output, plan=key, progress=progress) as folder:
-            state = folder / "round.npz"
-            model = core_module.fit(
-                store, **options, progress=progress, load_round=lambda: core_module.read_round(state),
-                save_round=lambda step: core_module.write_round(state, step),
-            )  # fmt: skip
-            model = _with_others(model, store, words, **placing)
+    for name, number in (
+        ("dim", dim),
+        ("core", core),
+        ("max_words", max_words),
+        ("min_contexts", min_contexts),
+    ):
+        demand_positive(number, name)
+    most = None if memory is None else parse_size(memory)
+    counted = store.vocabulary.counts.size
+    words = min(max_words or counted, counted)
+    centre = min(core or words, words)
+    hardware = open_device(device)
+    with ExitStack() as stack:
+        if device == "cpu":
+            stack.enter_context(limit_threads(workers))
+        rounds: dict[str, Any] = {}
+        if output is not None:
+            key = {
+                "counts": source, "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
+                "memory": None, "device": device,
+            }  # fmt: skip
+            file = (
+                stack.enter_context(open_workspace(Path(output), plan=key, progress=progress)) / "round.npz"
+            )
+            rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
+        with progress.stage("weights", total=None, unit="pairs"):
+            row_sums, column_sums = margins(store)
+            constants = measure_constants(store, row_sums, column_sums, recipe=plan)
+            scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
+            limit = hardware.available_memory() if most is None else most
+            rank = rank_for(dim, centre, spectrum=plan.spectrum)
+            needed = predicted_memory(hardware, store, centre, rank=rank, head=plan.head)
+            check_memory(needed, limit, dim=dim, words=centre)
+            problem = build_problem(hardware, store, scales, constants, recipe=plan)
+        last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
+        del problem  # nothing takes more memory than its pairs
+        model = model_of(
+            hardware.get(last.vectors),
+            last.values,
+            store,
+            dim=dim,
+            scales=scales,
+            constants=constants,
+            recipe=plan,
+        )
+        if words > centre:
+            model = _with_others(
+                model,
+                store,
+                words,
+                min_contexts=min_contexts,
+                workers=workers,
+                device=device,
+                progress=progress,
+            )
+        if output is not None:
             write_model(model, output, sources=[source], overwrite=overwrite)
     return model
+
+
+def _with_others(
+    model: Model, counts: Cooccurrence, words: int, *, progress: Progress, **placing: Any
+) -> Model:
+    """Place the words after the core by ridge; ``placing`` are options of :func:`psdvec.solver.extend.extend`."""
+    others = counts.vocabulary.words[len(model) : words]
+    extension = extend(model, counts, words=others, progress=progress, **placing)
+    if extension.thin:
+        progress.say(
+            f"no vector for {len(extension.thin):,} words that were seen too little, such as '{extension.thin[0]}'"
+        )
+    return extension.model
 
 
 def plan_fit(
@@ -112,105 +164,22 @@ def plan_fit(
     memory: int | str | None = None,
     device: str = "cpu",
 ) -> list[str]:
-    """Say what :func:`fit` would do and need, and refuse what would not fit."""
+    """Say what :func:`fit` would do and need, and refuse what would not fit into memory."""
     plan = make_recipe(recipe, **(changes or {}))
-    store, _ = _open_counts(counts)
-    words = _at_most(max_words, len(store), "max_words")
-    centre = _at_most(core, words, "core")
-    backend = open_backend(device)
-    needed = core_module.predicted_memory(backend, store, dim=dim, words=centre, recipe=plan)
-    limit = backend.available_memory() if memory is None else parse_size(memory)
-    core_module.check_memory(needed, limit, dim=dim, words=centre)
+    store = counts if isinstance(counts, Cooccurrence) else open_counts(counts)[0]
+    for name, number in (("dim", dim), ("core", core), ("max_words", max_words)):
+        demand_positive(number, name)
+    counted = store.vocabulary.counts.size
+    words = min(max_words or counted, counted)
+    centre = min(core or words, words)
+    hardware = open_device(device)
+    limit = hardware.available_memory() if memory is None else parse_size(memory)
+    rank = rank_for(dim, centre, spectrum=plan.spectrum)
+    needed = predicted_memory(hardware, store, centre, rank=rank, head=plan.head)
+    check_memory(needed, limit, dim=dim, words=centre)
     return [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
         f"place {words - centre:,} further words by ridge {plan.ridge}",
-        f"write {words:,} vectors of {dim} numbers, {format_size(4 * words * dim)}",
+        f"write {words:,} vectors in {dim} dimensions, {format_size(4 * words * dim)}",
         f"peak memory about {format_size(needed)} of {format_size(limit)}",
     ]
-
-
-def extend(
-    model: Model | str | Path,
-    counts: Cooccurrence | str | Path,
-    *,
-    words: Sequence[str] | None = None,
-    refresh: Sequence[str] = (),
-    core: int | None = None,
-    ridge: str | None = None,
-    damping: float | None = None,
-    unigrams: str = "corpus",
-    min_contexts: int = 5,
-    workers: int | None = None,
-    device: str = "cpu",
-    output: str | Path | None = None,
-    overwrite: bool = False,
-    client: Any = None,
-    progress: Progress = LogProgress(),
-) -> Extension:
-    """Learn words that ``model`` lacks from ``counts``; see :func:`psdvec.solver.noncore.extend` for the options.
-
-    With a :class:`distributed.Client` the workers of its cluster solve, to the same bits. They must see the counts and
-    the output under the same names; solved words are kept beside the output if the work is interrupted.
-    """
-    if output is not None:
-        check_output(output, overwrite=overwrite)
-    old, parent = _open_model(model)
-    store, source = _open_counts(counts)
-    options: dict[str, Any] = {
-        "words": words, "refresh": refresh, "core": core, "ridge": ridge, "damping": damping,
-        "unigrams": unigrams, "min_contexts": min_contexts,
-    }  # fmt: skip
-    with ExitStack() as stack:
-        solve = None
-        if client is not None:
-            from psdvec.cluster.solving import open_solver
-
-            if isinstance(model, Model) or isinstance(counts, Cooccurrence) or output is None:
-                raise InputError(
-                    "a cluster works on folders; give the model, the counts and the output as such"
-                )
-            if workers is not None or device != "cpu":
-                raise InputError("a cluster has its own threads; leave --workers and --device out")
-            plan = {"model": parent, "counts": source, **options}
-            solve = stack.enter_context(
-                open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)
-            )
-        extension = noncore.extend(
-            old, store, **options, workers=workers, device=device, solve=solve, progress=progress
-        )
-        if output is not None and (extension.learned or extension.refreshed):
-            write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
-    return extension
-
-
-def _with_others(
-    model: Model, counts: Cooccurrence, words: int, *, progress: Progress, **placing: Any
-) -> Model:
-    """Place the words after the core by ridge; ``placing`` are options of :func:`psdvec.solver.noncore.extend`."""
-    others = counts.vocabulary.words[len(model) : words]
-    if not others:
-        return model
-    extension = noncore.extend(model, counts, words=others, progress=progress, **placing)
-    if extension.thin:
-        progress.say(
-            f"no vector for words seen too little, {len(extension.thin):,} in all, such as '{extension.thin[0]}'"
-        )
-    return extension.model
-
-
-def _open_counts(counts: Cooccurrence | str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
-    if isinstance(counts, Cooccurrence):
-        return counts, {"counts": "in memory"}
-    return open_counts(counts)
-
-
-def _open_model(model: Model | str | Path) -> tuple[Model, dict[str, Any]]:
-    if isinstance(model, Model):
-        return model, {"model": "in memory"}
-    artefact = open_artefact(model, kind=model_format.KIND, version=model_format.VERSION)
-    return read_model(artefact), {"model": artefact.path.name, "digest": artefact.digest}
-
-
-def _at_most(number: int | None, most: int, name: str) -> int:
-    demand_positive(number, name)
-    return most if number is None else min(number, most)

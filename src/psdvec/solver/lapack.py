@@ -1,8 +1,7 @@
 """LAPACK's Cholesky routines, called without holding the interpreter's lock, so that threads solve side by side.
 
-Goes in: symmetric float32 or float64 matrices. Comes out: lower triangular factors of the same precision. SciPy's own
-wrappers of these routines keep the lock; the routines themselves are those that SciPy ships, by the table it offers to
-other compilers.
+Takes symmetric float32 or float64 matrices, and returns lower triangular factors of the same precision. SciPy's own
+wrappers keep the lock; the routines are the ones that SciPy ships, found through the table it exports for Cython.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.floating[Any]]
+from psdvec.arrays import Array, Float64s
 
 PROBES = 32  # right-hand sides from which the trace of a larger inverse is estimated
 
@@ -32,8 +30,8 @@ def _routine(name: str, arguments: int) -> Any:
     return prototype(pointer_of(capsule, name_of(capsule)))
 
 
-def _call(name: str, matrix: Floats, *arguments: Any) -> int:
-    """Call a routine in the precision of ``matrix``; its last argument says whether it failed, and comes back."""
+def _call(name: str, matrix: Array, *arguments: Any) -> int:
+    """Call a routine in the precision of ``matrix`` and return its last argument, which is not 0 if it failed."""
     info = ctypes.c_int(0)
     kept = [_as_c(x) for x in arguments]
     places = [x.ctypes.data if isinstance(x, np.ndarray) else ctypes.addressof(x) for x in kept]
@@ -48,8 +46,8 @@ def _as_c(value: Any) -> Any:
     return ctypes.c_int(value) if isinstance(value, int) else value
 
 
-def cholesky(matrix: Floats) -> Floats | None:
-    """Return the lower factor of a symmetric matrix, rubbish above its diagonal, or None where there is none.
+def cholesky(matrix: Array) -> Array | None:
+    """Return the lower factor of a symmetric matrix, or None where there is none; ignore what is above its diagonal.
 
     A row-major lower triangle is a column-major upper one.
     """
@@ -58,7 +56,7 @@ def cholesky(matrix: Floats) -> Floats | None:
     return factor if _call("potrf", factor, "U", n, factor, n) == 0 else None
 
 
-def cholesky_solve(factor: Floats, b: Floats) -> Floats:
+def cholesky_solve(factor: Array, b: Array) -> Array:
     """Return the solution of L Lᵀ x = b; several right-hand sides are the rows of ``b``."""
     x = np.array(b, dtype=factor.dtype, order="C")
     n = factor.shape[0]
@@ -66,7 +64,7 @@ def cholesky_solve(factor: Floats, b: Floats) -> Floats:
     return x
 
 
-def inverse_trace(factor: Floats) -> float:
+def inverse_trace(factor: Array) -> float:
     """Return the trace of (L Lᵀ)⁻¹: exactly up to 32 rows, within a few per cent beyond.
 
     The mean of z·(L Lᵀ)⁻¹z over random signs z is the trace (Hutchinson 1990); the signs are always the same.
@@ -77,5 +75,5 @@ def inverse_trace(factor: Floats) -> float:
 
 
 @cache
-def _signs(n: int) -> npt.NDArray[np.float64]:
+def _signs(n: int) -> Float64s:
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(PROBES, n))

@@ -1,37 +1,36 @@
 """Smoothed PMI, weights and scales: the only home of these formulas.
 
-Goes in: a count store, once, as a whole. Comes out: :class:`Constants`, the numbers that hold for every word,
-and :class:`WordScales`, the numbers of each word, from which any pair's PMI and weight follow. Equations (1)
-to (5) of ``docs/theory.md``; no number here depends on which words are solved together.
+A whole count store is measured once. :class:`Constants` are the numbers that hold for every word, :class:`WordScales`
+those of each word; together they give the PMI and the weight of any pair, and what a seen pair adds to the background
+of unseen ones (:func:`pair_terms`). Every device and the ridge compute exactly that. Equations (1) to (5) of
+``docs/theory.md``; no number here depends on which words are solved together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.solver.recipe import Recipe
 
-Floats = npt.NDArray[np.float64]
-
-CHUNK = 1 << 22  # pairs whose counts are turned into numbers at a time
+CHUNK = 1 << 22  # pairs whose counts are converted at a time
 
 
 class SparseCounts(Protocol):
     """What the formulas need of a count store: directed pairs by rows, as integers in units of 1 / ``UNIT``."""
 
     @property
-    def indptr(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    def indptr(self) -> Int64s: ...  # noqa: D102
     @property
-    def indices(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
+    def indices(self) -> Int32s: ...  # noqa: D102
     @property
-    def values(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    def values(self) -> Int64s: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -64,23 +63,23 @@ class WordScales:
     of unseen pairs.
     """
 
-    row_sums: Floats
-    column_sums: Floats
-    unigrams: Floats
-    frequencies: Floats
-    majorisers: Floats
-    emphases: Floats
-    rho: Floats
+    row_sums: Float64s
+    column_sums: Float64s
+    unigrams: Float64s
+    frequencies: Float64s
+    majorisers: Float64s
+    emphases: Float64s
+    rho: Float64s
 
     def __len__(self) -> int:
         return self.row_sums.size
 
-    def take(self, rows: slice | npt.NDArray[Any]) -> WordScales:
+    def take(self, rows: slice | Array) -> WordScales:
         """Return the scales of some of the words."""
         return WordScales(**{name: value[rows] for name, value in vars(self).items()})
 
 
-def margins(counts: SparseCounts) -> tuple[Floats, Floats]:
+def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
     n = counts.indptr.size - 1
     rows, columns = np.zeros(n), np.zeros(n)
@@ -95,7 +94,7 @@ def margins(counts: SparseCounts) -> tuple[Floats, Floats]:
     return rows, columns
 
 
-def row_chunks(indptr: npt.NDArray[np.int64], n: int) -> Iterator[tuple[int, int]]:
+def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of the first ``n`` rows with some millions of pairs each, at least one row."""
     first = 0
     while first < n:
@@ -106,7 +105,7 @@ def row_chunks(indptr: npt.NDArray[np.int64], n: int) -> Iterator[tuple[int, int
 
 
 def measure_constants(
-    counts: SparseCounts, row_sums: Floats, column_sums: Floats, *, recipe: Recipe
+    counts: SparseCounts, row_sums: Float64s, column_sums: Float64s, *, recipe: Recipe
 ) -> Constants:
     """Measure the constants of ``recipe`` on the whole count store."""
     total = float(column_sums.sum())
@@ -121,10 +120,20 @@ def measure_constants(
         unigram=recipe.unigram,
         diagonal=recipe.diagonal,
         cap=_cap(counts, recipe),
-        mass=float((column_sums**recipe.unigram)[column_sums > 0].sum()),
+        mass=_mass(column_sums, recipe.unigram),
         total=total,
         mean=float((row_sums + column_sums).mean() / 2),
     )
+
+
+def constants_for(constants: Constants, column_sums: Float64s) -> Constants:
+    """Return a model's constants with the totals of other counts, from which expected counts follow."""
+    mass = _mass(column_sums, constants.unigram)
+    return replace(constants, mass=mass, total=float(column_sums.sum()))
+
+
+def _mass(column_sums: Float64s, unigram: float) -> float:
+    return float((column_sums**unigram)[column_sums > 0].sum())
 
 
 def _cap(counts: SparseCounts, recipe: Recipe) -> float:
@@ -138,12 +147,12 @@ def _cap(counts: SparseCounts, recipe: Recipe) -> float:
 
 
 def word_scales(
-    row_sums: Floats, column_sums: Floats, constants: Constants, *, usual: Floats | None = None
+    row_sums: Float64s, column_sums: Float64s, constants: Constants, *, usual: Float64s | None = None
 ) -> WordScales:
     """Return the scales of words with these sums, each word on its own; equations (1), (4) and (5).
 
-    ρ_i ρ_j is what equation (3) gives for an unseen pair, clamped so that no product passes 1. ``usual`` are the
-    frequencies that majoriser and emphasis go by, (r + c) / 2 where not given.
+    ρ_i ρ_j is what equation (3) gives for an unseen pair, clamped so that no product exceeds 1. ``usual`` are the
+    frequencies from which majorisers and emphases are computed; (r + c) / 2 if None.
     """
     p, beta, C = constants.exponent, constants.background, constants.cap
     r, c = row_sums, column_sums
@@ -162,19 +171,67 @@ def word_scales(
     )
 
 
-def pmi(H: Floats, r: Floats, u: Floats, *, smoothing: float) -> Floats:
-    """G = log((1-κ) H / (r u) + κ), equation (1); H, r and u broadcast.
+def pmi(H: Any, r: Any, u: Any, *, smoothing: float, xp: Any = np) -> Any:
+    """G = log((1-κ) H / (r u) + κ), equation (1); H, r and u broadcast, and are arrays of ``xp`` (NumPy or torch).
 
     >>> float(pmi(np.array(0.0), np.array(4.0), np.array(0.5), smoothing=0.5).round(4))
     -0.6931
     """
     kappa = smoothing
-    G: Floats = np.log((1 - kappa) * H / (r * u) + kappa)
-    return G
+    return xp.log((1 - kappa) * H / (r * u) + kappa)
 
 
-def weight(H: Floats, f: Floats, a: Floats, *, constants: Constants) -> Floats:
+def weight(H: Any, f: Any, a: Any, *, constants: Constants, xp: Any = np) -> Any:
     """R = min(((1-β) H + β f / Σc)^p / (C a), 1), equations (3) to (5); ``f`` and ``a`` are products over i and j."""
     beta, p, C = constants.background, constants.exponent, constants.cap
-    R: Floats = np.minimum(((1 - beta) * H + beta / constants.total * f) ** p / (C * a), 1.0)
-    return R
+    return xp.clip(((1 - beta) * H + beta / constants.total * f) ** p / (C * a), None, 1.0)
+
+
+class PairTerms(NamedTuple):
+    """What directed seen pairs add to the background; a pair's two directions are summed, hence the halves.
+
+    With m the emphasis of the pair and B its background weight: ``weights`` (R - B) / 2, ``targets``
+    m (R G - B log κ) / 2, ``squares`` m² (R G² - B log² κ), ``shifts`` m (G - log κ) / 2.
+    """
+
+    weights: Any
+    targets: Any
+    squares: Any
+    shifts: Any
+
+
+def pair_terms(
+    H: Any,
+    r: Any,
+    u: Any,
+    f: Any,
+    a: Any,
+    m: Any,
+    B: Any,
+    *,
+    constants: Constants,
+    itself: Any = None,
+    xp: Any = np,
+) -> PairTerms:
+    """Return the terms of directed pairs with counts H, as equations (8) and (10) sum them up.
+
+    ``r`` are the row sums of the first words, ``u`` the unigrams of the second; ``f``, ``a``, ``m`` and ``B`` the
+    products over both words of frequencies, majorisers, emphases and ρ. ``itself`` is true where a word meets itself.
+    All are arrays of ``xp``, NumPy or torch.
+
+    >>> one = np.ones(1)
+    >>> k = Constants(0.5, 0, 0.5, 0, 0, 1, True, 1, 1, 1, 1)
+    >>> [float(term[0].round(4)) for term in pair_terms(one, one, one, one, one, one, 0 * one, constants=k)]
+    [0.5, 0.0, 0.0, 0.3466]
+    """
+    log_kappa = float(np.log(constants.smoothing))
+    G = pmi(H, r, u, smoothing=constants.smoothing, xp=xp)
+    R = weight(H, f, a, constants=constants, xp=xp)
+    if itself is not None and not constants.diagonal:
+        R = R * ~itself
+    return PairTerms(
+        weights=0.5 * (R - B),
+        targets=0.5 * m * (R * G - B * log_kappa),
+        squares=m**2 * (R * G**2 - B * log_kappa**2),
+        shifts=0.5 * m * (G - log_kappa),
+    )

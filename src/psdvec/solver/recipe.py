@@ -1,7 +1,7 @@
-"""Recipes: every number that decides what vectors come out of a count store, by name.
+"""Recipes: every setting that decides which vectors come out of a count store, by name.
 
-Goes in: a name and the numbers to change. Comes out: a :class:`Recipe`, which is written into the model, so
-that no number has to be guessed later. The symbols are those of ``docs/theory.md``.
+A :class:`Recipe` is made from the name of a known one and the settings to change. It is written into the model, so
+that nothing has to be guessed later. The symbols are those of ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from psdvec.errors import InputError
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")
-RIDGES = tuple(
-    2.0**k for k in range(-2, 13)
-)  # what "auto" chooses from, by evidence, the first peak from below
+RIDGES = tuple(2.0**k for k in range(-2, 13))  # what "auto" tries, from below, until the evidence falls
 
 
 def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
@@ -27,7 +25,7 @@ def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
 
 
 def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
-    """Read μ as ``"auto"``, a number, or bands by rank, and return the candidates for a word of a given rank.
+    """Read μ as ``"auto"``, a number, or bands by rank, and return a function from a word's rank to the μ to try.
 
     Bands are ``μ:last rank`` in rising order; a last one without a rank holds for all further words.
 
@@ -45,21 +43,21 @@ def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
     sound = all(0 <= mu < math.inf for mu, _ in bands)
     if not bands or not sound or ranks != sorted(ranks) or ranks.count(math.inf) > 1:
         raise InputError(
-            f"'{text}' is no ridge; give auto, a number, or rising bands such as 2:80000,4:130000,8"
+            f"'{text}' is not a ridge; give auto, a number, or rising bands such as 2:80000,4:130000,8"
         )
     return lambda rank: (next((mu for mu, last in bands if last is None or rank <= last), bands[-1][0]),)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers of one way to make vectors.
+    """The settings of one way to make vectors.
 
     Parameters
     ----------
     smoothing
         κ of equation (1): the share of the independent model in the smoothed probabilities.
     background
-        β of equation (3): the share of the expected count in the weights, so that unseen pairs count.
+        β of equation (3): the share of the expected count in the weights, so that unseen pairs matter.
     exponent
         p of equation (3): weights grow with the smoothed count to this power.
     saturation
@@ -69,24 +67,24 @@ class Recipe:
     majoriser
         γ of equation (4): the majoriser grows with the word's frequency to this power.
     emphasis
-        δ of equation (4): errors of a word count with its frequency to this power, squared.
+        δ of equation (4): errors of a word weigh its frequency to this power, squared.
     unigram
         α of equation (1): focus words' frequencies are raised to this power.
     diagonal
         Whether a word beside itself is a pair like any other; otherwise it has weight 0.
     negligible
         Seen pairs whose weighted target differs from an unseen pair's by less are treated as unseen, except among
-        the most frequent words, where they cost nothing.
+        the most frequent words, where keeping them costs nothing.
     spectrum
         ``"signed"`` keeps both ends of the spectrum, ``"positive"`` is the paper's PSD constraint.
     start
         The first approximation: ``"zero"``, or ``"half"`` of the PMI matrix as in the paper.
     head
         The first approximation is made for this many of the most frequent words and carried over to the others
-        by one product; 0 makes it for all words.
+        by one product; for all words, if 0.
     rounds, relaxation, momentum
-        How many rounds of equation (7), the step ω in it, where 1 is the plain majoriser, and how far it looks
-        ahead along the last step, θ.
+        The number of rounds of equation (7); the length ω of their step, where 1 is the plain majoriser; and how far
+        they look ahead along the last step, θ.
     ridge
         μ of equation (10) for words placed later: ``"auto"``, a number, or bands ``"2:80000,4:130000"``.
     damping
@@ -158,7 +156,7 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def make_recipe(name: str = "default", **changes: Any) -> Recipe:
-    """Return the recipe ``name`` with ``changes``; a change that is None leaves the recipe's number.
+    """Return the recipe ``name`` with ``changes``; a change that is None leaves the setting as it is.
 
     >>> make_recipe("paper", rounds=6).rounds
     6

@@ -1,49 +1,45 @@
 """One new word beside fixed vectors: its weighted ridge regression, solved in closed form.
 
-Goes in: the word's counts with the core words, and their :class:`Regressors`. Comes out: its vector and the standard
-deviation of it. Equations (9) to (12) of ``docs/theory.md``; nothing here knows of other new words.
+Takes the word's counts with the core words and their :class:`Regressors`, and returns its vector with a standard
+deviation. Equations (9) to (12) of ``docs/theory.md``; nothing here knows of other new words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.errors import InputError
 from psdvec.solver import lapack
 from psdvec.solver.model import Model
-from psdvec.solver.pmi import Constants, WordScales, pmi, weight
-
-Block = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Solution = tuple[float, Floats, Floats, lapack.Floats]  # evidence, x, A + P and its Cholesky factor
+from psdvec.solver.pmi import Constants, WordScales, pair_terms
 
 CALIBRATION = 2.7  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
-SINGULAR = "a word's equations are singular; give a greater --ridge"
-CORRECTIONS = 2  # solves of what a float32 factor has left over
+SINGULAR = "the equations of a word are singular; give a greater ridge, such as ridge=1"
+CORRECTIONS = 2  # solves of what a float32 factor leaves over
 
 
 @dataclass(frozen=True)
 class Regressors:
-    """The fixed side of every regression: one row a core word.
+    """The fixed side of every regression: one row per core word.
 
     ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
     at hand. Over the unseen cells of a word: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and
     ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k,) is η Σ f², the diagonal of η Σ f fᵀ.
     """
 
-    features: Block
+    features: Float32s
     scales: WordScales
-    gram: Floats
-    total: Floats
+    gram: Float64s
+    total: Float64s
     square: float
     cells: int
-    damping: Floats
+    damping: Float64s
 
 
 @dataclass(frozen=True)
@@ -53,16 +49,16 @@ class Cells:
     ``weights`` are never negative: a seen pair weighs no less than the same pair unseen.
     """
 
-    rows: Ints
-    weights: Floats
-    targets: Floats
+    rows: Int64s
+    weights: Float64s
+    targets: Float64s
     square: float
 
 
 def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regressors:
     """Return the features of the first ``len(scales)`` core words, and their sums over the background."""
-    core = len(scales)
     s = scales.emphases
+    core = s.size
     rows = model.vectors[:core] * model.signs
     if model.constant.any():
         rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
@@ -84,40 +80,49 @@ def word_cells(
     word: WordScales,
     old: WordScales,
     constants: Constants,
-    after: Ints,
-    H_after: Floats,
-    before: Ints,
-    H_before: Floats,
+    after: Int64s,
+    H_after: Float64s,
+    before: Int64s,
+    H_before: Float64s,
 ) -> Cells:
     """Return what the seen cells of one word add to the background, equation (10), both directions summed.
 
     ``after``: core rows that follow the word, with counts ``H_after``; ``before``: those that it follows.
     """
-    log_kappa = np.log(constants.smoothing)
     rows = np.concatenate([after, before])
-    s = old.emphases[rows]
-    r = np.concatenate([np.broadcast_to(word.row_sums, after.shape), old.row_sums[before]])
-    u = np.concatenate([old.unigrams[after], np.broadcast_to(word.unigrams, before.shape)])
-    B = word.rho * old.rho[rows]
-    H = np.concatenate([H_after, H_before])
-    f, a = word.frequencies * old.frequencies[rows], word.majorisers * old.majorisers[rows]
-    R = weight(H, f, a, constants=constants)
-    G = pmi(H, r, u, smoothing=constants.smoothing)
-    unique, place = np.unique(rows, return_inverse=True)
-    terms = np.stack([0.5 * (R - B), 0.5 * s * (R * G - B * log_kappa)])
-    weights, targets = (
-        np.bincount(place, weights=term, minlength=unique.size).astype(float) for term in terms
+    terms = pair_terms(
+        np.concatenate([H_after, H_before]),
+        np.concatenate([np.broadcast_to(word.row_sums, after.shape), old.row_sums[before]]),
+        np.concatenate([old.unigrams[after], np.broadcast_to(word.unigrams, before.shape)]),
+        word.frequencies * old.frequencies[rows],
+        word.majorisers * old.majorisers[rows],
+        old.emphases[rows],
+        word.rho * old.rho[rows],
+        constants=constants,
     )
-    square = float(np.sum(0.5 * s**2 * (R * G**2 - B * log_kappa**2)))
-    return Cells(unique, weights, targets, square)
+    unique, place = np.unique(rows, return_inverse=True)
+    weights, targets = (
+        np.bincount(place, weights=term, minlength=unique.size).astype(float)
+        for term in (terms.weights, terms.targets)
+    )
+    return Cells(unique, weights, targets, square=0.5 * float(np.sum(terms.squares)))
+
+
+class Solution(NamedTuple):
+    """The solution at one ridge: its evidence, x, A + P, and the Cholesky factor of that."""
+
+    evidence: np.float64
+    x: Float64s
+    whole: Float64s
+    factor: Array
 
 
 def solve_word(
     cells: Cells, word: WordScales, regressors: Regressors, constants: Constants, *, ridges: Sequence[float]
-) -> tuple[Floats, float]:
+) -> tuple[Float64s, float]:
     """Return x (k,) of equation (10), (Σ w f fᵀ + P) x = Σ w g f, and its standard deviation, equation (12).
 
-    P is ηD + μI. Of several rising ``ridges`` μ the first with greater evidence, equation (11), than the next is taken.
+    P is ηD + μI. Of several rising ``ridges`` μ, the one with the greatest evidence is taken; see :func:`climb`.
     """
     F = regressors.features[cells.rows]
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
@@ -130,38 +135,73 @@ def solve_word(
     def solution(mu: float) -> Solution:
         prior = regressors.damping + mu
         whole, L = _factorised(A, prior)
-        x: Floats = lapack.cholesky_solve(L, b).astype(np.float64)
+        x: Float64s = lapack.cholesky_solve(L, b).astype(np.float64)
         loss = max(square - float(b @ x), 1e-12)
         evidence = (
             float(np.log(np.maximum(prior, 1e-12)).sum())
             - 2 * float(np.log(np.diag(L), dtype=np.float64).sum())
             - m * np.log(loss)
         )
-        return evidence, x, whole, L
+        return Solution(evidence, x, whole, L)
 
-    _, x, whole, L = _uphill(solution, ridges)
+    trials = OneWord(solution, ridges)
+    climb(trials, len(ridges))
+    _, x, whole, L = trials.best
     for _ in range(CORRECTIONS):
         x += lapack.cholesky_solve(L, b - whole @ x)
     loss = max(square - float(b @ x), 1e-12)
     return x, CALIBRATION * float(np.sqrt(loss / m * lapack.inverse_trace(L) / k))
 
 
-def _uphill(solution: Callable[[float], Solution], ridges: Sequence[float]) -> Solution:
-    """Return the solution of greatest evidence, climbing from the smallest ridge: the evidence has one peak in μ."""
-    best = solution(ridges[0])
-    for mu in ridges[1:]:
-        following = solution(mu)
-        if following[0] <= best[0]:
+class Trials(Protocol):
+    """One word, or a batch of words, tried at rising ridges; every word that still climbs is tried at once."""
+
+    def start(self) -> None:
+        """Solve every word at its smallest ridge, the best so far."""
+
+    def evidences(self, step: int) -> tuple[Any, Any]:
+        """Solve the words that still climb at ridge ``step``; return the evidence there, and the best so far."""
+
+    def keep(self, better: Any) -> None:
+        """Make the last solutions the best ones where ``better``; the other words have stopped climbing."""
+
+
+def climb(trials: Trials, ridges: int) -> None:
+    """Find the greatest evidence, equation (11), of each word: it has one peak in μ, so climb while it rises."""
+    trials.start()
+    for step in range(1, ridges):
+        found, best = trials.evidences(step)
+        better = found > best
+        if not better.any():
             break
-        best = following
-    return best
+        trials.keep(better)
 
 
-def _factorised(A: Floats, prior: Floats) -> tuple[Floats, lapack.Floats]:
-    """Return A + P and its factor, in float32 where that will do; P = 0 gets the smallest ridge that can be seen.
+class OneWord:
+    """The :class:`Trials` of one word."""
 
-    A is a float32 product, so that where contexts are fewer than features its least eigenvalues may be some 1e-7 of the
-    greatest below 0.
+    def __init__(self, solve: Callable[[float], Solution], ridges: Sequence[float]) -> None:
+        self.solve, self.ridges = solve, ridges
+
+    def start(self) -> None:
+        """See :class:`Trials`."""
+        self.best = self.solve(self.ridges[0])
+
+    def evidences(self, step: int) -> tuple[np.float64, np.float64]:
+        """See :class:`Trials`."""
+        self.found = self.solve(self.ridges[step])
+        return self.found.evidence, self.best.evidence
+
+    def keep(self, better: np.bool_) -> None:
+        """See :class:`Trials`."""
+        self.best = self.found
+
+
+def _factorised(A: Float64s, prior: Float64s) -> tuple[Float64s, Array]:
+    """Return A + P and its factor, in float32 where that suffices; P = 0 becomes the smallest ridge that matters.
+
+    A is a float32 product: where contexts are fewer than features, its least eigenvalues may lie below 0 by some 1e-7
+    of the greatest.
     """
     whole = A.copy()
     whole[np.diag_indices_from(whole)] += prior if prior.any() else LEAST * float(np.trace(A))

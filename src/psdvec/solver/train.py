@@ -1,7 +1,8 @@
-"""From a corpus to a model in one go: count, fit and place, each stage kept until the model is written.
+"""From a corpus to a model in one call: count, then fit and place; each stage is kept until the model is written.
 
-Goes in: a corpus and the options of the stages. Comes out: a :class:`~psdvec.solver.model.Model`, written as an
-artefact, and the counts beside it where they are to be kept. Interrupted, it goes on with the first unfinished stage.
+Takes a corpus and the options of the stages, and returns a :class:`~psdvec.solver.model.Model`, written as an artefact
+with the counts beside it where they are wanted. If it is interrupted, the same call resumes at the first unfinished
+stage.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def train(
     progress: Progress = LogProgress(),
     **fitting: Any,
 ) -> Model:
-    """Count, fit and place in one go; ``counting`` are options of ``count_pairs``, ``fitting`` those of :func:`fit`.
+    """Count, fit and place; ``counting`` are options of ``count_pairs``, ``fitting`` those of :func:`fit`.
 
-    The counts are kept in ``keep``, or beside the output until the model is written. Given again after an
-    interruption, finished stages are not done again.
+    The counts are kept in ``keep``, or beside the output until the model is written. Stages that were finished before
+    an interruption are not repeated.
     """
     output, options = Path(output), {**_COUNTING, **(counting or {})}
     check_output(output, overwrite=overwrite)
@@ -73,5 +74,5 @@ def _check_same(folder: Path, corpus: Corpus, options: Mapping[str, Any]) -> Non
     parameters, sources, _ = describe(corpus, Counting(given=None, **options))
     if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
         raise InputError(
-            f"'{folder}' holds counts of other text or of other options; give another folder to keep counts in"
+            f"'{folder}' holds counts of other text, or made with other options; choose another folder for the counts"
         )

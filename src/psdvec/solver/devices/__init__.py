@@ -1,32 +1,32 @@
-"""Backends: what the solver needs of a device, by name.
+"""Devices: what the solver needs of a processor, by name.
 
-A backend is a module with the functions of :class:`Backend`; the iteration in :mod:`psdvec.solver.core` and
-:mod:`psdvec.solver.eigen` is written once, over these. :mod:`psdvec.reference.rounds` says in dense NumPy what they
-mean.
+A device is a class with the methods of :class:`Device`: :class:`psdvec.solver.devices.cpu.Cpu` or
+:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.core`, :mod:`psdvec.solver.problem` and
+:mod:`psdvec.solver.eigen` are written once, over these methods; :mod:`psdvec.reference.rounds` says in dense NumPy
+what they must compute.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from psdvec.errors import InputError
+from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
+from psdvec.solver.setting import Placed, Setting
 
-Tall = (
-    Any  # an (n, k) float32 block on the backend's device: it adds, subtracts, and its columns can be sliced
-)
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from psdvec.counts.matrix import Cooccurrence
+
+Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
 
 
 class Pairs(Protocol):
     """The seen pairs of a problem, what they add to the background: weights W, targets T, and ``values``.
 
-    ``values`` are those of the first matrix to factorise at the beginning, and after :meth:`renew` the residual
-    T - W∘X. ``squares`` is Σ (s s)² R G² over all seen pairs less what the background holds of it.
+    ``values`` are at first those of the first matrix to factorise, and after :meth:`renew` the residual T - W∘X.
+    ``squares`` is Σ (s s)² R G² over all seen pairs, less the background's share of it.
     """
 
     squares: float
@@ -44,8 +44,8 @@ class Pairs(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """What a device must know to do."""
+class Device(Protocol):
+    """What every device can do."""
 
     def open_pairs(
         self, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
@@ -53,19 +53,33 @@ class Backend(Protocol):
         """Return the seen pairs of the first ``len(scales)`` words."""
         ...
 
+    def solve_words(
+        self,
+        setting: Setting,
+        counts: Cooccurrence,
+        *,
+        workers: int | None = None,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> list[Placed | None]:
+        """Solve each word of ``setting``; None for those with too few contexts.
+
+        ``workers`` are threads, where the device has any to choose; ``advance`` is told how many words are done.
+        """
+        ...
+
     def available_memory(self) -> int:
         """Return the bytes that are free on the device."""
         ...
 
     def predicted_memory(self, counts: SparseCounts, n: int, *, columns: int) -> int:
-        """Return the bytes that the pairs of ``n`` words and ``columns`` numbers a word will take."""
+        """Return the bytes that the pairs of ``n`` words and blocks of ``columns`` columns in all will take."""
         ...
 
-    def put(self, array: npt.NDArray[Any]) -> Tall:
+    def put(self, array: Array) -> Tall:
         """Bring a float32 array to the device."""
         ...
 
-    def get(self, block: Tall) -> npt.NDArray[np.float32]:
+    def get(self, block: Tall) -> Float32s:
         """Bring a block back."""
         ...
 
@@ -78,41 +92,13 @@ class Backend(Protocol):
         ...
 
     def scaled(self, column: Tall, block: Tall) -> Tall:
-        """Return the rows of ``block`` times the numbers of ``column`` (n,)."""
+        """Return each row of ``block`` times its number in ``column`` (n,)."""
         ...
 
-    def gram(self, left: Tall, right: Tall) -> Floats:
-        """Return leftᵀ right in float64, here."""
+    def gram(self, left: Tall, right: Tall) -> Float64s:
+        """Return leftᵀ right in float64, as a NumPy array."""
         ...
 
-    def combine(self, block: Tall, matrix: npt.NDArray[Any]) -> Tall:
-        """Return block · matrix, where the matrix is small and here."""
+    def combine(self, block: Tall, matrix: Array) -> Tall:
+        """Return block · matrix, where the matrix is small and a NumPy array."""
         ...
-
-
-def open_backend(device: str = "cpu") -> Backend:
-    """Return the backend of a device: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows.
-
-    ``"torch:cpu"`` is torch on the CPU, which is how the GPU backend is tested where there is none.
-    """
-    if device == "auto":
-        device = "cuda" if _has_gpu() else "cpu"
-    if device == "cpu":
-        from psdvec.solver.devices import cpu
-
-        return cast(Backend, cpu)
-    try:
-        from psdvec.solver.devices.gpu import GpuBackend
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the device '{device}' needs torch, which is not installed; pip install 'psdvec[gpu]', or take the cpu"
-        ) from error
-    return GpuBackend(device.removeprefix("torch:"))
-
-
-def _has_gpu() -> bool:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return False
-    return bool(torch.cuda.is_available())

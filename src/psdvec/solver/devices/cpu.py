@@ -1,56 +1,72 @@
-"""The CPU backend: numba for the ragged loops, BLAS for the rest.
+"""The CPU as a device: numba for the loops over sparse pairs, BLAS for the rest.
 
-Goes in: a count store, and tall float32 arrays. Comes out: :class:`CpuPairs` and the products of
-:class:`psdvec.solver.devices.Backend`. Frequent words meet nearly all others, so the rows' first columns are dense
-panels, a matrix product each, and only the tail is sparse: at a density of a third both cost the same.
+:class:`Cpu` has the methods of :class:`psdvec.solver.devices.Device`; :class:`CpuPairs` holds the seen pairs of a
+problem, which :mod:`psdvec.solver.devices.cpu_pairs` builds, and stands beside the kernels that multiply them and
+renew their residual. Each row is owned by one thread, so that one thread and many give the same bits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import numba
 import numpy as np
-import numpy.typing as npt
 
-from psdvec import resources
-from psdvec.counts.weighting import UNIT
-from psdvec.kernels import rounds
-from psdvec.solver.devices import layout
+from psdvec.arrays import Array, Float32s, Float64s, Int32s, Int64s
+from psdvec.resources import available_memory
+from psdvec.solver.devices.cpu_pairs import BLOCKS, build_pairs, deal_rows, predicted_memory
+from psdvec.solver.noncore import solve_words
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
 
-Block = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 CHUNK = 4096  # rows whose products are summed in float32 before they are added up in float64
+COLUMNS = 512  # columns taken at a time: 512 rows of a block 320 wide are 0.6 MB and stay in cache
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Which pairs are dense: the first ``widths[i]`` columns of row i, at ``starts[i]`` of the cells; (n,) int64 each.
+class Cpu:
+    """The CPU, with as many threads as kernels and BLAS are allowed; see :class:`psdvec.solver.devices.Device`."""
 
-    ``room`` is the number of pairs that row i of the tail may need, (n,) int64.
-    """
+    available_memory = staticmethod(available_memory)
+    predicted_memory = staticmethod(predicted_memory)
+    solve_words = staticmethod(solve_words)
 
-    widths: Ints
-    starts: Ints
-    room: Ints
+    def open_pairs(
+        self, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
+    ) -> CpuPairs:
+        """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
+        return CpuPairs(**build_pairs(counts, scales, constants, recipe=recipe))
 
-    @property
-    def cells(self) -> int:
-        """How many pairs the panels have, seen or not."""
-        return int(self.widths.sum())
+    def put(self, array: Array) -> Float32s:
+        """Return ``array`` as contiguous float32."""
+        return np.ascontiguousarray(array, np.float32)
 
+    def get(self, block: Float32s) -> Float32s:
+        """Return ``block`` itself."""
+        return block
 
-def panel_layout(counts: SparseCounts, n: int) -> Layout:
-    """Return where the pairs of the first n words go."""
-    squares, column_lengths = rounds.tile_pairs(counts.indptr, counts.indices, n, layout.TILE)
-    widths = layout.lay_out(squares, n)
-    starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    lengths = np.diff(counts.indptr[: n + 1]) + column_lengths
-    return Layout(widths, starts, np.minimum(lengths, n - widths))
+    def zeros(self, n: int, k: int) -> Float32s:
+        """Return an (n, k) block of zeros."""
+        return np.zeros((n, k), np.float32)
+
+    def join(self, *blocks: Float32s) -> Float32s:
+        """Return the columns of all blocks side by side."""
+        return np.concatenate(blocks, axis=1)
+
+    def scaled(self, column: Float32s, block: Float32s) -> Float32s:
+        """Return each row of ``block`` times its number in ``column``."""
+        return column[:, None] * block
+
+    def gram(self, left: Float32s, right: Float32s) -> Float64s:
+        """Return leftᵀ right, a chunk of rows at a time, summed in float64."""
+        total = np.zeros((left.shape[1], right.shape[1]))
+        for start in range(0, left.shape[0], CHUNK):
+            rows = slice(start, start + CHUNK)
+            total += left[rows].T @ right[rows]
+        return total
+
+    def combine(self, block: Float32s, matrix: Array) -> Float32s:
+        """Return block · matrix in float32."""
+        return block @ matrix.astype(np.float32)
 
 
 @dataclass
@@ -62,13 +78,13 @@ class CpuPairs:
     """
 
     squares: float
-    indptr: Ints
-    indices: npt.NDArray[np.int32]
-    terms: Block
-    values: Block
-    panels: list[tuple[int, int, Block, Block, Block]]
+    indptr: Int64s
+    indices: Int32s
+    terms: Float32s
+    values: Float32s
+    panels: list[tuple[int, int, Float32s, Float32s, Float32s]]
 
-    def times(self, block: Block) -> Block:
+    def times(self, block: Float32s) -> Float32s:
         """Return values · block."""
         m = block.shape[0]
         product = np.zeros_like(block)
@@ -76,10 +92,12 @@ class CpuPairs:
             if lo < m:
                 part = values[: m - lo, :m]
                 np.matmul(part, block[: part.shape[1]], out=product[lo : min(hi, m)])
-        rounds.product_into(self.indptr, self.indices, self.values, block, product)
+        product_into(self.indptr, self.indices, self.values, block, product)
         return product
 
-    def renew(self, P: Block, Q: Block, *, momentum: float, with_image: bool) -> tuple[Block, float, float]:
+    def renew(
+        self, P: Float32s, Q: Float32s, *, momentum: float, with_image: bool
+    ) -> tuple[Float32s, float, float]:
         """Set the values to T - W∘(P Qᵀ); see :meth:`psdvec.solver.devices.Pairs.renew`."""
         n = Q.shape[0]
         theta = np.float32(momentum)
@@ -87,112 +105,130 @@ class CpuPairs:
         sums = np.zeros((n, 2))
         for lo, hi, weights, targets, values in self.panels:
             X = P[lo:hi] @ Q[: weights.shape[1]].T
-            rounds.panel_residual_into(X, weights, targets, values, theta, sums[lo:hi])
+            panel_residual_into(X, weights, targets, values, theta, sums[lo:hi])
             if with_image:
                 np.matmul(X, Q[: X.shape[1]], out=image[lo:hi])
-        rounds.residual_into(self.indptr, self.indices, self.terms, P, Q, self.values, theta, image, sums)
+        residual_into(self.indptr, self.indices, self.terms, P, Q, self.values, theta, image, sums)
         return image, float(sums[:, 0].sum()), float(sums[:, 1].sum())
 
     def rescale(self, factor: float) -> None:
         """Set the values to T - factor · W∘X."""
-        rounds.rescale_into(self.terms[:, 1], self.values, np.float32(factor))
+        rescale_into(self.terms[:, 1], self.values, np.float32(factor))
         for _, _, _, targets, values in self.panels:
-            rounds.rescale_into(targets.reshape(-1), values.reshape(-1), np.float32(factor))
+            rescale_into(targets.reshape(-1), values.reshape(-1), np.float32(factor))
 
 
-def open_pairs(counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe) -> CpuPairs:
-    """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
-    n = len(scales)
-    places = panel_layout(counts, n)
-    indptr = np.concatenate([[0], np.cumsum(places.room)])
-    indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
-    terms = np.empty((indptr[-1], 2), np.float32)
-    cells = [np.zeros(places.cells, np.float32) for _ in range(3)]
-    level = np.sqrt(-0.5 * np.log(constants.smoothing)) * scales.emphases
-    kept, squares = rounds.symmetric_terms_into(
-        counts.indptr, counts.indices, _directed_terms(counts, scales, constants, half=recipe.start == "half"),
-        scales.rho.astype(np.float32), level.astype(np.float32), np.float32(recipe.relaxation),
-        np.float32(recipe.negligible), (indptr, indices, terms, values), (places.starts, places.widths, *cells),
-    )  # fmt: skip
-    rounds.close_gaps_into(indptr, kept, indices, terms, values)
-    for array in (indices, values):
-        array.resize(indptr[-1], refcheck=False)
-    terms.resize((indptr[-1], 2), refcheck=False)
-    return CpuPairs(float(squares.sum()), indptr, indices, terms, values, _panels(places, cells))
+# indptr int64[>n], indices int32[nnz], values float32[nnz], Q and Y float32[n, k]
+@numba.njit(parallel=True, nogil=True, cache=True, fastmath=True)
+def product_into(indptr, indices, values, Q, Y):
+    """Add the first n rows and columns of the sparse matrix times Q to Y, four pairs at a time, columns in blocks."""
+    n, d = Q.shape
+    bounds = deal_rows(indptr, n)
+    for block in numba.prange(BLOCKS):
+        lo, hi = bounds[block], bounds[block + 1]
+        cursor = indptr[lo:hi].copy()
+        for first in range(0, n, COLUMNS):
+            last = min(first + COLUMNS, n)
+            for i in range(lo, hi):
+                k = end = cursor[i - lo]
+                while end < indptr[i + 1] and indices[end] < last:
+                    end += 1
+                cursor[i - lo] = end
+                y = Y[i]
+                while k + 4 <= end:
+                    q0, q1, q2, q3 = Q[indices[k]], Q[indices[k + 1]], Q[indices[k + 2]], Q[indices[k + 3]]
+                    v0, v1, v2, v3 = values[k], values[k + 1], values[k + 2], values[k + 3]
+                    for c in range(d):
+                        y[c] += v0 * q0[c] + v1 * q1[c] + v2 * q2[c] + v3 * q3[c]
+                    k += 4
+                while k < end:
+                    q0, v0 = Q[indices[k]], values[k]
+                    for c in range(d):
+                        y[c] += v0 * q0[c]
+                    k += 1
 
 
-def _directed_terms(counts: SparseCounts, scales: WordScales, constants: Constants, *, half: bool) -> Block:
-    s, k = scales, constants
-    terms = np.empty((int(counts.indptr[len(s)]), 4 if half else 3), np.float32)
-    numbers = (s.row_sums, s.unigrams, s.frequencies / np.sqrt(k.total), s.majorisers, s.emphases, s.rho)
-    rounds.directed_terms_into(
-        counts.indptr, counts.indices, counts.values, 1 / UNIT,
-        tuple(x.astype(np.float32) for x in numbers),
-        tuple(np.float32(x) for x in (k.smoothing, k.background, k.exponent, k.cap, k.diagonal)), terms,
-    )  # fmt: skip
-    return terms
+# as product_into; terms float32[nnz, 2], P float32[n, k]; values float32[nnz] are renewed, sums float64[n, 2] added to
+@numba.njit(parallel=True, nogil=True, cache=True, fastmath=True)
+def residual_into(indptr, indices, terms, P, Q, values, momentum, Y, sums):
+    """With X = P Qᵀ: values = T - W∘X on the stored pairs, Y += ((1 + θ) new - θ old) · Q, sums += Σ_j (T x, W x²).
 
-
-def _panels(places: Layout, cells: list[Block]) -> list[tuple[int, int, Block, Block, Block]]:
-    panels, n = [], places.widths.size
-    for lo in range(0, n, layout.TILE):
-        hi, width = min(lo + layout.TILE, n), int(places.widths[lo])
-        if width:
-            cut = slice(places.starts[lo], places.starts[lo] + (hi - lo) * width)
-            weights, targets, values = (array[cut].reshape(hi - lo, width) for array in cells)
-            panels.append((lo, hi, weights, targets, values))
-    return panels
-
-
-def available_memory() -> int:
-    """Return the bytes that are free."""
-    return resources.available_memory()
-
-
-def predicted_memory(counts: SparseCounts, n: int, *, columns: int) -> int:
-    """Return the bytes of ``n`` words' pairs, 16 for a sparse one and 12 for a dense one, and of the blocks.
-
-    While the pairs are made, each directed one takes 16 bytes more, and the blocks are not there yet.
+    Y may have no columns where only the residual is wanted.
     """
-    places = panel_layout(counts, n)
-    making = 16 * int(counts.indptr[n])
-    return 16 * int(places.room.sum()) + 12 * places.cells + max(making, 4 * n * columns)
+    n = Q.shape[0]
+    bounds = deal_rows(indptr, n)
+    for block in numba.prange(BLOCKS):
+        lo, hi = bounds[block], bounds[block + 1]
+        cursor = indptr[lo:hi].copy()
+        for first in range(0, n, COLUMNS):
+            for i in range(lo, hi):
+                k = end = cursor[i - lo]
+                while end < indptr[i + 1] and indices[end] < first + COLUMNS:
+                    end += 1
+                cursor[i - lo] = end
+                _residual_row(indices, terms, P[i], Q, values, momentum, Y[i], sums[i], k, end)
 
 
-def put(array: npt.NDArray[Any]) -> Block:
-    """Return ``array`` as contiguous float32."""
-    return np.ascontiguousarray(array, np.float32)
+@numba.njit(nogil=True, cache=True, fastmath=True)
+def _residual_row(indices, terms, p, Q, values, momentum, y, sums, k, end):
+    d = p.size
+    while k + 4 <= end:
+        q0, q1, q2, q3 = Q[indices[k]], Q[indices[k + 1]], Q[indices[k + 2]], Q[indices[k + 3]]
+        x0 = x1 = x2 = x3 = np.float32(0)
+        for c in range(d):
+            x0 += p[c] * q0[c]
+            x1 += p[c] * q1[c]
+            x2 += p[c] * q2[c]
+            x3 += p[c] * q3[c]
+        v0 = _renewed(terms, values, k, x0, momentum, sums)
+        v1 = _renewed(terms, values, k + 1, x1, momentum, sums)
+        v2 = _renewed(terms, values, k + 2, x2, momentum, sums)
+        v3 = _renewed(terms, values, k + 3, x3, momentum, sums)
+        for c in range(y.size):
+            y[c] += v0 * q0[c] + v1 * q1[c] + v2 * q2[c] + v3 * q3[c]
+        k += 4
+    while k < end:
+        q0 = Q[indices[k]]
+        x0 = np.float32(0)
+        for c in range(d):
+            x0 += p[c] * q0[c]
+        v0 = _renewed(terms, values, k, x0, momentum, sums)
+        for c in range(y.size):
+            y[c] += v0 * q0[c]
+        k += 1
 
 
-def get(block: Block) -> Block:
-    """Return ``block`` itself."""
-    return block
+@numba.njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _renewed(terms, values, k, x, momentum, sums):
+    w, t = terms[k, 0], terms[k, 1]
+    sums[0] += t * x
+    sums[1] += w * x * x
+    new = t - w * x
+    ahead = new + momentum * (new - values[k])
+    values[k] = new
+    return ahead
 
 
-def zeros(n: int, k: int) -> Block:
-    """Return an (n, k) block of zeros."""
-    return np.zeros((n, k), np.float32)
+# X, weights, targets, values float32[rows, width]; sums float64[rows, 2] are added to
+@numba.njit(parallel=True, nogil=True, cache=True, fastmath=True)
+def panel_residual_into(X, weights, targets, values, momentum, sums):
+    """What residual_into does to a dense panel, without the product; X becomes (1 + θ) new - θ old."""
+    for i in numba.prange(X.shape[0]):
+        tx = wxx = 0.0
+        for j in range(X.shape[1]):
+            x, w, t = X[i, j], weights[i, j], targets[i, j]
+            tx += t * x
+            wxx += w * x * x
+            new = t - w * x
+            X[i, j] = new + momentum * (new - values[i, j])
+            values[i, j] = new
+        sums[i, 0] += tx
+        sums[i, 1] += wxx
 
 
-def join(*blocks: Block) -> Block:
-    """Return the columns of all blocks side by side."""
-    return np.concatenate(blocks, axis=1)
-
-
-def scaled(column: Block, block: Block) -> Block:
-    """Return the rows of ``block`` times ``column``."""
-    return column[:, None] * block
-
-
-def gram(left: Block, right: Block) -> Floats:
-    """Return leftᵀ right, a chunk of rows at a time, summed in float64."""
-    total = np.zeros((left.shape[1], right.shape[1]))
-    for start in range(0, left.shape[0], CHUNK):
-        rows = slice(start, start + CHUNK)
-        total += left[rows].T @ right[rows]
-    return total
-
-
-def combine(block: Block, matrix: npt.NDArray[Any]) -> Block:
-    """Return block · matrix in float32."""
-    return block @ matrix.astype(np.float32)
+# targets, values float32[m]
+@numba.njit(parallel=True, nogil=True, cache=True, fastmath=True)
+def rescale_into(targets, values, factor):
+    """Set the values to T - factor · (T - values)."""
+    for k in numba.prange(values.size):
+        values[k] = targets[k] - factor * (targets[k] - values[k])

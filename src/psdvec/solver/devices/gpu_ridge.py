@@ -1,8 +1,8 @@
-"""Ridge solves of many words at once on a GPU: the cells of all words in one go, inverse factors in batches.
+"""Ridge solves of many words at once on a GPU: the cells of all words together, inverse factors in batches.
 
-Goes in: a :class:`psdvec.solver.noncore.Setting` and a count store. Comes out: for each word what
-:func:`psdvec.solver.ridge.solve_word` gives, to float32 accuracy. Words are dealt into batches by the number of their
-contexts; the device's matrix products may round otherwise for other batches.
+Takes a :class:`psdvec.solver.setting.Setting` and a count store, and gives each word what
+:func:`psdvec.solver.ridge.solve_word` gives it, to float32 accuracy. Words are dealt into batches by the number of
+their contexts; the device's matrix products may round differently for other batches.
 """
 
 from __future__ import annotations
@@ -10,39 +10,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, ResourceError
-from psdvec.solver.devices.gpu import GpuBackend, if_there_is_room
-from psdvec.solver.noncore import Placed, Setting
-from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR
+from psdvec.solver.devices.gpu_pairs import (
+    available_memory,
+    directed_pairs,
+    if_there_is_room,
+    put,
+    put_long,
+    put_scales,
+)
+from psdvec.solver.pmi import PairTerms, pair_terms
+from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, climb
+from psdvec.solver.setting import Placed, Setting
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from psdvec.counts.matrix import Cooccurrence
 
-NUMBERS = 1 << 30  # float32 numbers that a batch's features may take
+NUMBERS = 1 << 30  # float32 numbers that the features of a batch may take
 SHARE = 1 / 8  # of the free memory that they may take
 LEAF = 64  # rows up to which torch's own factorisation is used; measured on an H200 with 500 rows
 
 
 def solve_words(
-    backend: GpuBackend, setting: Setting, counts: Any, *, advance: Callable[[int], None]
+    device: torch.device, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
 ) -> list[Placed | None]:
     """Solve the words of ``setting`` in batches; None for those with too few contexts.
 
     Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
     """
     ids = setting.ids
-    solver = if_there_is_room(lambda: _Solver(backend, setting, counts))
+    solver = if_there_is_room(lambda: _Solver(device, setting, counts))
     if solver is None:
         if ids.size == 1:
-            raise ResourceError("the device has no room for the pairs of a word; take --device cpu")
+            raise ResourceError('the device has no room for the pairs of a word; use device="cpu"')
         halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
-        return [one for half in halves for one in solve_words(backend, half, counts, advance=advance)]
+        return [one for half in halves for one in solve_words(device, half, counts, advance=advance)]
     results: list[Placed | None] = [None] * ids.size
     waiting = list(solver.batches())[::-1]
     while waiting:
@@ -57,67 +66,66 @@ def solve_words(
             waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
         else:
             raise ResourceError(
-                f"the device has no room for the equations of a word of {solver.features.shape[1]} numbers; take "
-                "--device cpu"
+                f"the device has no room for the equations of a word in {solver.features.shape[1]} dimensions; use "
+                'device="cpu"'
             )
     return results
 
 
 class _Solver:
-    """The regressors and all cells on the device: ``rows``, ``weights``, ``targets`` (m,), ``lengths`` a word."""
+    """The regressors and all cells on the device: ``rows``, ``weights``, ``targets`` (m,), and ``lengths`` by word."""
 
-    def __init__(self, backend: GpuBackend, setting: Setting, counts: Any) -> None:
-        self.backend, self.setting = backend, setting
+    def __init__(self, device: torch.device, setting: Setting, counts: Cooccurrence) -> None:
+        self.device, self.setting = device, setting
         regressors = setting.regressors
-        self.features = backend.put(regressors.features)
-        self.gram = torch.from_numpy(regressors.gram).to(backend.device)
-        self.total = torch.from_numpy(regressors.total).to(backend.device)
-        self.damping = torch.from_numpy(regressors.damping).to(backend.device)
+        self.features = put(regressors.features, device)
+        self.gram = torch.from_numpy(regressors.gram).to(device)
+        self.total = torch.from_numpy(regressors.total).to(device)
+        self.damping = torch.from_numpy(regressors.damping).to(device)
         self.log_kappa = float(np.log(setting.constants.smoothing))
-        self.rho = backend.put(setting.scales.rho).double()
+        self.scales, self.old = put_scales(setting.scales, device), put_scales(setting.old, device)
+        self.rho = put(setting.scales.rho, device).double()
         word, self.rows, self.weights, self.targets, self.squares = self._cells(counts)
         self.lengths = torch.bincount(word, minlength=setting.ids.size)
         self.starts = torch.cumsum(self.lengths, 0) - self.lengths
 
-    def _cells(self, counts: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _cells(self, counts: Cooccurrence) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Return word, core row, weight and target of every cell, by word and row, and Σ of squares by word."""
-        backend, ids, core = self.backend, self.setting.ids, len(self.setting.old)
+        device, ids, core = self.device, self.setting.ids, len(self.setting.old)
         place = np.full(len(counts.vocabulary), -1)
         place[ids] = np.arange(ids.size)
-        new_of, row_of = backend.put_long(place), backend.put_long(self.setting.core_of)
-        first, second, H = backend.directed(counts, len(counts.vocabulary))
+        new_of, row_of = put_long(place, device), put_long(self.setting.core_of, device)
+        first, second, H = directed_pairs(device, counts, len(counts.vocabulary))
         parts = []
         for mine, other, after in ((first, second, True), (second, first, False)):
             kept = (new_of[mine] >= 0) & (row_of[other] >= 0) & (first != second)
             word, row = new_of[mine[kept]], row_of[other[kept]]
-            parts.append((word * core + row, *self._terms(word, row, H[kept], after=after)))
+            terms = self._terms(word, row, H[kept], after=after)
+            parts.append((word * core + row, terms.weights, terms.targets, 0.5 * terms.squares))
         keys, w, t, square = (torch.cat([part[k] for part in parts]) for k in range(4))
-        squares = torch.zeros(ids.size, dtype=torch.float64, device=backend.device)
+        squares = torch.zeros(ids.size, dtype=torch.float64, device=device)
         squares.index_add_(0, keys // core, square.double())
         unique, where = torch.unique(keys, return_inverse=True)
-        sums = torch.zeros(unique.numel(), 2, device=backend.device)
+        sums = torch.zeros(unique.numel(), 2, device=device)
         sums.index_add_(0, where, torch.stack([w, t], dim=1))
         return unique // core, unique % core, sums[:, 0], sums[:, 1], squares
 
-    def _terms(self, word: Tensor, row: Tensor, H: Tensor, *, after: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what directed cells add to the background, as :func:`psdvec.solver.ridge.word_cells` has it."""
-        k, put, scales, old = self.setting.constants, self.backend.put, self.setting.scales, self.setting.old
-        r = put(scales.row_sums)[word] if after else put(old.row_sums)[row]
-        u = put(old.unigrams)[row] if after else put(scales.unigrams)[word]
-        f = put(scales.frequencies)[word] * (put(old.frequencies)[row] / k.total)
-        a = put(scales.majorisers)[word] * put(old.majorisers)[row]
-        B, s = put(scales.rho)[word] * put(old.rho)[row], put(old.emphases)[row]
-        G = torch.log((1 - k.smoothing) * H / (r * u) + k.smoothing)
-        R = (((1 - k.background) * H + k.background * f) ** k.exponent / (k.cap * a)).clamp(max=1)
-        square = 0.5 * s**2 * (R * G**2 - B * self.log_kappa**2)
-        return 0.5 * (R - B), 0.5 * s * (R * G - B * self.log_kappa), square
+    def _terms(self, word: Tensor, row: Tensor, H: Tensor, *, after: bool) -> PairTerms:
+        """Return the terms of directed cells, of which the core word comes ``after`` the new one or before it."""
+        new, old = self.scales, self.old
+        r = new.row_sums[word] if after else old.row_sums[row]
+        u = old.unigrams[row] if after else new.unigrams[word]
+        return pair_terms(
+            H, r, u, new.frequencies[word] * old.frequencies[row], new.majorisers[word] * old.majorisers[row],
+            old.emphases[row], new.rho[word] * old.rho[row], constants=self.setting.constants, xp=torch,
+        )  # fmt: skip
 
-    def batches(self) -> Iterator[Ints]:
-        """Deal words of like many contexts together, as many as there is room for."""
+    def batches(self) -> Iterator[Int64s]:
+        """Deal words with about as many contexts together, as many as there is room for."""
         lengths, k = self.lengths.cpu().numpy(), self.features.shape[1]
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] >= max(self.setting.min_contexts, 1)]
-        most = min(NUMBERS, int(SHARE * self.backend.available_memory()) // 4)
+        most = min(NUMBERS, int(SHARE * available_memory(self.device)) // 4)
         start = 0
         while start < order.size:
             stop = start + 1
@@ -126,16 +134,15 @@ class _Solver:
             yield order[start:stop]
             start = stop
 
-    def solve(
-        self, chosen: Ints, ridges: list[tuple[float, ...]]
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+    def solve(self, chosen: Int64s, ridges: list[tuple[float, ...]]) -> tuple[Float32s, Float64s]:
         """Return the vectors of the words ``chosen`` and the posterior's deviations, each at its best ridge."""
-        words = torch.from_numpy(chosen).to(self.backend.device)
+        words = torch.from_numpy(chosen).to(self.device)
         cells = self.lengths[words].clamp(min=self.setting.regressors.cells).double()
         equations = _Equations(*self._equations(words), cells, self.damping)
         tried = torch.tensor(ridges, dtype=torch.float64, device=words.device)
-        found = _uphill(equations, tried)
-        return found.x.float().cpu().numpy(), found.variance.sqrt().cpu().numpy()
+        trials = _Batch(equations, tried)
+        climb(trials, tried.shape[1])
+        return trials.best.x.float().cpu().numpy(), trials.best.variance.sqrt().cpu().numpy()
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return both sides of equation (10) and Σ R s² g², all float64."""
@@ -216,16 +223,21 @@ def _inverse_factor(A: Tensor) -> Tensor:
     return X
 
 
-def _uphill(equations: _Equations, ridges: Tensor) -> _Solution:
-    """Return each word's solution at its best ridge, found as in :mod:`psdvec.solver.ridge`; ``ridges`` rise."""
-    climbing = torch.arange(len(ridges), device=ridges.device)
-    best = equations.solve(ridges[:, 0])
-    for step in range(1, ridges.shape[1]):
-        found = equations.take(climbing).solve(ridges[climbing, step])
-        better = found.evidence > best.evidence[climbing]
-        climbing = climbing[better]
-        if not climbing.numel():
-            break
-        for kept, new in zip(best, found, strict=True):
-            kept[climbing] = new[better]
-    return best
+class _Batch:
+    """The trials (:class:`psdvec.solver.ridge.Trials`) of a batch of words; ``ridges`` (w, r) rise along a row."""
+
+    def __init__(self, equations: _Equations, ridges: Tensor) -> None:
+        self.equations, self.ridges = equations, ridges
+        self.climbing = torch.arange(len(ridges), device=ridges.device)
+
+    def start(self) -> None:
+        self.best = self.equations.solve(self.ridges[:, 0])
+
+    def evidences(self, step: int) -> tuple[Tensor, Tensor]:
+        self.found = self.equations.take(self.climbing).solve(self.ridges[self.climbing, step])
+        return self.found.evidence, self.best.evidence[self.climbing]
+
+    def keep(self, better: Tensor) -> None:
+        self.climbing = self.climbing[better]
+        for kept, new in zip(self.best, self.found, strict=True):
+            kept[self.climbing] = new[better]

@@ -6,11 +6,14 @@ from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver import core as core_module
-from psdvec.solver import noncore, ridge
+from psdvec.solver import noncore
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
 from psdvec.solver.pmi import margins, word_scales
 from psdvec.solver.recipe import RIDGES, make_recipe
-from tests.toy import drawn_counts
+from psdvec.solver.ridge import OneWord, Solution, climb, word_cells
+from psdvec.solver.setting import prepare
+from tests.toy import drawn_counts, fit_recipe
 
 CORE = 40
 
@@ -22,7 +25,7 @@ def counts():
 
 @pytest.fixture(scope="module")
 def model(counts):
-    return core_module.fit(counts, dim=8, max_words=CORE)
+    return fit(counts, dim=8, max_words=CORE)
 
 
 def vectors_of(model, words):
@@ -30,7 +33,7 @@ def vectors_of(model, words):
 
 
 def test_old_rows_stay_bit_identical(model, counts):
-    extended = noncore.extend(model, counts).model
+    extended = extend(model, counts).model
     assert extended.vectors[:CORE].tobytes() == model.vectors.tobytes()
     assert extended.words[:CORE] == model.words
     assert len(extended) == len(counts)
@@ -38,34 +41,34 @@ def test_old_rows_stay_bit_identical(model, counts):
 
 @pytest.mark.parametrize("ridge", ["auto", "3", "0"])
 def test_a_word_alone_gets_the_vector_it_gets_among_others(model, counts, ridge):
-    together = noncore.extend(model, counts, ridge=ridge).model
+    together = extend(model, counts, ridge=ridge).model
     for word in counts.vocabulary.words[CORE::9]:
-        alone = noncore.extend(model, counts, words=[word], ridge=ridge).model
+        alone = extend(model, counts, words=[word], ridge=ridge).model
         assert alone.vectors[-1].tobytes() == together.vectors[together.ids[word]].tobytes()
         assert alone.deviations[-1] == together.deviations[together.ids[word]]
 
 
 def test_the_size_of_a_batch_changes_nothing(model, counts, monkeypatch):
-    together = noncore.extend(model, counts).model
+    together = extend(model, counts).model
     monkeypatch.setattr(noncore, "BATCH", 3)
-    assert noncore.extend(model, counts, workers=3).model.vectors.tobytes() == together.vectors.tobytes()
+    assert extend(model, counts, workers=3).model.vectors.tobytes() == together.vectors.tobytes()
 
 
 def test_a_then_b_equals_a_and_b_together(model, counts):
     first, second = counts.vocabulary.words[CORE:55], counts.vocabulary.words[55:]
-    steps = noncore.extend(noncore.extend(model, counts, words=first).model, counts, words=second).model
-    together = noncore.extend(model, counts).model
+    steps = extend(extend(model, counts, words=first).model, counts, words=second).model
+    together = extend(model, counts).model
     assert vectors_of(steps, together.words).tobytes() == together.vectors.tobytes()
 
 
 def test_nothing_to_learn_is_a_no_op(model, counts):
-    extended = noncore.extend(model, counts, words=list(model.words))
+    extended = extend(model, counts, words=list(model.words))
     assert extended.model is model
     assert extended.learned == extended.thin == ()
 
 
 def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
-    extension = noncore.extend(model, counts, min_contexts=10**6)
+    extension = extend(model, counts, min_contexts=10**6)
     assert extension.thin == counts.vocabulary.words[CORE:]
     assert extension.learned == ()
     assert extension.model.words == model.words
@@ -74,9 +77,9 @@ def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
 @pytest.mark.parametrize(("ridge", "damping"), [(0.5, 0.0), (7.0, None), (0.0, 0.3)])
 @pytest.mark.parametrize("recipe", ["default", "paper"])
 def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridge, damping):
-    model = core_module.fit(counts, dim=6, max_words=CORE, recipe=make_recipe(recipe))
+    model = fit_recipe(counts, make_recipe(recipe), dim=6, max_words=CORE)
     word = counts.vocabulary.words[CORE + 5]
-    found = noncore.extend(model, counts, words=[word], ridge=str(ridge), damping=damping).model.vectors[-1]
+    found = extend(model, counts, words=[word], ridge=str(ridge), damping=damping).model.vectors[-1]
     if damping is None:
         damping = {"default": 0.04, "paper": 0.0}[recipe]
     x = dense_ridge(model, counts, counts.vocabulary.ids[word], ridge, damping)
@@ -85,8 +88,6 @@ def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridg
 
 def dense_ridge(model, counts, w, ridge, damping):
     """Solve one word by the normal equations over every core cell, seen or not, in float64."""
-    from psdvec.reference import rounds as rounds_reference
-
     n = len(counts)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, n) / UNIT
     rows, columns = margins(counts)
@@ -105,7 +106,7 @@ def dense_ridge(model, counts, w, ridge, damping):
 
 
 def test_new_words_join_their_topic(model, counts):
-    extended = noncore.extend(model, counts).model
+    extended = extend(model, counts).model
     V = extended.vectors / np.linalg.norm(extended.vectors, axis=1, keepdims=True)
     nearest = (V[CORE:] @ V[:CORE].T).argmax(axis=1)
     topic = np.array([int(word[1:]) % 3 for word in extended.words])
@@ -117,7 +118,7 @@ def test_a_word_seen_ten_times_as_often_is_surer(model):
     seldom = drawn_counts(words=70, sentences=700, topics=3, seed=6)
     words = [word for word in seldom.vocabulary.words if word not in model.ids and word in often.vocabulary]
     deviations = [
-        np.median(noncore.extend(model, store, words=words, ridge="1").model.deviations[CORE:])
+        np.median(extend(model, store, words=words, ridge="1").model.deviations[CORE:])
         for store in (often, seldom)
     ]
     assert deviations[0] < deviations[1]
@@ -125,7 +126,7 @@ def test_a_word_seen_ten_times_as_often_is_surer(model):
 
 def test_refreshing_moves_only_the_words_named(model, counts):
     word = model.words[10]
-    extension = noncore.extend(model, counts, words=[], refresh=[word])
+    extension = extend(model, counts, words=[], refresh=[word])
     assert extension.refreshed == (word,)
     changed = (extension.model.vectors != model.vectors).any(axis=1)
     assert np.flatnonzero(changed).tolist() == [10]
@@ -133,16 +134,12 @@ def test_refreshing_moves_only_the_words_named(model, counts):
 
 def test_fewer_core_words_give_another_answer(model, counts):
     word = counts.vocabulary.words[CORE]
-    full, few = (
-        noncore.extend(model, counts, words=[word], core=core).model.vectors[-1] for core in (None, 20)
-    )
+    full, few = (extend(model, counts, words=[word], core=core).model.vectors[-1] for core in (None, 20))
     assert not np.allclose(full, few)
 
 
 def test_unigrams_of_the_same_counts_are_the_same(model, counts):
-    one, two = (
-        noncore.extend(model, counts, unigrams=choice).model.vectors for choice in ("corpus", "model")
-    )
+    one, two = (extend(model, counts, unigrams=choice).model.vectors for choice in ("corpus", "model"))
     np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 
 
@@ -161,27 +158,27 @@ def renamed(counts, *, words=None, **parameters):
 def test_counts_without_a_common_word_are_refused(model, counts):
     foreign = renamed(counts, words=tuple(f"x{i}" for i in range(len(counts))))
     with pytest.raises(InputError, match="no word in common"):
-        noncore.extend(model, foreign)
+        extend(model, foreign)
 
 
 @pytest.mark.parametrize("change", [{"window": 99}, {"weighting": "flat"}, {"tokenizer": "other"}])
 def test_counts_made_otherwise_are_refused(model, counts, change):
     with pytest.raises(InputError, match=f"counted with {next(iter(change))}"):
-        noncore.extend(model, renamed(counts, **change))
+        extend(model, renamed(counts, **change))
 
 
 def test_words_that_are_nowhere_are_refused(model, counts):
     with pytest.raises(InputError, match="not in the counts, such as 'nowhere'"):
-        noncore.extend(model, counts, words=["nowhere"])
+        extend(model, counts, words=["nowhere"])
     with pytest.raises(InputError, match="'nowhere' cannot be refreshed, it is not in the model"):
-        noncore.extend(model, counts, refresh=["nowhere"])
+        extend(model, counts, refresh=["nowhere"])
 
 
 def test_a_model_of_zero_vectors_is_refused(model, counts):
     from dataclasses import replace
 
     with pytest.raises(InputError, match="all vectors of the model are zero"):
-        noncore.extend(replace(model, vectors=np.zeros_like(model.vectors)), counts)
+        extend(replace(model, vectors=np.zeros_like(model.vectors)), counts)
 
 
 @pytest.mark.parametrize(("batch", "piece"), [(2048, 1 << 16), (3, 7), (1, 1000)])
@@ -201,14 +198,14 @@ def test_a_words_pairs_are_its_row_and_its_column_whatever_comes_with_it(counts,
 @pytest.mark.parametrize("unigrams", ["corpus", "model"])
 @pytest.mark.parametrize("changes", [{}, {"saturation": 0.01}, {"background": 0.9, "saturation": 0.1}])
 def test_a_seen_pair_weighs_no_less_than_an_unseen_one(counts, unigrams, changes):
-    model = core_module.fit(counts, dim=6, max_words=CORE, recipe=make_recipe("default", **changes))
+    model = fit_recipe(counts, make_recipe("default", **changes), dim=6, max_words=CORE)
     ids = np.arange(CORE, len(counts))
-    setting = noncore.prepare(
+    setting = prepare(
         model, counts, ids, core=None, ridge="1", damping=0.0, unigrams=unigrams, min_contexts=1
     )
     for place, (columns, after, rows, before) in enumerate(noncore.pairs_of(counts, ids)):
         kept = columns < CORE, rows < CORE
-        cells = ridge.word_cells(
+        cells = word_cells(
             setting.scales.take(slice(place, place + 1)), setting.old, setting.constants,
             columns[kept[0]], after[kept[0]], rows[kept[1]], before[kept[1]],
         )  # fmt: skip
@@ -217,8 +214,8 @@ def test_a_seen_pair_weighs_no_less_than_an_unseen_one(counts, unigrams, changes
 
 def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
     counts = drawn_counts(words=300, sentences=1500, topics=3)
-    model = core_module.fit(counts, dim=60, max_words=200, recipe=make_recipe("paper"))
-    extension = noncore.extend(model, counts, ridge="0", min_contexts=2)
+    model = fit_recipe(counts, make_recipe("paper"), dim=60, max_words=200)
+    extension = extend(model, counts, ridge="0", min_contexts=2)
     contexts = np.diff(counts.indptr)[[counts.vocabulary.ids[word] for word in extension.learned]]
     assert contexts.min() < 60
     assert np.isfinite(extension.model.vectors).all()
@@ -227,20 +224,21 @@ def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
 @pytest.mark.parametrize("option", [{"core": 0}, {"core": -5}, {"min_contexts": 0}])
 def test_numbers_of_words_below_one_are_refused(model, counts, option):
     with pytest.raises(InputError, match="give 1 or more"):
-        noncore.extend(model, counts, **option)
+        extend(model, counts, **option)
 
 
 def test_a_negative_damping_is_refused(model, counts):
     with pytest.raises(InputError, match="damping is -1; give 0 or a positive weight"):
-        noncore.extend(model, counts, damping=-1)
+        extend(model, counts, damping=-1)
 
 
 def test_an_unknown_choice_of_unigrams_is_refused(model, counts):
     with pytest.raises(InputError, match="choose one of: corpus, model"):
-        noncore.extend(model, counts, unigrams="mine")
+        extend(model, counts, unigrams="mine")
 
 
 def test_the_peak_is_found_wherever_it_is():
-    for peak in range(len(RIDGES)):
-        chosen = ridge._uphill(lambda mu, top=RIDGES[peak]: (-abs(np.log(mu / top)), mu, None, 0.0), RIDGES)
-        assert chosen[1] == RIDGES[peak]
+    for peak in RIDGES:
+        trials = OneWord(lambda mu, top=peak: Solution(-np.abs(np.log(mu / top)), mu, None, None), RIDGES)
+        climb(trials, len(RIDGES))
+        assert trials.best.x == peak

@@ -1,0 +1,216 @@
+"""Learn new words beside the fixed vectors of a model, which stay as they are to the last bit.
+
+:func:`extend` takes a :class:`~psdvec.solver.model.Model` and any count store that has words in common with it, or the
+folders that hold them, and returns an :class:`Extension`: the model with new rows after the old. Each word is its own
+weighted ridge regression, equations (9) to (12) of ``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.counts.matrix import Cooccurrence, open_counts
+from psdvec.errors import InputError
+from psdvec.formats.model import KIND, VERSION
+from psdvec.progress import LogProgress, Progress
+from psdvec.solver.devices.open import open_device
+from psdvec.solver.model import Model, read_model, write_model
+from psdvec.solver.setting import Placed, prepare
+from psdvec.storage.artefact import check_output, open_artefact
+
+IN_MEMORY: dict[str, Any] = {"counts": "in memory"}  # the source of a model whose counts have no folder
+MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
+
+
+@dataclass(frozen=True)
+class Extension:
+    """``model`` with the words ``learned``; ``refreshed`` words were solved again, ``thin`` ones seen too little."""
+
+    model: Model
+    learned: tuple[str, ...]
+    refreshed: tuple[str, ...]
+    thin: tuple[str, ...]
+
+
+def extend(
+    model: Model | str | Path,
+    counts: Cooccurrence | str | Path,
+    *,
+    words: Sequence[str] | None = None,
+    refresh: Sequence[str] = (),
+    core: int | None = None,
+    ridge: str | None = None,
+    damping: float | None = None,
+    unigrams: str = "corpus",
+    min_contexts: int = 5,
+    workers: int | None = None,
+    device: str = "cpu",
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    client: Any = None,
+    progress: Progress = LogProgress(),
+) -> Extension:
+    """Learn words that ``model`` lacks from ``counts``.
+
+    Parameters
+    ----------
+    model, counts
+        A model and a count store, or the folders that hold them.
+    words
+        The words to learn; all words of the counts that the model lacks, if None.
+    refresh
+        Words of the model to solve again from these counts.
+    core
+        Solve against this many of the core words; all of them, if None.
+    ridge
+        μ of equation (10): ``"auto"``, a number, or bands by rank; the recipe's, if None.
+    damping
+        η of equation (9); the recipe's, if None.
+    unigrams
+        Whose frequencies of the old words to use: those of the ``"corpus"`` at hand, or the ``"model"``'s.
+    min_contexts
+        A word seen with fewer different core words is listed as thin and not learned.
+    workers
+        Threads; one per core, if None. The result is the same to the bit.
+    device
+        ``"cpu"``, where a word gets the same bits alone or among others; ``"cuda"`` or ``"auto"``, where it gets them
+        to rounding.
+    output
+        Folder to write the larger model to; nothing is written if no word was learned or refreshed.
+    client
+        A :class:`distributed.Client`, whose workers then solve, to the same bits. They must see the counts and the
+        output under the same names; solved words are kept beside the output if the work is interrupted.
+    """
+    if output is not None:
+        check_output(output, overwrite=overwrite)
+    parent: dict[str, Any] = {"model": "in memory"}
+    old = model
+    if not isinstance(old, Model):
+        artefact = open_artefact(old, kind=KIND, version=VERSION)
+        parent = {"model": artefact.path.name, "digest": artefact.digest}
+        old = read_model(artefact)
+    store, source = (counts, IN_MEMORY) if isinstance(counts, Cooccurrence) else open_counts(counts)
+    id_of = store.vocabulary.ids
+    check_compatible(old, store)
+    wanted, stale = _chosen(old, store, words, refresh)
+    ids = np.array([id_of[word] for word in (*wanted, *stale)], dtype=np.int64)
+    options: dict[str, Any] = {"core": core, "unigrams": unigrams, "min_contexts": min_contexts}
+    plan = {
+        "model": parent, "counts": source, **options, "words": words, "refresh": refresh, "ridge": ridge,
+        "damping": damping,
+    }  # fmt: skip
+    with ExitStack() as stack:
+        if client is not None:
+            solve = stack.enter_context(
+                _on_cluster(client, counts, output, plan, workers=workers, device=device, progress=progress)
+            )
+        if not ids.size:
+            return Extension(old, (), (), ())
+        if client is None:
+            solve = partial(open_device(device).solve_words, workers=workers)
+        setting = prepare(
+            old, store, ids, ridge=old.recipe.ridge if ridge is None else ridge,
+            damping=old.recipe.damping if damping is None else damping, **options,
+        )  # fmt: skip
+        with progress.stage("new words", total=ids.size, unit="words") as stage:
+            placed = solve(setting, store, advance=stage.advance)
+        extension = _merge(old, store, dict(zip((*wanted, *stale), placed, strict=True)))
+        if output is not None and (extension.learned or extension.refreshed):
+            write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
+    return extension
+
+
+def check_compatible(model: Model, counts: Cooccurrence) -> None:
+    """Raise :class:`InputError` where ``counts`` were made differently from the model's, or share no core word."""
+    for name in MUST_AGREE:
+        old, new = model.counting.get(name), counts.parameters.get(name)
+        if old != new:
+            raise InputError(
+                f"the model was counted with {name} {old}, these counts with {new}; count again with {name} {old}"
+            )
+    known = counts.vocabulary.ids
+    if not any(word in known for word in model.words[: model.core]):
+        raise InputError(
+            "the model and the counts have no word in common; give counts of the same language and spelling"
+        )
+    lengths = np.linalg.norm(model.vectors[: model.core], axis=1)
+    if not lengths.any():
+        raise InputError("all vectors of the model are zero; fit it again")
+
+
+def _chosen(
+    model: Model, counts: Cooccurrence, words: Sequence[str] | None, refresh: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words to learn and those to refresh, each once."""
+    known, counted = model.ids, counts.vocabulary.ids
+    missing = [word for word in words or () if word not in counted]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of the words are not in the counts, such as '{missing[0]}'; "
+            "count with a vocabulary that has them"
+        )
+    for word in refresh:
+        if word not in known or word not in counted:
+            where = "model" if word not in known else "counts"
+            raise InputError(f"'{word}' cannot be refreshed, it is not in the {where}; leave it out")
+    wanted = counts.vocabulary.words if words is None else words
+    return tuple(dict.fromkeys(word for word in wanted if word not in known)), tuple(dict.fromkeys(refresh))
+
+
+def _on_cluster(
+    client: Any,
+    counts: Cooccurrence | str | Path,
+    output: str | Path | None,
+    plan: Mapping[str, Any],
+    *,
+    workers: int | None,
+    device: str,
+    progress: Progress,
+) -> AbstractContextManager[Callable[..., list[Placed | None]]]:
+    """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
+    from psdvec.cluster.solving import open_solver
+
+    if "digest" not in plan["model"] or isinstance(counts, Cooccurrence) or output is None:
+        raise InputError("a cluster works on folders; give the model, the counts and the output as folders")
+    if workers is not None or device != "cpu":
+        raise InputError("a cluster has its own threads; leave out workers and device")
+    return open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)
+
+
+def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | None]) -> Extension:
+    """Put new rows after the old ones, and refreshed ones in their place."""
+    found = {word: result for word, result in placed.items() if result is not None}
+    thin = tuple(word for word, result in placed.items() if result is None)
+    learned = tuple(word for word in found if word not in model.ids)
+    refreshed = tuple(word for word in found if word in model.ids)
+    d = model.dim
+    vectors, deviations, constant = (
+        np.array(model.vectors),
+        np.array(model.deviations),
+        np.array(model.constant),
+    )
+    for word in refreshed:
+        row, (x, deviation) = model.ids[word], found[word]
+        vectors[row], deviations[row] = x[:d], deviation
+        if row < model.core and x.size > d:
+            constant[row] = x[d]
+    if learned:
+        vectors = np.concatenate([vectors, np.stack([found[word][0][:d] for word in learned])])
+        deviations = np.concatenate([deviations, np.array([found[word][1] for word in learned], np.float32)])
+    frequencies = [counts.vocabulary.counts[counts.vocabulary.ids[word]] for word in learned]
+    extended = replace(
+        model,
+        words=(*model.words, *learned),
+        counts=np.concatenate([model.counts, np.array(frequencies, dtype=np.int64)]),
+        vectors=vectors,
+        deviations=deviations,
+        constant=constant,
+    )
+    return Extension(extended, learned, refreshed, thin)
