@@ -1,4 +1,4 @@
-"""Sizes of memory and files: parsing and formatting them, measuring memory, and explaining a full disk."""
+"""What the machine has: memory, disk and processors, how sizes are written, and what to say of a full disk."""
 
 from __future__ import annotations
 
@@ -62,6 +62,32 @@ def available_memory() -> int:
         if limit.isdigit():
             free = min(free, max(int(limit) - int(usage), 0))
     return free
+
+
+def resolve_workers(workers: int | None) -> int:
+    """Return ``workers``, or if that is None the number of processors this process may use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers < 1:
+        raise InputError(f"the number of workers is {workers}; give 1 or more")
+    return workers
+
+
+@contextmanager
+def limit_threads(workers: int | None) -> Iterator[None]:
+    """Use this many threads in kernels and BLAS, and restore the previous numbers afterwards."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    threads = min(resolve_workers(workers), most)
+    numba.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads, user_api="blas"):
+            yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def peak_memory() -> int:

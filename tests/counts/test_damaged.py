@@ -12,7 +12,7 @@ import pytest
 import psdvec
 from psdvec import cli
 from psdvec.counts.count import count_pairs
-from psdvec.counts.matrix import load_counts, open_counts
+from psdvec.counts.matrix import load_counts
 from psdvec.errors import StoreError
 from tests.toy import drawn_counts
 
@@ -71,7 +71,6 @@ def test_every_function_refuses_damaged_counts(store):
     for opened in (
         psdvec.load,
         load_counts,
-        open_counts,
         lambda path: solving._open_counts(path, "digest"),
         lambda path: psdvec.fit(path, dim=3),
     ):
@@ -123,6 +122,6 @@ def test_another_version_is_refused_by_every_function(store, tmp_path):
     shutil.copytree(store / "counts", tmp_path / "counts")
     meta = (tmp_path / "counts" / "meta.json").read_text()
     (tmp_path / "counts" / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
-    for opened in (psdvec.load, load_counts, open_counts):
+    for opened in (psdvec.load, load_counts):
         with pytest.raises(StoreError, match="is of version 9"):
             opened(tmp_path / "counts")

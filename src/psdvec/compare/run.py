@@ -25,8 +25,8 @@ from psdvec.evaluation.tagging.crf import evaluate_tagging
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
-from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import resolve_workers
 from psdvec.storage.atomic import is_unfinished, whole_file
 from psdvec.vectors.sparse import csr_of
 

@@ -22,9 +22,8 @@ from psdvec.counts.plan import Counted, Counting, Sentences, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import available_memory, format_size, parse_size
+from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
 from psdvec.storage.workspace import open_workspace, place_for

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +55,8 @@ class Cooccurrence:
     """Counts of ordered pairs, a sparse matrix by rows: rows are contexts, columns the words after them.
 
     ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
-    the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read.
+    the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read,
+    ``sources`` from what. ``origin`` names these counts among the sources of what is made from them.
     """
 
     vocabulary: Vocabulary
@@ -65,6 +66,7 @@ class Cooccurrence:
     parameters: Mapping[str, Any]
     tally: Tally
     sources: tuple[Mapping[str, Any], ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=lambda: {"counts": "in memory"})
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -106,6 +108,7 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
         tally = Tally(**parameters.pop("tally"))
     except (KeyError, TypeError) as error:
         raise StoreError(f"'{artefact.path}' does not say what was counted ({error}); count again") from error
+    origin = {"counts": artefact.path.name, "digest": artefact.digest}
     indptr, indices, values = (artefact.array(name) for name in ("indptr", "indices", "values"))
     vocabulary = read_vocabulary(artefact)
     if not (
@@ -118,7 +121,7 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
         and values.min(initial=0) >= 0
     ):
         raise StoreError(f"'{artefact.path}' is damaged: its pairs do not fit its words; count again")
-    return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources)
+    return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin)
 
 
 def _are_rows(indptr: Int64s, indices: Int32s, n: int) -> bool:
@@ -140,12 +143,6 @@ def _are_rows(indptr: Int64s, indices: Int32s, n: int) -> bool:
     return True
 
 
-def open_counts(path: str | Path) -> tuple[Cooccurrence, dict[str, Any]]:
-    """Load counts; return them with the entry that names them among the sources of what is made from them."""
-    artefact = open_artefact(path)
-    return load_counts(artefact), {"counts": artefact.path.name, "digest": artefact.digest}
-
-
 def in_memory(counts: Cooccurrence) -> Cooccurrence:
     """Return the same counts with no array on disk."""
     return replace(
@@ -154,6 +151,7 @@ def in_memory(counts: Cooccurrence) -> Cooccurrence:
         indptr=np.array(counts.indptr),
         indices=np.array(counts.indices),
         values=np.array(counts.values),
+        origin={"counts": "in memory"},
     )
 
 

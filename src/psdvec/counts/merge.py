@@ -19,8 +19,8 @@ from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, load_coun
 from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import resolve_workers
 from psdvec.storage.workspace import place_for
 
 _CELLS = 1 << 20

@@ -67,6 +67,7 @@ class Description(NamedTuple):
 
 def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
     """Describe the counts of ``corpus`` before they are made."""
+    identity = identity_of(corpus)
     if isinstance(corpus, Corpus):
         tokenizer, files = corpus.tokenizer, corpus.sources()
     else:
@@ -83,7 +84,7 @@ def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
         "gaps": what.gaps,
         "unit": UNIT,
     }
-    return Description(parameters, [{**file, **words} for file in files], identity_of(corpus))
+    return Description(parameters, [{**file, **words} for file in files], identity)
 
 
 def identity_of(corpus: Corpus | Sentences) -> Any:

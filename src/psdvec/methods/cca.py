@@ -19,8 +19,8 @@ from psdvec.methods.matrices import (
     unit_rows,
     widened,
 )
-from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import limit_threads
 from psdvec.vectors.embeddings import Embeddings
 
 

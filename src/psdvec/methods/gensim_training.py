@@ -15,8 +15,8 @@ import numpy as np
 
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError, import_extra
-from psdvec.parallel import resolve_workers
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import resolve_workers
 from psdvec.text.corpus import Corpus
 from psdvec.vectors.embeddings import Embeddings
 

@@ -16,8 +16,8 @@ from psdvec.arrays import Float32s, Int32s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods.matrices import context_matrix, row_numbers
-from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import limit_threads
 from psdvec.vectors.embeddings import Embeddings
 
 

@@ -87,7 +87,7 @@ def fit_method(
     replace the method's hyper-parameters.
     """
     from psdvec import formats
-    from psdvec.counts.matrix import open_counts
+    from psdvec.counts.matrix import load_counts
     from psdvec.solver.model import Model, write_model
     from psdvec.storage.artefact import check_output
 
@@ -98,7 +98,7 @@ def fit_method(
     if method.reads == "corpus" and corpus is None and changed.get("vectors") is None:
         raise InputError(f"the method {name} reads the text itself; give the corpus as well as its counts")
     check_output(output, overwrite=overwrite)
-    store, parent = open_counts(counts)
+    store = load_counts(counts)
     source = store if method.reads == "counts" else _open_corpus(corpus, store.parameters["tokenizer"])
     common = {
         "dim": dim,
@@ -111,11 +111,11 @@ def fit_method(
     options = {key: value for key, value in common.items() if key in accepted}
     vectors: Model | Embeddings = method.function(source, **options, **changed)
     if isinstance(vectors, Model):
-        write_model(vectors, output, sources=[parent], overwrite=overwrite)
+        write_model(vectors, output, sources=[dict(store.origin)], overwrite=overwrite)
         return vectors
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    formats.write_model(vectors, output, parameters=made, sources=[parent], overwrite=overwrite)
+    formats.write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)
     return vectors
 
 

@@ -20,8 +20,8 @@ from psdvec.errors import InputError
 from psdvec.formats import load
 from psdvec.methods import word2vec
 from psdvec.methods.matrices import unit_rows
-from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import limit_threads
 from psdvec.text.corpus import Corpus
 from psdvec.vectors.embeddings import Embeddings
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors, positive_pmi, unit_rows, widened
-from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import limit_threads
 from psdvec.vectors.embeddings import Embeddings
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, open_counts
+from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.formats.model import KIND, VERSION
 from psdvec.progress import LogProgress, Progress
@@ -25,7 +25,6 @@ from psdvec.solver.model import Model, read_model, write_model
 from psdvec.solver.setting import Placed, prepare
 from psdvec.storage.artefact import check_output, open_artefact
 
-IN_MEMORY: dict[str, Any] = {"counts": "in memory"}  # the source of a model whose counts have no folder
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 
 
@@ -96,7 +95,8 @@ def extend(
         artefact = open_artefact(old, kind=KIND, version=VERSION)
         parent = {"model": artefact.path.name, "digest": artefact.digest}
         old = read_model(artefact)
-    store, source = (counts, IN_MEMORY) if isinstance(counts, Cooccurrence) else open_counts(counts)
+    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    source = dict(store.origin)
     id_of = store.vocabulary.ids
     check_compatible(old, store)
     wanted, stale = _chosen(old, store, words, refresh)

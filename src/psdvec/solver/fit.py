@@ -14,15 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.matrix import Cooccurrence, open_counts
+from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import demand_positive
-from psdvec.parallel import limit_threads
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import format_size, parse_size
+from psdvec.resources import format_size, limit_threads, parse_size
 from psdvec.solver.core import read_round, solve, write_round
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import predicted_memory, rank_for
-from psdvec.solver.extend import IN_MEMORY, extend
+from psdvec.solver.extend import extend
 from psdvec.solver.model import Model, model_of, write_model
 from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem, check_memory
@@ -77,7 +76,8 @@ def fit(
         resumes after the last of them.
     """
     plan = make_recipe(recipe, **(changes or {}))
-    store, source = (counts, IN_MEMORY) if isinstance(counts, Cooccurrence) else open_counts(counts)
+    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    source = dict(store.origin)
     if output is not None:
         check_output(output, overwrite=overwrite)
     for name, number in (
@@ -87,11 +87,11 @@ def fit(
         ("min_contexts", min_contexts),
     ):
         demand_positive(number, name)
-    most = None if memory is None else parse_size(memory)
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
     hardware = open_device(device)
+    limit = hardware.available_memory() if memory is None else parse_size(memory)
     with ExitStack() as stack:
         if device == "cpu":
             stack.enter_context(limit_threads(workers))
@@ -109,7 +109,6 @@ def fit(
             row_sums, column_sums = margins(store)
             constants = measure_constants(store, row_sums, column_sums, recipe=plan)
             scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
-            limit = hardware.available_memory() if most is None else most
             rank = rank_for(dim, centre, spectrum=plan.spectrum)
             needed = predicted_memory(hardware, store, centre, rank=rank, head=plan.head)
             check_memory(needed, limit, dim=dim, words=centre)
@@ -166,7 +165,7 @@ def plan_fit(
 ) -> list[str]:
     """Say what :func:`fit` would do and need, and refuse what would not fit into memory."""
     plan = make_recipe(recipe, **(changes or {}))
-    store = counts if isinstance(counts, Cooccurrence) else open_counts(counts)[0]
+    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     for name, number in (("dim", dim), ("core", core), ("max_words", max_words)):
         demand_positive(number, name)
     counted = store.vocabulary.counts.size

@@ -14,7 +14,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
-from psdvec.parallel import map_ordered, resolve_workers
+from psdvec.parallel import map_ordered
+from psdvec.resources import resolve_workers
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from psdvec.errors import InputError
-from psdvec.parallel import map_ordered, resolve_workers
+from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import disk_errors_explained
+from psdvec.resources import disk_errors_explained, resolve_workers
 from psdvec.storage.atomic import beside
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
