@@ -7,7 +7,9 @@ missing part is there: ``make test-skipped``.
 
 from __future__ import annotations
 
+import bz2
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +49,26 @@ def _reason(report: pytest.TestReport) -> str:
         if "torch" in text or "gpu" in text
         else text.replace("; ", ": ")
     )
+
+
+@pytest.fixture(scope="session")
+def sample_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that examples in docstrings name: a dump, texts, counts, vectors."""
+    from examples.sample import make_dump, make_text
+
+    import psdvec
+
+    folder = tmp_path_factory.mktemp("samples")
+    (folder / "pages-articles.xml.bz2").write_bytes(bz2.compress(make_dump().encode()))
+    (folder / "text").mkdir()
+    for name in ("text", "medical"):
+        (folder / "text" / f"{name}.txt").write_text(make_text(name))
+    counts = psdvec.count_pairs(psdvec.read_corpus(folder / "text"), output=folder / "counts")
+    psdvec.save(psdvec.fit(counts, dim=20).embeddings, folder / "vectors.bin")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _examples_find_their_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if isinstance(request.node, pytest.DoctestItem):
+        monkeypatch.chdir(request.getfixturevalue("sample_files"))

@@ -364,7 +364,7 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
         count_pairs([["a", "b"]], client=client, output=output)
     with pytest.raises(InputError, match="name an output on a disk that all workers share"):
         count_pairs(text, client=client)
-    with pytest.raises(InputError, match="leave workers out"):
+    with pytest.raises(InputError, match="leave out workers"):
         count_pairs(text, client=client, workers=2, output=output)
     with pytest.raises(InputError, match="a block size was given without a cluster"):
         count_pairs(text, block_size="1M", output=output)
@@ -372,7 +372,7 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
         count_pairs(text, client=client, block_size=0, output=output)
     with pytest.raises(InputError, match="a cluster works on folders"):
         extend(model / "model", model / "counts", client=client)
-    with pytest.raises(InputError, match="leave --workers and --device out"):
+    with pytest.raises(InputError, match="leave out workers and device"):
         extend(model / "model", model / "counts", client=client, workers=2, output=output)
     assert not list(tmp_path.iterdir())
 

@@ -150,7 +150,7 @@ def _check_place(
 ) -> None:
     """Raise :class:`InputError` if an option does not fit where the counting is done."""
     if on_cluster and workers is not None:
-        raise InputError("a number of workers was given with a cluster, which has its own; leave workers out")
+        raise InputError("a number of workers was given with a cluster, which has its own; leave out workers")
     if not on_cluster and block_size is not None:
         raise InputError("a block size was given without a cluster; leave it out, or give client=...")
     if on_cluster and output is None:

@@ -75,8 +75,9 @@ def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | N
 
     Examples
     --------
-    >>> with open_stream("corpus.txt.bz2") as stream:  # doctest: +SKIP
-    ...     first = stream.read(1_000_000)
+    >>> with open_stream("pages-articles.xml.bz2") as stream:
+    ...     stream.read(10)
+    b'<mediawiki'
     """
     raw = _RawFile(path, byte_range)
     try:

@@ -99,7 +99,8 @@ def extract(
 
     Examples
     --------
-    >>> extract("enwiki-pages-articles.xml.bz2", "corpus.txt")  # doctest: +SKIP
+    >>> extract("pages-articles.xml.bz2", "corpus.txt").articles
+    600
     """
     _check_output(output, dump, overwrite=overwrite)
     workers = resolve_workers(workers)
