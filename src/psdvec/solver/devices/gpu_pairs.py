@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -43,7 +43,8 @@ def put_long(array: Array, device: torch.device) -> Tensor:
 
 def put_scales(scales: WordScales, device: torch.device) -> WordScales:
     """Bring the scales of words to the device, as float32 tensors."""
-    return WordScales(**{name: put(value, device) for name, value in vars(scales).items()})
+    tensors: dict[str, Any] = {name: put(value, device) for name, value in vars(scales).items()}
+    return WordScales(**tensors)
 
 
 def available_memory(device: torch.device) -> int:
