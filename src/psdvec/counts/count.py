@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.matrix import Cooccurrence, in_memory, load_counts, write_counts
+from psdvec.counts.matrix import Cooccurrence, in_memory, map_counts, write_counts
 from psdvec.counts.numbering import number_text
 from psdvec.counts.out_of_core import count_text
 from psdvec.counts.plan import Counted, Counting, Sentences, describe
@@ -141,7 +141,7 @@ def count_pairs(
                 place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
                 tally=found.tally, sources=described.sources, overwrite=overwrite,
             )  # fmt: skip
-        counts = load_counts(place)
+        counts = map_counts(place)
         return in_memory(counts) if output is None else counts
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, load_counts, write_counts
+from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, map_counts, write_counts
 from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
@@ -71,7 +71,7 @@ def merge_counts(
             place, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
             tally=_add_tallies(operands, signs), sources=_add_sources(operands, signs), overwrite=overwrite,
         )  # fmt: skip
-        merged = load_counts(place)
+        merged = map_counts(place)
         return in_memory(merged) if output is None else merged
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -135,6 +136,15 @@ def verify_artefact(artefact: Artefact) -> None:
             raise StoreError(
                 f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
             )
+
+
+def release_memory(array: Array) -> None:
+    """Let the system take back what a mapped array occupies in memory; it is read again where it is needed."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass
