@@ -64,7 +64,7 @@ def sample_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("text", "medical"):
         (folder / "text" / f"{name}.txt").write_text(make_text(name))
     counts = psdvec.count_pairs(psdvec.read_corpus(folder / "text"), output=folder / "counts")
-    psdvec.save(psdvec.fit(counts, dim=20).embeddings, folder / "vectors.bin")
+    psdvec.save(psdvec.fit(counts, dim=20), folder / "vectors.bin")
     return folder
 
 

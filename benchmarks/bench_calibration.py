@@ -44,10 +44,10 @@ def main():
     out = rng.choice(candidates, options.held_out, replace=False).tolist()
     model = fit(without(whole, set(out)), dim=options.dim)
     halves = [place(model, options, whole.vocabulary, out, thin=thin) for thin in (True, False)]
-    words = [word for word in out if all(word in half.ids for half in halves)]
+    words = [word for word in out if all(word in half.key_to_index for half in halves)]
     counts, ids = whole.vocabulary.counts, whole.vocabulary.ids
     frequency = np.array([counts[ids[word]] / options.one_in for word in words])
-    rows = [[half.ids[word] for word in words] for half in halves]
+    rows = [[half.key_to_index[word] for word in words] for half in halves]
     first, second = (half.vectors[row] for half, row in zip(halves, rows, strict=True))
     s1, s2 = (half.deviations[row] for half, row in zip(halves, rows, strict=True))
     ratio = np.sqrt(((first - second) ** 2).mean(axis=1) / (s1**2 + s2**2))
@@ -73,7 +73,7 @@ def place(model, options, vocabulary, words, *, thin):
                 line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin
             )
         counts = count_pairs(read_corpus([part], tokenizer="whitespace"), vocabulary=vocabulary.words)
-    return extend(model, counts, words=words).model
+    return extend(model, counts, words=words)
 
 
 def coverage(model, halves, words, *, others=20):

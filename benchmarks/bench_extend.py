@@ -54,7 +54,7 @@ def extend_and_score(name, model, store, out, ridge, unigrams, testsets):
     start = time.perf_counter()
     extension = extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
     took = 1000 * (time.perf_counter() - start) / len(words)
-    new = extension.model
+    new = extension
     lengths = np.linalg.norm(new.vectors, axis=1)
     print(
         f"{name}, {len(words)} words, ridge {ridge}, unigrams {unigrams}: {took:.1f} ms a word, median length "
@@ -65,15 +65,17 @@ def extend_and_score(name, model, store, out, ridge, unigrams, testsets):
 
 def show_neighbours(model, store, *, words=20, neighbours=10):
     """Show the nearest words of the most frequent unknown words of a domain."""
-    unknown = [word for word in store.vocabulary.words if word not in model.ids and len(word) > 3][:300]
+    unknown = [word for word in store.vocabulary.words if word not in model.key_to_index and len(word) > 3][
+        :300
+    ]
     start = time.perf_counter()
-    new = extend(model, store, words=unknown).model
+    new = extend(model, store, words=unknown)
     took = time.perf_counter() - start
     print(f"{len(unknown)} words are unknown to the model: {1000 * took / len(unknown):.1f} ms a word")
     unit = new.vectors / np.maximum(np.linalg.norm(new.vectors, axis=1, keepdims=True), 1e-9)
     for word in unknown[:words]:
-        if word in new.ids:
-            order = np.argsort(-(unit @ unit[new.ids[word]]))[1 : neighbours + 1]
+        if word in new.key_to_index:
+            order = np.argsort(-(unit @ unit[new.key_to_index[word]]))[1 : neighbours + 1]
             print(f"  {word}: {', '.join(new.words[i] for i in order)}")
 
 

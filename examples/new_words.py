@@ -18,7 +18,7 @@ def count(kind: str) -> psdvec.Cooccurrence:
 
 model = psdvec.fit(count("text"), dim=50)
 extension = psdvec.extend(model, count("medical"))
-general, larger = model.embeddings, extension.model.embeddings
+general, larger = model, extension
 
 print("learned:", ", ".join(sorted(extension.learned)))
 print("old vectors unchanged:", (larger.vectors[: len(general)] == general.vectors).all())

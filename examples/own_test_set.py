@@ -16,7 +16,7 @@ questions = tuple((*first, *second) for first in pairs for second in pairs if fi
 task = Analogies("capitals", questions, ("capitals",) * len(questions))
 
 counts = psdvec.count_pairs(line.rstrip(".").split() for line in make_text("text").splitlines())
-models = {f"{dim:2} dimensions": psdvec.fit(counts, dim=dim).embeddings for dim in (8, 20, 50)}
+models = {f"{dim:2} dimensions": psdvec.fit(counts, dim=dim) for dim in (8, 20, 50)}
 
 report = psdvec.evaluate(models, [task])
 for name in models:

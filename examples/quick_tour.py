@@ -16,7 +16,7 @@ sentences = [line.rstrip(".").split() for line in make_text("text").splitlines()
 counts = psdvec.count_pairs(sentences, min_count=5)
 print(f"{counts.tally.tokens} words read, {len(counts)} in the vocabulary")
 
-e = psdvec.fit(counts, dim=50).embeddings
+e = psdvec.fit(counts, dim=50)
 print(f"paris and france {e.similarity('paris', 'france'):.2f}")
 
 [(answer, _)] = e.most_similar(positive=["paris", "germany"], negative=["france"], topn=1)

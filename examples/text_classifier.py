@@ -13,7 +13,7 @@ from psdvec.sklearn import WordVectors
 from sample import COUNTRIES, ENGLISH, ENGLISH_FILLERS, make_articles, make_text
 
 text = make_text("text").splitlines()
-e = psdvec.fit(psdvec.count_pairs(line.rstrip(".").split() for line in text), dim=50).embeddings
+e = psdvec.fit(psdvec.count_pairs(line.rstrip(".").split() for line in text), dim=50)
 
 articles = make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=220, seed=7)
 sentences = [sentences[0] for _, sentences in articles]

@@ -150,5 +150,5 @@ def test_the_ridge_of_a_third_word():
     ]
     x1, x2 = map(float, re.search(r"is x₁ = (\S+); x₂ = (\S+) lies", THEORY).groups())
     assert [x1, x2] == as_shown(np.linalg.solve(A, b).tolist())
-    placed = extend(model, counts, words=["the"], min_contexts=1).model
+    placed = extend(model, counts, words=["the"], min_contexts=1)
     assert as_shown(float(placed.vectors[2, 0] * up[0])) == x1

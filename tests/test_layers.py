@@ -18,12 +18,13 @@ HOME = Path(psdvec.__file__).parent
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
     "errors", "arrays", "resources", "progress", "parallel",
-    "storage", "kernels", "text", "counts", "vectors", "formats", "solver",
+    "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
     "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare", "explore", "cli", "__main__",
 )  # fmt: skip
 
 # Imports that go up, all inside functions.
 UPWARDS = {
+    ("vectors.embeddings", "formats"): "e.save(path) writes any format; formats are loaded when something is saved",
     ("counts.count", "cluster.counting"): "count_pairs(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "cluster.solving"): "extend(client=...) hands its work to a cluster; Dask is optional",
 }  # fmt: skip
@@ -80,7 +81,8 @@ def test_nothing_imports_in_a_circle():
         assert name not in path, f"a circle: {' -> '.join((*path[path.index(name) :], name))}"
         if name not in done:
             for other in EDGES[name]:
-                visit(other, (*path, name))
+                if (name, other) not in UPWARDS:
+                    visit(other, (*path, name))
             done.add(name)
 
     for name in EDGES:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from psdvec.evaluation.report import Report
     from psdvec.formats import save
     from psdvec.loading import load
-    from psdvec.solver.extend import extend
+    from psdvec.solver.extend import Extension, extend
     from psdvec.solver.fit import fit
+    from psdvec.solver.model import Model
+    from psdvec.solver.recipe import Recipe
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
     from psdvec.vectors.embeddings import Embeddings
@@ -29,7 +31,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Cooccurrence",
     "Embeddings",
+    "Extension",
+    "Model",
     "PSDVecError",
+    "Recipe",
     "Report",
     "Vocabulary",
     "count_pairs",
@@ -47,7 +52,10 @@ __all__ = [
 _HOMES = {
     "Cooccurrence": "counts.matrix",
     "Embeddings": "vectors.embeddings",
+    "Extension": "solver.extend",
+    "Model": "solver.model",
     "PSDVecError": "errors",
+    "Recipe": "solver.recipe",
     "Report": "evaluation.report",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",

@@ -9,8 +9,8 @@ from typing import Any
 from psdvec import formats
 from psdvec.counts import matrix
 from psdvec.errors import StoreError
-from psdvec.formats import model
 from psdvec.resources import format_size
+from psdvec.solver import model
 from psdvec.storage.artefact import META, Artefact, open_artefact
 
 LOADERS: dict[str, Callable[[Artefact], Any]] = {

@@ -14,6 +14,7 @@ from psdvec.explore.api import Api
 from psdvec.explore.models import open_model
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
+from psdvec.vectors.embeddings import Embeddings
 from tests.explore.clients import client_of
 from tests.explore.conftest import HOSTILE, RARE
 
@@ -183,11 +184,12 @@ def test_vectors_from_elsewhere_can_be_explored_but_not_extended(library):
     assert ask(client, "map")["counts"] is None
     reply = client.post("/api/extend", json={"text": SENTENCES})
     assert reply.status_code == 400
-    assert "only models made by 'psdvec fit' have them" in reply.json()["error"]
+    assert "these vectors come without the scales of a fit; fit them with psdvec" in reply.json()["error"]
 
 
 def test_a_folder_without_the_scales_of_a_fit_can_be_explored_too(library, tmp_path):
-    formats.save(formats.load(library.model), tmp_path / "bare")
+    model = formats.load(library.model)
+    formats.save(Embeddings(model.words, model.vectors), tmp_path / "bare")
     opened = open_model(tmp_path / "bare", counts=library.counts)
     assert opened.embeddings.words == formats.load(library.model).words
     assert "without the scales of a fit" in opened.no_extending
@@ -202,7 +204,7 @@ def test_an_added_word_is_what_extend_makes_of_the_same_text(client, models, tmp
     (tmp_path / "text").write_text(SENTENCES)
     counts = count_pairs(read_corpus(tmp_path / "text", tokenizer="whitespace"), min_count=1, window=5)
     model = models[0].model
-    expected = extend(model, counts, words=["zither"], unigrams="model").model
+    expected = extend(model, counts, words=["zither"], unigrams="model")
     before = model.vectors.tobytes()
     reply = client.post("/api/extend", json={"text": SENTENCES, "word": "zither", "topn": "5"})
     assert reply.status_code == 200, reply.text

@@ -37,14 +37,14 @@ def test_every_number_of_a_word_is_the_solvers(index, dense):
     model = index.model
     for i, word in enumerate(model.words[: model.core]):
         found = index.of_word(word, topn=1000)
-        others = [model.ids[cell["word"]] for cell in found["contexts"]]
+        others = [model.key_to_index[cell["word"]] for cell in found["contexts"]]
         seen = np.flatnonzero(dense["count"][i] > 0)
         assert sorted(others) == [j for j in seen.tolist() if j != i]
         assert found["seen"] == len(others)
         for name, matrix in dense.items():
             numbers = [cell[name] for cell in found["contexts"]]
             np.testing.assert_allclose(numbers, matrix[i, others], rtol=1e-5, atol=1e-6)
-        pulls = [cell["weight"] * cell["pmi"] * np.linalg.norm(model.vectors[model.ids[cell["word"]]])
+        pulls = [cell["weight"] * cell["pmi"] * np.linalg.norm(model.vectors[model.key_to_index[cell["word"]]])
                  for cell in found["contexts"]]  # fmt: skip
         np.testing.assert_allclose([cell["pull"] for cell in found["contexts"]], pulls, rtol=1e-5)
         assert pulls == sorted(pulls, reverse=True)
@@ -71,10 +71,10 @@ def test_a_word_after_the_core_is_fitted_as_it_was_when_it_was_placed(index):
     core = model.core
     for word in RARE.split():
         x, features = placed_densely(model, counts, word)
-        np.testing.assert_allclose(x[:-1], model.vectors[model.ids[word]], rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(x[:-1], model.vectors[model.key_to_index[word]], rtol=1e-3, atol=1e-3)
         assert abs(x[-1]) > 0.1  # without it, the values below would be others
         found = index.of_word(word, topn=1000)["contexts"]
-        rows = [model.ids[cell["word"]] for cell in found]
+        rows = [model.key_to_index[cell["word"]] for cell in found]
         assert max(rows) < core
         np.testing.assert_allclose(
             [cell["fitted"] for cell in found], features[rows] @ x, rtol=1e-2, atol=1e-2
@@ -97,14 +97,14 @@ def placed_densely(model, counts, word):
     A = (F * W[core, :core, None]).T @ F + model.recipe.damping * np.diag((F**2).sum(axis=0))
     b = F.T @ (T[core, :core] / s[core])
     solutions = [np.linalg.solve(A + mu * np.eye(len(A)), b) for mu in RIDGES]
-    vector = model.vectors[model.ids[word]]
+    vector = model.vectors[model.key_to_index[word]]
     return min(solutions, key=lambda x: np.linalg.norm(x[:-1] - vector)), plain
 
 
 def test_a_word_placed_from_other_counts_has_contexts_but_no_fitted_values(index):
     model = index.model
     vectors = np.array(model.vectors)
-    vectors[model.ids["lute"]] *= 1.1
+    vectors[model.key_to_index["lute"]] *= 1.1
     found = ContextIndex(replace(model, vectors=vectors), index.counts).of_word("lute")
     assert {cell["fitted"] for cell in found["contexts"]} == {None}
     assert found["contexts"][0]["weight"] > 0

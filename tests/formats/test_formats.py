@@ -17,8 +17,8 @@ import psdvec
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
 from psdvec.formats.decimals import format_rows
-from psdvec.formats.model import read_model, write_model
-from psdvec.formats.tensors import map_safetensors, write_safetensors
+from psdvec.solver.model import read_model, write_model
+from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
 # Any character that UTF-8 can encode; spaces and line ends, which word2vec refuses, have their own test.
@@ -358,12 +358,11 @@ def test_a_npz_that_is_cut_off_is_refused(tmp_path: Path):
             load(tmp_path / "b.npz")
 
 
-def test_a_model_keeps_what_it_was_made_from_and_further_arrays(tmp_path: Path):
-    write_model(toy(), tmp_path / "m", parameters={"dim": 4}, arrays={"scales": np.array([1.0, 2.0])})
+def test_a_folder_of_plain_vectors_keeps_what_they_were_made_from(tmp_path: Path):
+    write_model(toy(), tmp_path / "m", parameters={"dim": 4}, sources=[{"text": "t"}])
     artefact = psdvec.storage.artefact.open_artefact(tmp_path / "m", kind="embeddings")
-    assert artefact.parameters == {"dim": 4}
-    assert artefact.array("scales").tolist() == [1, 2]
-    assert_equal(read_model(tmp_path / "m"), toy())
+    assert (artefact.parameters, artefact.sources) == ({"dim": 4}, ({"text": "t"},))
+    assert read_model(tmp_path / "m") == toy()
 
 
 def test_the_vectors_of_a_model_are_mapped_and_cannot_be_changed(tmp_path: Path):

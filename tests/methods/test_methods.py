@@ -21,7 +21,6 @@ from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tagging.conll import TaggingData
 from psdvec.evaluation.tagging.crf import evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
-from psdvec.formats.model import read_model, write_model
 from psdvec.kernels import glove as glove_kernel
 from psdvec.methods import METHODS, cca, glove, method_named, ppmi, sparse, svd
 from psdvec.methods.gensim_training import write_text
@@ -29,6 +28,7 @@ from psdvec.methods.matrices import context_matrix, leading_singular_vectors
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method, parse_settings, settings_of
 from psdvec.reference import glove as glove_reference
+from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings

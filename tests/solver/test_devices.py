@@ -83,7 +83,7 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
     )
     assert there.learned == here.learned
     assert there.thin == here.thin
-    old, new = here.model, there.model
+    old, new = here, there
     assert new.vectors[:50].tobytes() == old.vectors[:50].tobytes()
     np.testing.assert_allclose(new.vectors, old.vectors, atol=2e-3 * np.abs(old.vectors).max())
     np.testing.assert_allclose(new.deviations[50:], old.deviations[50:], rtol=1e-2)
@@ -200,7 +200,7 @@ def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_
     found = extend(model, counts, device="torch:cpu")
     assert 7 < max(sizes) <= 30
     assert found.learned == roomy.learned
-    np.testing.assert_allclose(found.model.vectors, roomy.model.vectors, atol=1e-5)
+    np.testing.assert_allclose(found.vectors, roomy.vectors, atol=1e-5)
 
     def full(self, *arguments):
         raise torch.OutOfMemoryError

@@ -29,11 +29,11 @@ def model(counts):
 
 
 def vectors_of(model, words):
-    return np.stack([model.vectors[model.ids[word]] for word in words])
+    return np.stack([model.vectors[model.key_to_index[word]] for word in words])
 
 
 def test_old_rows_stay_bit_identical(model, counts):
-    extended = extend(model, counts).model
+    extended = extend(model, counts)
     assert extended.vectors[:CORE].tobytes() == model.vectors.tobytes()
     assert extended.words[:CORE] == model.words
     assert len(extended) == len(counts)
@@ -41,29 +41,29 @@ def test_old_rows_stay_bit_identical(model, counts):
 
 @pytest.mark.parametrize("ridge", ["auto", "3", "0"])
 def test_a_word_alone_gets_the_vector_it_gets_among_others(model, counts, ridge):
-    together = extend(model, counts, ridge=ridge).model
+    together = extend(model, counts, ridge=ridge)
     for word in counts.vocabulary.words[CORE::9]:
-        alone = extend(model, counts, words=[word], ridge=ridge).model
-        assert alone.vectors[-1].tobytes() == together.vectors[together.ids[word]].tobytes()
-        assert alone.deviations[-1] == together.deviations[together.ids[word]]
+        alone = extend(model, counts, words=[word], ridge=ridge)
+        assert alone.vectors[-1].tobytes() == together.vectors[together.key_to_index[word]].tobytes()
+        assert alone.deviations[-1] == together.deviations[together.key_to_index[word]]
 
 
 def test_the_size_of_a_batch_changes_nothing(model, counts, monkeypatch):
-    together = extend(model, counts).model
+    together = extend(model, counts)
     monkeypatch.setattr(noncore, "BATCH", 3)
-    assert extend(model, counts, workers=3).model.vectors.tobytes() == together.vectors.tobytes()
+    assert extend(model, counts, workers=3).vectors.tobytes() == together.vectors.tobytes()
 
 
 def test_a_then_b_equals_a_and_b_together(model, counts):
     first, second = counts.vocabulary.words[CORE:55], counts.vocabulary.words[55:]
-    steps = extend(extend(model, counts, words=first).model, counts, words=second).model
-    together = extend(model, counts).model
+    steps = extend(extend(model, counts, words=first), counts, words=second)
+    together = extend(model, counts)
     assert vectors_of(steps, together.words).tobytes() == together.vectors.tobytes()
 
 
 def test_nothing_to_learn_is_a_no_op(model, counts):
     extended = extend(model, counts, words=list(model.words))
-    assert extended.model is model
+    assert extended == model
     assert extended.learned == extended.thin == ()
 
 
@@ -71,7 +71,7 @@ def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
     extension = extend(model, counts, min_contexts=10**6)
     assert extension.thin == counts.vocabulary.words[CORE:]
     assert extension.learned == ()
-    assert extension.model.words == model.words
+    assert extension.words == model.words
 
 
 @pytest.mark.parametrize(("ridge", "damping"), [(0.5, 0.0), (7.0, None), (0.0, 0.3)])
@@ -79,7 +79,7 @@ def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
 def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridge, damping):
     model = fit_recipe(counts, make_recipe(recipe), dim=6, max_words=CORE)
     word = counts.vocabulary.words[CORE + 5]
-    found = extend(model, counts, words=[word], ridge=str(ridge), damping=damping).model.vectors[-1]
+    found = extend(model, counts, words=[word], ridge=str(ridge), damping=damping).vectors[-1]
     if damping is None:
         damping = {"default": 0.04, "paper": 0.0}[recipe]
     x = dense_ridge(model, counts, counts.vocabulary.ids[word], ridge, damping)
@@ -106,7 +106,7 @@ def dense_ridge(model, counts, w, ridge, damping):
 
 
 def test_new_words_join_their_topic(model, counts):
-    extended = extend(model, counts).model
+    extended = extend(model, counts)
     V = extended.vectors / np.linalg.norm(extended.vectors, axis=1, keepdims=True)
     nearest = (V[CORE:] @ V[:CORE].T).argmax(axis=1)
     topic = np.array([int(word[1:]) % 3 for word in extended.words])
@@ -116,10 +116,13 @@ def test_new_words_join_their_topic(model, counts):
 def test_a_word_seen_ten_times_as_often_is_surer(model):
     often = drawn_counts(words=70, sentences=15000, topics=3, seed=5)
     seldom = drawn_counts(words=70, sentences=700, topics=3, seed=6)
-    words = [word for word in seldom.vocabulary.words if word not in model.ids and word in often.vocabulary]
+    words = [
+        word
+        for word in seldom.vocabulary.words
+        if word not in model.key_to_index and word in often.vocabulary
+    ]
     deviations = [
-        np.median(extend(model, store, words=words, ridge="1").model.deviations[CORE:])
-        for store in (often, seldom)
+        np.median(extend(model, store, words=words, ridge="1").deviations[CORE:]) for store in (often, seldom)
     ]
     assert deviations[0] < deviations[1]
 
@@ -128,18 +131,18 @@ def test_refreshing_moves_only_the_words_named(model, counts):
     word = model.words[10]
     extension = extend(model, counts, words=[], refresh=[word])
     assert extension.refreshed == (word,)
-    changed = (extension.model.vectors != model.vectors).any(axis=1)
+    changed = (extension.vectors != model.vectors).any(axis=1)
     assert np.flatnonzero(changed).tolist() == [10]
 
 
 def test_fewer_core_words_give_another_answer(model, counts):
     word = counts.vocabulary.words[CORE]
-    full, few = (extend(model, counts, words=[word], core=core).model.vectors[-1] for core in (None, 20))
+    full, few = (extend(model, counts, words=[word], core=core).vectors[-1] for core in (None, 20))
     assert not np.allclose(full, few)
 
 
 def test_unigrams_of_the_same_counts_are_the_same(model, counts):
-    one, two = (extend(model, counts, unigrams=choice).model.vectors for choice in ("corpus", "model"))
+    one, two = (extend(model, counts, unigrams=choice).vectors for choice in ("corpus", "model"))
     np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 
 
@@ -218,7 +221,7 @@ def test_no_ridge_at_all_places_words_with_fewer_contexts_than_dimensions():
     extension = extend(model, counts, ridge="0", min_contexts=2)
     contexts = np.diff(counts.indptr)[[counts.vocabulary.ids[word] for word in extension.learned]]
     assert contexts.min() < 60
-    assert np.isfinite(extension.model.vectors).all()
+    assert np.isfinite(extension.vectors).all()
 
 
 @pytest.mark.parametrize("option", [{"core": 0}, {"core": -5}, {"min_contexts": 0}])

@@ -1,13 +1,17 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
-from psdvec.errors import StoreError
+import psdvec
+from psdvec.errors import InputError, StoreError
+from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.model import read_model, write_model
-from psdvec.storage.artefact import create_artefact, open_artefact, verify_artefact
+from psdvec.storage.artefact import open_artefact, verify_artefact
+from psdvec.vectors.embeddings import Embeddings
 from tests.toy import drawn_counts
 
 
@@ -17,7 +21,8 @@ def model():
 
 
 def test_what_is_written_is_read_back(model, tmp_path):
-    write_model(model, tmp_path / "model", sources=[{"counts": "c", "digest": "d"}])
+    model = replace(model, sources=({"counts": "c", "digest": "d"},))
+    write_model(model, tmp_path / "model")
     back = read_model(tmp_path / "model")
     for name in ("counts", "vectors", "deviations", "signs", "constant", "row_sums", "column_sums"):
         assert getattr(back, name).tobytes() == getattr(model, name).tobytes()
@@ -29,6 +34,8 @@ def test_what_is_written_is_read_back(model, tmp_path):
     )
     assert back.counting == json.loads(json.dumps(dict(model.counting)))
     assert back.sources == ({"counts": "c", "digest": "d"},)
+    assert back == model
+    assert back.origin["model"] == "model"
     verify_artefact(open_artefact(tmp_path / "model"))
 
 
@@ -38,26 +45,20 @@ def test_the_vectors_are_plain_safetensors(model, tmp_path):
 
 
 def test_words_of_any_script_come_back(model, tmp_path):
-    from dataclasses import replace
-
     words = ("größe", "日本語", "a b", *(f"w{i}x" for i in range(27)))
     write_model(replace(model, words=words), tmp_path / "model")
     assert read_model(tmp_path / "model").words == words
 
 
 def test_vectors_that_are_not_numbers_are_refused(model, tmp_path):
-    from dataclasses import replace
-
     vectors = np.array(model.vectors)
     vectors[3, 2] = np.nan
     write_model(replace(model, vectors=vectors), tmp_path / "model")
     with pytest.raises(StoreError, match=f"the vector of '{model.words[3]}' is not finite"):
-        read_model(tmp_path / "model")
+        extend(tmp_path / "model", drawn_counts())
 
 
 def test_arrays_that_do_not_belong_together_are_refused(model, tmp_path):
-    from dataclasses import replace
-
     write_model(replace(model, row_sums=model.row_sums[:-1]), tmp_path / "model")
     with pytest.raises(StoreError, match="row_sums has shape \\(29,\\) and not \\(30,\\)"):
         read_model(tmp_path / "model")
@@ -72,8 +73,6 @@ def test_arrays_that_do_not_belong_together_are_refused(model, tmp_path):
     ],
 )
 def test_scales_that_make_no_sense_are_refused(model, tmp_path, name, value, message):
-    from dataclasses import replace
-
     scales = np.array(getattr(model, name))
     scales[1] = value
     write_model(replace(model, **{name: scales}), tmp_path / "model")
@@ -95,17 +94,36 @@ def test_another_kind_of_artefact_is_refused(tmp_path):
         read_model(tmp_path / "counts")
 
 
-def test_vectors_without_scales_are_refused(tmp_path):
-    with create_artefact(tmp_path / "e", kind="embeddings", version=1, parameters={}, sources=[]) as writer:
-        save_file({"vectors": np.zeros((1, 1), np.float32)}, writer.folder / "vectors.safetensors")
-        writer.add_file("vectors.safetensors")
-    with pytest.raises(StoreError, match="without the scales of a fit"):
-        read_model(tmp_path / "e")
+def test_vectors_without_scales_come_back_as_plain_vectors_that_cannot_be_extended(tmp_path):
+    plain = Embeddings(("a",), np.ones((1, 1), np.float32))
+    write_model(plain, tmp_path / "e")
+    assert type(read_model(tmp_path / "e")) is Embeddings
+    for given in (plain, tmp_path / "e"):
+        with pytest.raises(InputError, match="without the scales of a fit, which extending them needs"):
+            extend(given, drawn_counts())
 
 
-def test_a_model_can_be_asked_without_being_written():
-    model = fit(drawn_counts(), dim=5)
-    e = model.embeddings
-    assert tuple(e.words) == model.words
-    word, cosine = e.most_similar(model.words[0], topn=1)[0]
-    assert e.similarity(model.words[0], word) == pytest.approx(cosine, rel=1e-5)
+def test_in_memory_and_from_disk_it_is_the_same_object(tmp_path):
+    counts = drawn_counts()
+    model = psdvec.fit(counts, dim=5, max_words=30)
+    word, cosine = model.most_similar(model.words[0], topn=1)[0]
+    assert model.similarity(model.words[0], word) == pytest.approx(cosine, rel=1e-5)
+    larger = psdvec.extend(model, counts)
+    larger.save(tmp_path / "model")
+    back = psdvec.load(tmp_path / "model")
+    assert back == larger
+    assert back != model
+    assert isinstance(back, psdvec.Model)
+    assert psdvec.extend(back, counts) == larger
+    psdvec.save(back, tmp_path / "again")
+    assert psdvec.load(tmp_path / "again") == larger
+
+
+def test_a_glance_shows_what_it_is_in_one_line():
+    counts = drawn_counts()
+    model = psdvec.fit(counts, dim=5, max_words=30, changes={"rounds": 3})
+    assert repr(model) == "Model(30 words × 5 dimensions, recipe default, rounds 3, fitted together 30 words)"
+    larger = psdvec.extend(model, counts)
+    assert repr(larger).endswith(f"learned {len(larger.learned)} words)")
+    assert "<td>30 words × 5 dimensions</td>" in model._repr_html_()
+    assert repr(Embeddings(("a",), np.ones((1, 2), np.float32))) == "Embeddings(1 word × 2 dimensions)"

@@ -45,11 +45,13 @@ def test_no_recipe_makes_the_objective_rise(recipe, seed):
 def test_any_partition_of_the_new_words_gives_the_same_vectors(data):
     counts = drawn_counts(words=50, sentences=300)
     model = fit(counts, dim=5, max_words=30)
-    together = extend(model, counts).model
+    together = extend(model, counts)
     order = data.draw(st.permutations(counts.vocabulary.words[30:]))
     cut = data.draw(st.integers(0, len(order)))
     steps = model
     for part in (order[:cut], order[cut:]):
-        steps = extend(steps, counts, words=part).model
+        steps = extend(steps, counts, words=part)
     for word in together.words:
-        assert np.array_equal(steps.vectors[steps.ids[word]], together.vectors[together.ids[word]])
+        assert np.array_equal(
+            steps.vectors[steps.key_to_index[word]], together.vectors[together.key_to_index[word]]
+        )

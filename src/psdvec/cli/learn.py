@@ -184,7 +184,7 @@ def extend(
         print("nothing to learn: the model has all of these words; nothing was written")
         return
     print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
-    _report(extension.model, output)
+    _report(extension, output)
 
 
 @with_recipe

@@ -148,7 +148,7 @@ class Api:
                 f"'{extension.thin[0]}' occurs near too few words that the model knows; "
                 "paste more sentences, with at least 5 different known words near it"
             )
-        new = extension.model.embeddings.take(slice(len(explored.model), None))
+        new = extension.take(slice(len(explored.model), None))
         learned = [
             {
                 **record,

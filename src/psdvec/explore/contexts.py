@@ -81,7 +81,7 @@ class ContextIndex:
             }
             for k in order
         ]
-        place = np.flatnonzero(one.rows == self.model.ids.get(other, -1))
+        place = np.flatnonzero(one.rows == self.model.key_to_index.get(other, -1))
         return {
             "word": word,
             "other": other,
@@ -163,7 +163,7 @@ class ContextIndex:
     def _fitted(self, i: int, rows: Int64s) -> Float64s:
         """The PMI that the vectors give the counted word ``i`` with each of the core words ``rows``."""
         model = self.model
-        own = model.ids.get(self.words[i])
+        own = model.key_to_index.get(self.words[i])
         if own is None:
             return np.full(rows.size, np.nan)
         constant = model.constant[own] if own < model.core else self._placed_constant(i, model.vectors[own])

@@ -9,18 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from psdvec.errors import PSDVecError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.map import WordMap, make_map
 from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.artefact import META
+from psdvec.solver.model import Model
 from psdvec.vectors.embeddings import Embeddings
-
-if TYPE_CHECKING:
-    from psdvec.solver.model import Model
 
 MAP_WORDS = 20_000
 
@@ -52,7 +47,8 @@ def open_model(
 ) -> ExploredModel:
     """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` they were made from, if given."""
     embeddings = load(path, progress=progress)
-    model, no_extending = _read_fit(Path(path))
+    model = embeddings if isinstance(embeddings, Model) else None
+    no_extending = "" if model else "these vectors come without the scales of a fit; fit them with psdvec"
     contexts, no_contexts = (
         None,
         "start the explorer with counts=FOLDER, the counts that the model was made from",
@@ -66,20 +62,3 @@ def open_model(
             contexts, no_contexts = ContextIndex(model, load_counts(counts)), ""
     name = Path(path).absolute().name
     return ExploredModel(name, embeddings, model, contexts, no_extending, no_contexts, map_words)
-
-
-def _read_fit(path: Path) -> tuple[Model | None, str]:
-    """Return the model with the scales of its fit, or why there is none."""
-    if not (path / META).is_file():
-        return (
-            None,
-            "these vectors come without the scales of a fit; only models made by 'psdvec fit' have them",
-        )
-    from psdvec.solver.model import read_model  # loads numba
-
-    try:
-        return read_model(path), ""
-    except PSDVecError as error:
-        return None, str(error).replace(
-            str(path), path.absolute().name
-        )  # the page does not show where it lies

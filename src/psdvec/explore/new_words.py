@@ -33,12 +33,16 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
     if not text.strip():
         raise InputError("there is no text; paste sentences that use the new word")
     token = None if word is None else _as_token(model, word)
-    if token is not None and token in model.ids:
+    if token is not None and token in model.key_to_index:
         raise InputError(f"'{token}' is in the model already, and its vector stays as it is; name a new word")
     counts = _count(model, text)
     if token is not None and token not in counts.vocabulary:
         raise InputError(f"'{token}' does not occur in the text; paste sentences that use it")
-    new = [other for other in counts.vocabulary.words if other not in model.ids] if token is None else [token]
+    new = (
+        [other for other in counts.vocabulary.words if other not in model.key_to_index]
+        if token is None
+        else [token]
+    )
     if not new:
         raise InputError("the model already knows every word of the text; paste sentences with a new word")
     return extend(model, counts, words=new[:MAX_WORDS], unigrams="model"), counts

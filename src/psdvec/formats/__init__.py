@@ -16,11 +16,11 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 
 from psdvec.errors import InputError, ResourceError
 from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows, rows_not_finite
-from psdvec.formats.model import read_model, write_model
 from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
 from psdvec.progress import LogProgress, Progress
+from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.atomic import check_file_output, replaced_file
 from psdvec.text.decompress import open_stream
@@ -36,7 +36,7 @@ _NEVER_COMPRESSED = (".bz2", ".zst")
 _SNIFFED = 1 << 16
 _FASTTEXT = (793712314).to_bytes(4, "little")
 
-__all__ = ["FORMATS", "BadRows", "Format", "choose_format", "load", "read_model", "save", "write_model"]
+__all__ = ["FORMATS", "BadRows", "Format", "choose_format", "load", "save"]
 
 
 def load(

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.formats.tensors import map_safetensors, write_safetensors
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.atomic import whole_folder
+from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
 UNKNOWN = "[UNK]"

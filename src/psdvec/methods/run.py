@@ -86,7 +86,6 @@ def fit_method(
     ``corpus`` names the text for methods that read it; it is split into words as it was for ``counts``. ``settings``
     replace the method's hyper-parameters.
     """
-    from psdvec import formats
     from psdvec.counts.matrix import load_counts
     from psdvec.solver.model import Model, write_model
     from psdvec.storage.artefact import check_output
@@ -111,11 +110,11 @@ def fit_method(
     options = {key: value for key, value in common.items() if key in accepted}
     vectors: Model | Embeddings = method.function(source, **options, **changed)
     if isinstance(vectors, Model):
-        write_model(vectors, output, sources=[dict(store.origin)], overwrite=overwrite)
+        write_model(vectors, output, overwrite=overwrite)
         return vectors
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    formats.write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)
+    write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)
     return vectors
 
 

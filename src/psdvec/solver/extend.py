@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,24 +18,29 @@ import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
-from psdvec.formats.model import KIND, VERSION
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.devices.open import open_device
-from psdvec.solver.model import Model, read_model, write_model
+from psdvec.solver.model import Model, check_vectors, fitted, write_model
 from psdvec.solver.setting import Placed, prepare
-from psdvec.storage.artefact import check_output, open_artefact
+from psdvec.storage.artefact import check_output
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 
 
-@dataclass(frozen=True)
-class Extension:
-    """``model`` with the words ``learned``; ``refreshed`` words were solved again, ``thin`` ones seen too little."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Extension(Model):
+    """A model with further words: those ``learned``, the old ones ``refreshed``, and the ``thin`` ones seen too little.
 
-    model: Model
-    learned: tuple[str, ...]
-    refreshed: tuple[str, ...]
-    thin: tuple[str, ...]
+    It is a :class:`~psdvec.solver.model.Model` like any other, and equal to one with the same words and numbers.
+    """
+
+    learned: tuple[str, ...] = ()
+    refreshed: tuple[str, ...] = ()
+    thin: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, str]:
+        found = {"learned": len(self.learned), "refreshed": len(self.refreshed), "thin": len(self.thin)}
+        return super()._facts() | {name: f"{number:,} words" for name, number in found.items() if number}
 
 
 def extend(
@@ -89,22 +94,17 @@ def extend(
     """
     if output is not None:
         check_output(output, overwrite=overwrite)
-    parent: dict[str, Any] = {"model": "in memory"}
-    old = model
-    if not isinstance(old, Model):
-        artefact = open_artefact(old, kind=KIND, version=VERSION)
-        parent = {"model": artefact.path.name, "digest": artefact.digest}
-        old = read_model(artefact)
+    old = fitted(model, purpose="extending them")
+    check_vectors(old)
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
-    source = dict(store.origin)
     id_of = store.vocabulary.ids
     check_compatible(old, store)
     wanted, stale = _chosen(old, store, words, refresh)
     ids = np.array([id_of[word] for word in (*wanted, *stale)], dtype=np.int64)
     options: dict[str, Any] = {"core": core, "unigrams": unigrams, "min_contexts": min_contexts}
     plan = {
-        "model": parent, "counts": source, **options, "words": words, "refresh": refresh, "ridge": ridge,
-        "damping": damping,
+        "model": dict(old.origin), "counts": dict(store.origin), **options, "words": words, "refresh": refresh,
+        "ridge": ridge, "damping": damping,
     }  # fmt: skip
     with ExitStack() as stack:
         if client is not None:
@@ -112,7 +112,7 @@ def extend(
                 _on_cluster(client, counts, output, plan, workers=workers, device=device, progress=progress)
             )
         if not ids.size:
-            return Extension(old, (), (), ())
+            return _extension(old)
         if client is None:
             solve = partial(open_device(device).solve_words, workers=workers)
         setting = prepare(
@@ -123,7 +123,7 @@ def extend(
             placed = solve(setting, store, advance=stage.advance)
         extension = _merge(old, store, dict(zip((*wanted, *stale), placed, strict=True)))
         if output is not None and (extension.learned or extension.refreshed):
-            write_model(extension.model, output, sources=[parent, source], overwrite=overwrite)
+            write_model(extension, output, overwrite=overwrite)
     return extension
 
 
@@ -149,7 +149,7 @@ def _chosen(
     model: Model, counts: Cooccurrence, words: Sequence[str] | None, refresh: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words to learn and those to refresh, each once."""
-    known, counted = model.ids, counts.vocabulary.ids
+    known, counted = model.key_to_index, counts.vocabulary.ids
     missing = [word for word in words or () if word not in counted]
     if missing:
         raise InputError(
@@ -188,8 +188,8 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
     """Put new rows after the old ones, and refreshed ones in their place."""
     found = {word: result for word, result in placed.items() if result is not None}
     thin = tuple(word for word, result in placed.items() if result is None)
-    learned = tuple(word for word in found if word not in model.ids)
-    refreshed = tuple(word for word in found if word in model.ids)
+    learned = tuple(word for word in found if word not in model.key_to_index)
+    refreshed = tuple(word for word in found if word in model.key_to_index)
     d = model.dim
     vectors, deviations, constant = (
         np.array(model.vectors),
@@ -197,7 +197,7 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
         np.array(model.constant),
     )
     for word in refreshed:
-        row, (x, deviation) = model.ids[word], found[word]
+        row, (x, deviation) = model.key_to_index[word], found[word]
         vectors[row], deviations[row] = x[:d], deviation
         if row < model.core and x.size > d:
             constant[row] = x[d]
@@ -205,12 +205,20 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
         vectors = np.concatenate([vectors, np.stack([found[word][0][:d] for word in learned])])
         deviations = np.concatenate([deviations, np.array([found[word][1] for word in learned], np.float32)])
     frequencies = [counts.vocabulary.counts[counts.vocabulary.ids[word]] for word in learned]
-    extended = replace(
+    return _extension(
         model,
         words=(*model.words, *learned),
         counts=np.concatenate([model.counts, np.array(frequencies, dtype=np.int64)]),
         vectors=vectors,
         deviations=deviations,
         constant=constant,
+        sources=(model.origin, counts.origin),
+        origin={"model": "in memory"},
+        learned=learned,
+        refreshed=refreshed,
+        thin=thin,
     )
-    return Extension(extended, learned, refreshed, thin)
+
+
+def _extension(model: Model, **changes: Any) -> Extension:
+    return Extension(**{**model.own_fields(), **changes})

@@ -77,7 +77,6 @@ def fit(
     """
     plan = make_recipe(recipe, **(changes or {}))
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
-    source = dict(store.origin)
     if output is not None:
         check_output(output, overwrite=overwrite)
     for name, number in (
@@ -98,7 +97,7 @@ def fit(
         rounds: dict[str, Any] = {}
         if output is not None:
             key = {
-                "counts": source, "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
+                "counts": dict(store.origin), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
                 "memory": None, "device": device,
             }  # fmt: skip
             file = (
@@ -135,7 +134,7 @@ def fit(
                 progress=progress,
             )
         if output is not None:
-            write_model(model, output, sources=[source], overwrite=overwrite)
+            write_model(model, output, overwrite=overwrite)
     return model
 
 
@@ -149,7 +148,7 @@ def _with_others(
         progress.say(
             f"no vector for {len(extension.thin):,} words that were seen too little, such as '{extension.thin[0]}'"
         )
-    return extension.model
+    return Model(**{**extension.own_fields(), "sources": model.sources})
 
 
 def plan_fit(

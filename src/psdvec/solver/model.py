@@ -1,41 +1,43 @@
-"""Model: vectors with every scale and constant that is needed to place a new word beside them.
+"""Model: vectors, everything needed to place a new word beside them, and the folder that keeps both.
 
-A model is made from the eigenpairs of a fit, or read from a folder. The folder is that of
-:mod:`psdvec.formats.model`, whose vectors any program that reads safetensors can use, with the scales as further
-arrays; the files are described in ``docs/formats.md``.
+A :class:`Model` is :class:`~psdvec.vectors.embeddings.Embeddings`, and answers all their questions; besides, it carries
+the scales and constants of its fit. The folder is an artefact of kind ``embeddings``: the vectors in
+``vectors.safetensors`` or, if they are sparse, as the arrays of a CSR matrix; words, counts, deviations and scales in
+``.npy`` files, described in ``docs/formats.md``. Vectors without the scales of a fit are kept in such a folder too, and
+come back as plain :class:`~psdvec.vectors.embeddings.Embeddings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.arrays import Array, Float32s, Float64s, Int64s
+from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
-from psdvec.formats import model as folder
 from psdvec.solver.pmi import Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.artefact import Artefact, open_artefact
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
+from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import csr_of, sparse_vectors
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
 
-SCALES = (
-    "signs",
-    "constant",
-    "row_sums",
-    "column_sums",
-)  # arrays of the folder that a model adds to plain vectors
+KIND = "embeddings"
+VERSION = 1
+VECTORS = "vectors.safetensors"
+SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse: the arrays of a CSR matrix
+SCALES = ("signs", "constant", "row_sums", "column_sums")  # arrays that a model adds to plain vectors
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Embeddings):
     """Words with vectors, and the scales of the first ``core`` of them, against which new words are solved.
 
     ``words``: n strings, the core most frequent first, later words in the order they were learned. ``counts``
@@ -43,45 +45,37 @@ class Model:
     word's vector; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
     ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
     ``row_sums``, ``column_sums`` (core,) float64. ``counting`` says how the pairs were counted, ``sources`` what the
-    model was made from.
+    model was made from, and ``origin`` names it among the sources of what is made from it.
     """
 
-    words: tuple[str, ...]
     counts: Int64s
-    vectors: Float32s
     deviations: Float32s
-    signs: Float32s
-    constant: Float32s
-    row_sums: Float64s
-    column_sums: Float64s
-    constants: Constants
-    recipe: Recipe
-    core: int
-    counting: Mapping[str, Any]
-    sources: tuple[Mapping[str, Any], ...]
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of each vector."""
-        return int(self.vectors.shape[1])
-
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """The row of every word."""
-        return {word: i for i, word in enumerate(self.words)}
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """The vectors as a value that answers questions: neighbours, similarities, analogies."""
-        return Embeddings(self.words, self.vectors, counts=self.counts, deviations=self.deviations)
+    signs: Float32s = field(kw_only=True)
+    constant: Float32s = field(kw_only=True)
+    row_sums: Float64s = field(kw_only=True)
+    column_sums: Float64s = field(kw_only=True)
+    constants: Constants = field(kw_only=True)
+    recipe: Recipe = field(kw_only=True)
+    core: int = field(kw_only=True)
+    counting: Mapping[str, Any] = field(kw_only=True)
+    sources: tuple[Mapping[str, Any], ...] = field(kw_only=True, default=())
+    origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
 
     @property
     def scales(self) -> WordScales:
         """The scales of the core words."""
         return word_scales(self.row_sums, self.column_sums, self.constants)
+
+    def own_fields(self) -> dict[str, Any]:
+        """Return what a plain model is made of, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Model)}
+
+    def _facts(self) -> dict[str, str]:
+        return {**super()._facts(), "recipe": self.recipe.name, "fitted together": f"{self.core:,} words"}
+
+    def _values(self) -> tuple[Any, ...]:
+        scales = (getattr(self, name) for name in SCALES)
+        return (*super()._values(), *scales, self.constants, self.recipe, self.core, dict(self.counting))
 
 
 def model_of(
@@ -122,15 +116,60 @@ def model_of(
         recipe=recipe,
         core=n,
         counting=dict(counts.parameters),
-        sources=(),
+        sources=(counts.origin,),
     )
 
 
 def write_model(
-    model: Model, path: str | Path, *, sources: list[dict[str, Any]] | None = None, overwrite: bool = False
+    embeddings: Embeddings,
+    path: str | Path,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    sources: Sequence[Mapping[str, Any]] = (),
+    overwrite: bool = False,
 ) -> None:
-    """Write ``model`` as an artefact; ``sources`` name its parents, those of the model itself if None."""
-    parameters = {
+    """Write a model folder. A model knows how it was made; of plain vectors, ``parameters`` and ``sources`` tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(e, f"{folder}/model")
+    ...     read_model(f"{folder}/model") == e
+    True
+    """
+    packed = WordList.pack(embeddings.words)
+    arrays: dict[str, Array] = {"words": packed.blob, "word_offsets": packed.offsets}
+    if embeddings.counts is not None:
+        arrays["word_counts"] = embeddings.counts
+    if embeddings.deviations is not None:
+        arrays["deviations"] = embeddings.deviations
+    if isinstance(embeddings, Model):
+        arrays |= {name: getattr(embeddings, name) for name in SCALES}
+        parameters, sources = _parameters_of(embeddings), embeddings.sources
+    csr = csr_of(embeddings.vectors)
+    sparse = {} if csr is None else {"columns": embeddings.dim}
+    with create_artefact(
+        path,
+        kind=KIND,
+        version=VERSION,
+        parameters={**(parameters or {}), **sparse},
+        sources=[dict(source) for source in sources],
+        overwrite=overwrite,
+    ) as writer:
+        if csr is None:
+            write_safetensors(writer.folder / VECTORS, {"vectors": embeddings.vectors})
+            writer.add_file(VECTORS)
+        else:
+            for name in SPARSE:
+                writer.add_array(name, getattr(csr, name))
+        for name, array in arrays.items():
+            writer.add_array(name, array)
+
+
+def _parameters_of(model: Model) -> dict[str, Any]:
+    return {
         "dim": model.dim,
         "words": len(model),
         "core": model.core,
@@ -138,48 +177,75 @@ def write_model(
         "constants": asdict(model.constants),
         "counting": dict(model.counting),
     }
-    folder.write_model(
-        model.embeddings,
-        path,
-        parameters=parameters,
-        sources=[dict(source) for source in model.sources] if sources is None else sources,
-        arrays={name: getattr(model, name) for name in SCALES},
-        overwrite=overwrite,
-    )
 
 
-def read_model(path: str | Path | Artefact) -> Model:
-    """Open a model that :func:`write_model` wrote; vectors and scales are read, and checked to be finite."""
-    artefact = (
-        path if isinstance(path, Artefact) else open_artefact(path, kind=folder.KIND, version=folder.VERSION)
-    )
-    parameters = artefact.parameters
-    if "constants" not in parameters:
-        raise StoreError(
-            f"'{artefact.path}' holds vectors without the scales of a fit; give a model that psdvec fitted"
-        )
+def read_model(path: str | Path | Artefact) -> Embeddings:
+    """Open a model folder: a :class:`Model`, or plain vectors where the folder holds no scales of a fit.
+
+    The vectors stay on disk until they are used.
+    """
+    artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
+    words = read_words(artefact)
+    vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
+    if vectors is None or vectors.shape[:1] != (len(words),):
+        raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
+    arrays = {
+        name: np.asarray(artefact.array(file))
+        for name, file in (("counts", "word_counts"), ("deviations", "deviations"))
+        if f"{file}.npy" in artefact.files
+    }
+    made = artefact.parameters
+    if "constants" not in made:
+        return Embeddings(words, vectors, **arrays)
     try:
-        embeddings = folder.read_model(artefact)
         model = Model(
-            words=tuple(embeddings.words),
-            counts=np.asarray(embeddings.counts),
-            vectors=embeddings.vectors,
-            deviations=np.asarray(embeddings.deviations),
-            constants=Constants(**parameters["constants"]),
-            recipe=Recipe(**parameters["recipe"]),
-            core=int(parameters["core"]),
-            counting=dict(parameters["counting"]),
-            sources=artefact.sources,
+            words,
+            vectors,
+            **arrays,
             **{name: artefact.array(name) for name in SCALES},
+            constants=Constants(**made["constants"]),
+            recipe=Recipe(**made["recipe"]),
+            core=int(made["core"]),
+            counting=dict(made["counting"]),
+            sources=artefact.sources,
+            origin={"model": artefact.path.name, "digest": artefact.digest},
         )
+        _check_shapes(model, artefact.path)
     except (KeyError, TypeError, ValueError, OSError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
-    _check_shapes(model, artefact.path)
     return model
 
 
+def fitted(vectors: Embeddings | str | Path, *, purpose: str) -> Model:
+    """Return ``vectors``, or those in a folder, as a :class:`Model`; say why not where they have no scales of a fit."""
+    found = vectors if isinstance(vectors, Embeddings) else read_model(vectors)
+    if not isinstance(found, Model):
+        what = "these vectors" if isinstance(vectors, Embeddings) else f"the vectors in '{vectors}'"
+        raise InputError(
+            f"{what} come without the scales of a fit, which {purpose} needs; give a model that psdvec fitted"
+        )
+    return found
+
+
+def _dense_of(artefact: Artefact) -> Array | None:
+    return map_safetensors(artefact.file(VECTORS)).get("vectors")
+
+
+def _sparse_of(artefact: Artefact) -> Array | None:
+    from scipy import sparse  # slow to import, and few vectors are sparse
+
+    data, indices, indptr = (artefact.array(name) for name in SPARSE)
+    try:
+        width = int(artefact.parameters["columns"])
+        matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
+        matrix.check_format()
+    except (KeyError, TypeError, ValueError):
+        return None
+    return sparse_vectors(matrix)
+
+
 def _check_shapes(model: Model, path: Path) -> None:
-    """Refuse arrays that do not belong together, and vectors that are not numbers."""
+    """Refuse arrays that do not belong together."""
     n, core = len(model), model.core
     lengths = {"counts": n, "deviations": n, "constant": core, "row_sums": core, "column_sums": core}
     for name, length in lengths.items():
@@ -193,8 +259,12 @@ def _check_shapes(model: Model, path: Path) -> None:
     for name in ("constant", "row_sums", "column_sums"):
         if not np.isfinite(getattr(model, name)).all():
             raise StoreError(f"'{path}' is damaged: {name} holds a value that is not finite; make it again")
+
+
+def check_vectors(model: Model) -> None:
+    """Raise :class:`StoreError` where a vector is not finite; all vectors are read."""
     if not np.isfinite(model.vectors).all():
         row = int(np.flatnonzero(~np.isfinite(model.vectors).all(axis=1))[0])
         raise StoreError(
-            f"'{path}' is damaged: the vector of '{model.words[row]}' is not finite; make it again"
+            f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
         )

@@ -130,6 +130,24 @@ class Recipe:
         _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
 
+    @property
+    def name(self) -> str:
+        """The name of the recipe with these numbers, and the numbers that differ from the nearest one.
+
+        >>> make_recipe("paper", rounds=6).name
+        'paper, rounds 6'
+        """
+        changes = {
+            name: [
+                field.name
+                for field in fields(Recipe)
+                if getattr(self, field.name) != getattr(known, field.name)
+            ]
+            for name, known in RECIPES.items()
+        }
+        nearest = min(changes, key=lambda name: len(changes[name]))
+        return ", ".join([nearest, *(f"{number} {getattr(self, number)}" for number in changes[nearest])])
+
 
 RECIPES: Mapping[str, Recipe] = {
     "default": Recipe(),

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar, overload
+from html import escape
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -29,7 +31,7 @@ T = TypeVar("T")
 COSMUL_EPSILON = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Embeddings:
     """Words and their vectors, most frequent word first where counts are known.
 
@@ -71,6 +73,42 @@ class Embeddings:
                     f"for {len(self.words)} words"
                 )
             object.__setattr__(self, name, np.asarray(values, dtype=dtype))
+
+    def __repr__(self) -> str:
+        size, *others = self._facts().items()
+        facts = ", ".join([size[1], *(f"{name} {value}" for name, value in others)])
+        return f"{type(self).__name__}({facts})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in self._facts().items()
+        )
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+    def _facts(self) -> dict[str, str]:
+        """Return what a glance should show, by name; the size comes first."""
+        return {"size": f"{len(self):,} {'word' if len(self) == 1 else 'words'} × {self.dim} dimensions"}
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both hold the same words, numbers and, where there are any, scales."""
+        if not isinstance(other, Embeddings):
+            return NotImplemented
+        mine, theirs = self._values(), other._values()
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _values(self) -> tuple[Any, ...]:
+        csr = csr_of(self.vectors)
+        vectors = (self.vectors,) if csr is None else (csr.data, csr.indices, csr.indptr, self.dim)
+        return (tuple(self.words), *vectors, self.counts, self.deviations)
+
+    def save(self, path: str | Path, **options: Any) -> None:
+        """Write the vectors to ``path``, as :func:`psdvec.save` does and with its options."""
+        from psdvec.formats import save
+
+        save(self, path, **options)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -368,6 +406,12 @@ class Embeddings:
             (self.words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given
         ]
         return pairs[:topn]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return bool(np.all(a is b or a == b))
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
 
 
 def _cosine(a: Float32s, b: Float32s) -> float:

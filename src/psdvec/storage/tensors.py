@@ -17,9 +17,9 @@ import numpy as np
 
 from psdvec.arrays import Array
 from psdvec.errors import InputError
-from psdvec.vectors.neighbours import ROW_BLOCK
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "<i1", "U8": "<u1"}
+_ROWS_AT_ONCE = 65_536  # of a matrix that is written
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LARGEST_HEADER = 100_000_000
 
@@ -40,8 +40,8 @@ def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: in
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for tensor in tensors.values():
-            for row in range(0, len(tensor), ROW_BLOCK):
-                block = np.ascontiguousarray(tensor[row : row + ROW_BLOCK])
+            for row in range(0, len(tensor), _ROWS_AT_ONCE):
+                block = np.ascontiguousarray(tensor[row : row + _ROWS_AT_ONCE])
                 file.write(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
             file.write(bytes(zero_rows * tensor.itemsize * math.prod(tensor.shape[1:])))
 
