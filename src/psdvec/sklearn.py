@@ -6,9 +6,9 @@ Each text becomes one row, the mean of its words' vectors or their SIF-weighted 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,11 +42,14 @@ class WordVectors(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    vectors : Embeddings, or the path of vectors in any format that psdvec reads
+    vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads
     weighting : ``"mean"``, or ``"sif"``, which gives rare words more weight and removes the common direction
     a : the constant of SIF
-    tokenizer : a function that splits a text into words; if None, words are runs of letters and digits, lower-cased
-        if the vocabulary has no capitals
+    tokenizer : how texts are cut into words: ``"unicode"``, ``"paper"``, ``"whitespace"``, or a function from a text to
+        a list of words; if None, as the vectors' own text was cut. Where that is not known, words are runs of letters
+        and digits, lower-cased if the vocabulary has no capitals
+
+    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column.
 
     Attributes
     ----------
@@ -67,7 +70,7 @@ class WordVectors(TransformerMixin, BaseEstimator):
         *,
         weighting: Weighting = "mean",
         a: float = 1e-3,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: str | Tokenizer | None = None,
     ) -> None:
         self.vectors = vectors
         self.weighting = weighting
@@ -77,21 +80,22 @@ class WordVectors(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
         if self.vectors is None:
-            raise InputError("WordVectors was given no vectors; give it Embeddings or the path of a model")
+            raise InputError("WordVectors was given no vectors; give it a model, or the path of one")
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
         self.embeddings_ = self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
+        texts = _read_texts(X)
         if self.weighting == "sif":
-            means = self._means(X)
+            means = self._means(texts)
             self.direction_ = common_direction(means.T.astype(np.float64) @ means)
         return self
 
     def transform(self, X: Iterable[str]) -> Float32s:
         """Return the vectors of the texts, (len(X), d) float32."""
         check_is_fitted(self)
-        means = self._means(X)
+        means = self._means(_read_texts(X))
         return means if self.direction_ is None else without_direction(means, self.direction_)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -99,12 +103,8 @@ class WordVectors(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([f"wordvectors{i}" for i in range(self.n_features_out_)], dtype=object)
 
-    def _means(self, texts: Iterable[str]) -> Float32s:
-        if isinstance(texts, str):
-            raise InputError(
-                "WordVectors takes a list of texts, but was given a single string; put it into a list"
-            )
-        tokenize = self.tokenizer or make_tokenizer(self.embeddings_)
+    def _means(self, texts: Sequence[str]) -> Float32s:
+        tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
         return mean_vectors(self.embeddings_, [tokenize(text) for text in texts], weights=weights)
 
@@ -112,4 +112,43 @@ class WordVectors(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []  # the vectors are float32, whatever the input
         return tags
+
+
+def _read_texts(X: Any) -> list[str]:
+    """Return the texts, one per row, or say what was given instead."""
+    if isinstance(X, str):
+        raise InputError(
+            "WordVectors takes a list of texts, but was given a single string; put it into a list"
+        )
+    texts: list[str] = []
+    for row, text in enumerate(_only_column(X)):
+        if not isinstance(text, str):
+            raise InputError(
+                f"row {row} of the texts, counted from 0, is {_shortly(text)} and not a string; leave it out, "
+                "or put an empty string in its place"
+            )
+        texts.append(text)
+    return texts
+
+
+def _only_column(X: Any) -> Iterable[Any]:
+    """Return what is in the rows of ``X``; of a table, such as a DataFrame, its only column."""
+    shape = getattr(X, "shape", None)
+    if shape is None or len(shape) == 1:
+        return cast("Iterable[Any]", X)
+    table = np.asarray(X)
+    if table.ndim == 2 and table.shape[1] == 1:
+        return cast("Iterable[Any]", table[:, 0].tolist())
+    names = ", ".join(f"'{name}'" for name in getattr(X, "columns", ()))
+    raise InputError(
+        f"WordVectors takes one column of texts, but was given a table of shape {tuple(shape)}"
+        + (f" with the columns {names}" if names else "")
+        + "; give one of its columns"
+    )
+
+
+def _shortly(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

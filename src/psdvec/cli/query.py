@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -41,27 +42,30 @@ def similar(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show the words nearest to each WORD.
+    """Show the words nearest to each WORD; one that is not there as written is looked up as the model writes it.
 
     Example: `psdvec similar model/ king queen`
     """
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
-    known = [word for word in asked if word in e]
+    forms = _look_up(e, asked)
+    known = list(dict.fromkeys(forms.values()))
     found = {
         answer["word"]: answer["neighbours"]
         for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab)
     }
     if as_json:
         records = [
-            {"word": word, "neighbours": _brief(found[word])} if word in found else _missing(e, word)
+            {"word": word, **_looked_up(word, forms), "neighbours": _brief(found[forms[word]])}
+            if word in forms
+            else _missing(e, word)
             for word in asked
         ]
         print(json.dumps(records, ensure_ascii=False))
     else:
-        for word in known:
-            _print_ranking(word, found[word])
-    _exit_if_missing(e, [word for word in asked if word not in found])
+        for word, form in forms.items():
+            _print_ranking(form + _say_looked_up({word: form}), found[form])
+    _exit_if_missing(e, [word for word in asked if word not in forms])
 
 
 def analogy(
@@ -150,6 +154,12 @@ def vectorize(
         Path, typer.Argument(help="Where to write the matrix (.npy), one row per line.", metavar="OUT")
     ],
     weighting: Annotated[Weighting, typer.Option(help="Plain mean, or sif: rare words weigh more.")] = "mean",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            help="How to cut lines into words: unicode, paper or whitespace; default: as the model's text was cut."
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -160,7 +170,9 @@ def vectorize(
     progress = make_progress(quiet=quiet)
     check_file_output(target, overwrite=overwrite)
     e = load(model, progress=progress)
-    summary = vectorize_file(e, text, target, weighting=weighting, overwrite=overwrite, progress=progress)
+    summary = vectorize_file(
+        e, text, target, weighting=weighting, tokenizer=tokenizer, overwrite=overwrite, progress=progress
+    )
     progress.say(
         f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; "
         f"{summary.known:,} of {summary.words:,} words known, {summary.empty:,} lines without a known word"
@@ -173,6 +185,25 @@ def _words_or_lines(words: list[str]) -> list[str]:
     for word in words:
         read += [line.strip() for line in sys.stdin if line.strip()] if word == "-" else [word]
     return list(dict.fromkeys(read))
+
+
+def _look_up(e: Embeddings, words: list[str]) -> dict[str, str]:
+    """Return, of the words that are known, how the vocabulary writes each."""
+    forms: dict[str, str] = {}
+    for word in words:
+        with suppress(MissingWordError):
+            forms[word] = e.look_up(word)
+    return forms
+
+
+def _looked_up(word: str, forms: dict[str, str]) -> dict[str, str]:
+    return {"looked_up": forms[word]} if forms[word] != word else {}
+
+
+def _say_looked_up(forms: dict[str, str]) -> str:
+    """Say what was looked up for words that are not in the vocabulary as they were written."""
+    changed = [f"{word} looked up as {form}" for word, form in forms.items() if word != form]
+    return f" ({', '.join(changed)})" if changed else ""
 
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
@@ -206,14 +237,16 @@ def _answer_all(
     missing: list[str] = []
     for group in groups:
         try:
-            found = answer(group)
+            forms = {word: e.look_up(word) for word in group}
+            found = answer([forms[word] for word in group])
         except MissingWordError as error:
             missing.append(error.word)
             records.append({"words": group, "error": str(error)})
             continue
-        records.append(found.record)
+        changed = {word: form for word, form in forms.items() if word != form}
+        records.append({**found.record, **({"looked_up": changed} if changed else {})})
         if not as_json:
-            _print_ranking(found.title, found.words)
+            _print_ranking(found.title + _say_looked_up(changed), found.words)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))

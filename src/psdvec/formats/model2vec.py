@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError
+from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.atomic import whole_folder
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
-UNKNOWN = "[UNK]"
 _TENSORS = ("embeddings", "embedding.weight")
 _CARD = """---
 library_name: model2vec
@@ -30,6 +30,8 @@ tags: [embeddings, static-embeddings, sentence-transformers, psdvec]
 
 {words} words, {dim} dimensions. Load them with `StaticModel.from_pretrained(folder)` of model2vec,
 or with `SentenceTransformer(folder)` of sentence-transformers.
+
+{reach}
 """
 
 
@@ -50,7 +52,9 @@ def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
 def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
     """Write ``embeddings`` as a Model2Vec folder at ``path``.
 
-    Texts are lower-cased before they are looked up if every word of the vocabulary is lower-case.
+    Texts are cut into words as the vectors' own text was; where that is not known, at blanks and around punctuation,
+    and in lower case if every word of the vocabulary is. ``README.md`` in the folder says how many words cannot be
+    found in a text.
     """
     path = Path(path)
     check_model2vec_output(path, overwrite=overwrite)
@@ -75,7 +79,7 @@ def read_model2vec(path: str | Path) -> Embeddings:
             f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} but no matrix 'embeddings'; "
             "give a folder that model2vec made"
         )
-    tokens, unknown = _read_tokenizer(folder / "tokenizer.json")
+    tokens, unknown = read_tokens(folder / "tokenizer.json")
     vectors = matrix if "mapping" not in tensors else matrix[tensors["mapping"]]
     if "weights" in tensors:
         vectors = vectors * tensors["weights"][:, None]
@@ -97,7 +101,9 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
     write_safetensors(
         folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=len(unknown)
     )
-    _write_json(folder / "tokenizer.json", _tokenizer([*embeddings.words, *unknown]))
+    _write_json(
+        folder / "tokenizer.json", describe_tokenizer([*embeddings.words, *unknown], embeddings.tokenizer)
+    )
     _write_json(
         folder / "config.json",
         {
@@ -110,47 +116,26 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
     )
     module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
     _write_json(folder / "modules.json", [module])
-    (folder / "README.md").write_text(
-        _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim), encoding="utf-8"
+    card = _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim, reach=_describe_reach(embeddings))
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _describe_reach(embeddings: Embeddings) -> str:
+    """Say how texts are cut there, and which words cannot be found in them."""
+    how = (
+        "at blanks and around punctuation"
+        if embeddings.tokenizer is None
+        else f"by psdvec's tokenizer `{embeddings.tokenizer}`, as the text of the vectors was"
     )
-
-
-def _tokenizer(words: list[str]) -> dict[str, Any]:
-    """Return the settings of a tokenizer that splits off punctuation and knows only ``words``."""
-    lower = all(word == word.lower() for word in words if word != UNKNOWN)
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": {"type": "Lowercase"} if lower else None,
-        "pre_tokenizer": {"type": "Whitespace"},
-        "post_processor": None,
-        "decoder": None,
-        "model": {
-            "type": "WordLevel",
-            "vocab": {word: i for i, word in enumerate(words)},
-            "unk_token": UNKNOWN,
-        },
-    }
+    lost = unreachable_words(embeddings.words, embeddings.tokenizer)
+    found = (
+        f"{len(lost):,} of the words cannot be found in a text"
+        if lost
+        else "Every word can be found in a text"
+    )
+    examples = f", such as {', '.join(f'`{word}`' for word in lost[:5])}" if lost else ""
+    return f"Texts are cut into words {how}. {found}{examples}."
 
 
 def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
-def _read_tokenizer(path: Path) -> tuple[list[str], int | None]:
-    """Return the tokens in the order of their ids, and the id of the unknown token."""
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        vocabulary = settings["model"]["vocab"]
-        if isinstance(vocabulary, list):  # Unigram: pairs of a token and its score
-            vocabulary = {token: i for i, (token, _) in enumerate(vocabulary)}
-        vocabulary = dict(vocabulary)
-        for added in settings.get("added_tokens") or []:
-            vocabulary.setdefault(added["content"], added["id"])
-        tokens = sorted(vocabulary, key=vocabulary.__getitem__)
-        unknown = settings["model"].get("unk_token")
-        return tokens, vocabulary.get(unknown)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error

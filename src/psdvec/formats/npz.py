@@ -57,8 +57,9 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
             f"{name} holds the arrays {sorted(arrays)}, and vectors and words are not among them; "
             "name them 'vectors' and 'words'"
         )
-    optional = {name: arrays[name] for name in ("counts", "deviations") if name in arrays}
-    return Embeddings(_read_words(name, words, arrays), matrix, **optional)
+    return Embeddings(
+        _read_words(name, words, arrays), matrix, arrays.get("counts"), arrays.get("deviations")
+    )
 
 
 def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from psdvec.errors import InputError
 from psdvec.methods import method_named
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.recipe import Recipe, make_recipe
+from psdvec.text.tokenizers import tokenizer_of
 
 if TYPE_CHECKING:
     from psdvec.solver.model import Model
@@ -112,6 +113,7 @@ def fit_method(
     if isinstance(vectors, Model):
         write_model(vectors, output, overwrite=overwrite)
         return vectors
+    vectors = replace(vectors, tokenizer=tokenizer_of(store.parameters))
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
     write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)

@@ -23,6 +23,7 @@ from psdvec.solver.pmi import Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
 from psdvec.storage.tensors import map_safetensors, write_safetensors
+from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 
@@ -45,7 +46,8 @@ class Model(Embeddings):
     word's vector; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
     ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
     ``row_sums``, ``column_sums`` (core,) float64. ``counting`` says how the pairs were counted, ``sources`` what the
-    model was made from, and ``origin`` names it among the sources of what is made from it.
+    model was made from, and ``origin`` names it among the sources of what is made from it. ``tokenizer`` is that of the
+    counts; of sentences from Python it is ``"whitespace"``.
     """
 
     counts: Int64s
@@ -60,6 +62,11 @@ class Model(Embeddings):
     counting: Mapping[str, Any] = field(kw_only=True)
     sources: tuple[Mapping[str, Any], ...] = field(kw_only=True, default=())
     origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tokenizer is None:
+            object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
 
     @property
     def scales(self) -> WordScales:
@@ -148,6 +155,8 @@ def write_model(
     if isinstance(embeddings, Model):
         arrays |= {name: getattr(embeddings, name) for name in SCALES}
         parameters, sources = _parameters_of(embeddings), embeddings.sources
+    elif embeddings.tokenizer is not None:
+        parameters = {**(parameters or {}), "tokenizer": embeddings.tokenizer}
     csr = csr_of(embeddings.vectors)
     sparse = {} if csr is None else {"columns": embeddings.dim}
     with create_artefact(
@@ -196,7 +205,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     }
     made = artefact.parameters
     if "constants" not in made:
-        return Embeddings(words, vectors, **arrays)
+        return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made))
     try:
         model = Model(
             words,
@@ -207,6 +216,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             recipe=Recipe(**made["recipe"]),
             core=int(made["core"]),
             counting=dict(made["counting"]),
+            tokenizer=tokenizer_of(made["counting"]),
             sources=artefact.sources,
             origin={"model": artefact.path.name, "digest": artefact.digest},
         )

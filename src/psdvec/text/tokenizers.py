@@ -2,14 +2,15 @@
 
 A tokenizer takes UTF-8 text and returns *spaced text*, in which spaces separate words and newlines separate
 sentences; :func:`split_spaced` cuts a sentence of it into words. The work is done by the kernels in
-:mod:`psdvec.kernels.tokenizers`, which are imported when a tokenizer is first used.
+:mod:`psdvec.kernels.tokenizers`, which are imported when a tokenizer is first used. :func:`split_words` does the same
+to one text, for whoever reads text with a model: what counting took for a word is a word there too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from psdvec.errors import InputError
 Tokenizer: TypeAlias = Callable[[bytes], Bytes]
 
 _WORD = re.compile(r"[^\x00-\x20]+")
+_RUN = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def find_tokenizer(name: str) -> Tokenizer:
@@ -32,6 +34,18 @@ def find_tokenizer(name: str) -> Tokenizer:
     return TOKENIZERS[name]
 
 
+def tokenizer_of(parameters: Mapping[str, Any]) -> str | None:
+    """Return the tokenizer that the ``parameters`` of counts name, or None if it is not known.
+
+    Sentences from Python were cut into words by their owner; such words stand in a text between blanks.
+
+    >>> tokenizer_of({"tokenizer": "paper"}), tokenizer_of({"tokenizer": "none"}), tokenizer_of({})
+    ('paper', 'whitespace', None)
+    """
+    name = parameters.get("tokenizer")
+    return "whitespace" if name == "none" else name if name in TOKENIZERS else None
+
+
 def split_spaced(sentence: str) -> list[str]:
     """Return the words of one sentence of spaced text.
 
@@ -39,6 +53,25 @@ def split_spaced(sentence: str) -> list[str]:
     ["don't", 'panic']
     """
     return _WORD.findall(sentence)
+
+
+def split_words(text: str, *, tokenizer: str) -> list[str]:
+    """Return the words of ``text`` that counting with ``tokenizer``, one of :data:`TOKENIZERS`, finds in it.
+
+    >>> split_words("The U.S. grew by 3.5%; größte Straße", tokenizer="unicode")
+    ['the', 'u.s', 'grew', 'by', '3.5', 'grösste', 'strasse']
+    """
+    spaced = find_tokenizer(tokenizer)(text.encode("utf-8", "replace"))
+    return split_spaced(spaced.tobytes().decode("utf-8"))
+
+
+def split_runs(text: str) -> list[str]:
+    """Return the runs of letters, digits and inner apostrophes: a guess, for vectors of which no tokenizer is known.
+
+    >>> split_runs("The U.S. didn't")
+    ['The', 'U', 'S', "didn't"]
+    """
+    return _RUN.findall(text)
 
 
 def _space_unicode(text: bytes) -> Bytes:

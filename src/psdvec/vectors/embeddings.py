@@ -9,7 +9,7 @@ and return values. Files are read and written by :mod:`psdvec.formats`; vectors 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -18,12 +18,12 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError, MissingWordError
+from psdvec.errors import InputError
 from psdvec.vectors.intervals import Interval, cosine_interval
+from psdvec.vectors.lookup import Lookup
 from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
 from psdvec.vectors.queries import Query, read_query, unit_vector
 from psdvec.vectors.sparse import csr_of
-from psdvec.vectors.spelling import closest_spellings
 
 Ranking: TypeAlias = "list[tuple[str, float]]"
 T = TypeVar("T")
@@ -32,7 +32,7 @@ COSMUL_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings:
+class Embeddings(Lookup):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -41,6 +41,8 @@ class Embeddings:
     vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.sparse.SparseRows`
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of each coordinate of a word's vector
+    tokenizer : how the vectors' text was cut into words, ``"unicode"``, ``"paper"`` or ``"whitespace"``; or None, if
+        that is not known
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Embeddings:
     vectors: Float32s
     counts: Int64s | None = None
     deviations: Float32s | None = None
+    tokenizer: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         sparse = csr_of(self.vectors) is not None
@@ -116,9 +119,6 @@ class Embeddings:
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
-    def __contains__(self, word: object) -> bool:
-        return word in self.key_to_index
-
     def __getitem__(self, word: str | Sequence[str]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
         if isinstance(word, str):
@@ -139,27 +139,11 @@ class Embeddings:
         return self.words
 
     @cached_property
-    def key_to_index(self) -> dict[str, int]:
-        """The id of every word."""
-        ids = {word: i for i, word in enumerate(self.words)}
-        if len(ids) < len(self.words):
-            twice = next(word for i, word in enumerate(self.words) if ids[word] != i)
-            raise InputError(f"the word '{twice}' has two vectors; keep only one of them")
-        return ids
-
-    @cached_property
     def lengths(self) -> Float32s:
         """The Euclidean length of every vector, 1 for a vector of zeros."""
         return lengths_of(self.vectors)
 
     # Looking up
-
-    def get_index(self, word: str) -> int:
-        """Return the id of ``word``; the error for a missing word names the closest spellings."""
-        try:
-            return self.key_to_index[word]
-        except KeyError:
-            raise MissingWordError(word, self.closest_spellings) from None
 
     def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
         """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
@@ -171,10 +155,6 @@ class Embeddings:
     def get(self, word: str, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
         return self.get_vector(word) if word in self else default
-
-    def closest_spellings(self, word: str) -> list[str]:
-        """Return a few words that are spelled like ``word``."""
-        return closest_spellings(word, self.words, self.key_to_index)
 
     def select(self, words: Iterable[str]) -> Embeddings:
         """Return the embeddings of ``words`` only, in the order given.
@@ -196,6 +176,7 @@ class Embeddings:
             self.vectors[ids],
             None if self.counts is None else self.counts[ids],
             None if self.deviations is None else self.deviations[ids],
+            tokenizer=self.tokenizer,
         )
 
     # Comparing given words

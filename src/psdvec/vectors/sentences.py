@@ -1,34 +1,38 @@
 """Sentence vectors: the mean of the words' vectors, plain or weighted by smooth inverse frequency (SIF).
 
-Sentences are lists of words, and each becomes one row, zeros if none of its words is known. SIF (Arora, Liang and Ma
+Sentences are lists of words, and each becomes one row, zeros if none of its words is known; :func:`make_tokenizer` cuts
+texts into words as the text of the vectors was cut. SIF (Arora, Liang and Ma
 2017) weights a word by ``a / (a + p)``, where p is its share of all words, and removes the direction that all sentences
 have in common.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
+from psdvec.text.tokenizers import find_tokenizer, split_words
 from psdvec.vectors.embeddings import Embeddings
 
 Tokenizer = Callable[[str], list[str]]
 
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
+def make_tokenizer(embeddings: Embeddings, tokenizer: str | Tokenizer | None = None) -> Tokenizer:
+    """Return a function that cuts a text into words: the vectors' own, or the ``tokenizer`` given by name or itself.
 
-def make_tokenizer(embeddings: Embeddings) -> Tokenizer:
-    """Return a function that splits a text into words, lower-cased if the vocabulary has no capitals.
-
-    >>> make_tokenizer(Embeddings(("a",), np.ones((1, 2), dtype=np.float32)))("It's A test!")
-    ["it's", 'a', 'test']
+    >>> e = Embeddings(("a",), np.ones((1, 2), dtype=np.float32))
+    >>> make_tokenizer(e)("It's A test!"), make_tokenizer(e, "whitespace")("It's A test!")
+    (["it's", 'a', 'test'], ["It's", 'A', 'test!'])
     """
-    if any(word != word.lower() for word in embeddings.words):
-        return _WORD.findall
-    return lambda text: _WORD.findall(text.lower())
+    if tokenizer is None:
+        return embeddings.tokenize
+    if callable(tokenizer):
+        return tokenizer
+    find_tokenizer(tokenizer)  # refuses an unknown one before any work
+    return partial(split_words, tokenizer=tokenizer)
 
 
 def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:

@@ -6,6 +6,7 @@ sentence becomes a vector is defined in :mod:`psdvec.vectors.sentences`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from psdvec.text.decompress import open_stream
 from psdvec.text.lines import stream_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
+    Tokenizer,
     common_direction,
     make_tokenizer,
     mean_vectors,
@@ -48,15 +50,19 @@ def vectorize_file(
     target: str | Path,
     *,
     weighting: Weighting = "mean",
+    tokenizer: str | Tokenizer | None = None,
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Summary:
     """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
 
-    With ``weighting="sif"`` a second pass over ``target`` removes the direction that all lines have in common.
+    Lines are cut into words as the vectors' own text was, or by ``tokenizer``: ``"unicode"``, ``"paper"``,
+    ``"whitespace"``, or a function from a text to a list of words. With ``weighting="sif"`` a second pass over
+    ``target`` removes the direction that all lines have in common.
     """
+    tokenize = make_tokenizer(embeddings, tokenizer)
     with replaced_file(Path(target), overwrite=overwrite) as file:
-        summary = _write_means(embeddings, text, file, weighting, progress)
+        summary = _write_means(embeddings, text, file, tokenize, weighting, progress)
         if weighting == "sif" and summary.lines:
             file.flush()
             _remove_common_direction(Path(file.name))
@@ -64,16 +70,20 @@ def vectorize_file(
 
 
 def _write_means(
-    embeddings: Embeddings, text: str | Path, file: BinaryIO, weighting: Weighting, progress: Progress
+    embeddings: Embeddings,
+    text: str | Path,
+    file: BinaryIO,
+    tokenize: Tokenizer,
+    weighting: Weighting,
+    progress: Progress,
 ) -> Summary:
-    tokenize = make_tokenizer(embeddings)
     weights = sif_weights(embeddings) if weighting == "sif" else None
     lines = words = known = empty = 0
     with open_stream(text) as stream:
         file.write(b"\0" * _HEADER)
         with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
             position = 0
-            read = stream_lines(stream)
+            read = _without_mark(stream_lines(stream))
             while block := [tokenize(line) for line in islice(read, _LINES)]:
                 known_words = [sum(word in embeddings for word in sentence) for sentence in block]
                 file.write(mean_vectors(embeddings, block, weights=weights).data)
@@ -86,6 +96,14 @@ def _write_means(
     file.seek(0)
     _write_header(file, (lines, embeddings.dim))
     return Summary(lines, words, known, empty)
+
+
+def _without_mark(lines: Iterator[str]) -> Iterator[str]:
+    """Yield ``lines``, the first without a byte order mark, as counting reads them."""
+    for first in lines:
+        yield first.removeprefix("\ufeff")
+        break
+    yield from lines
 
 
 def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:

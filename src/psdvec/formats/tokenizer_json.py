@@ -1,0 +1,154 @@
+r"""The ``tokenizer.json`` of the package tokenizers: our tokenizers in its language, and words read from its files.
+
+That language has *normalizers*, which change the text, and *pre-tokenizers*, which cut it; both know the regular
+expressions of Oniguruma. ``paper`` and ``whitespace`` are said in it exactly. For ``unicode``, letters are put into
+lower case, and those whose folded form is another are replaced, such as ß by ss; the word boundaries become one long
+pattern, made from the same table of characters that counting uses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.errors import InputError
+
+UNKNOWN = "[UNK]"
+
+_LOWERCASE = {"type": "Lowercase"}
+_WORD_OR_SIGNS = re.compile(r"\w+|[^\w\s]+")  # what the pre-tokenizer Whitespace keeps
+
+
+def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str, Any]:
+    """Return the contents of ``tokenizer.json`` for ``words``, whose text was cut by ``tokenizer``.
+
+    Where that is not known, texts are cut at blanks and around punctuation, and put into lower case if every word is.
+    """
+    if tokenizer == "unicode":
+        normalizer, pre_tokenizer = _fold_case(words), _keep(_unicode_word())
+    elif tokenizer == "paper":
+        normalizer, pre_tokenizer = _keep_ascii(), _keep("[a-z]+(?:'[a-z]+)*")
+    elif tokenizer == "whitespace":
+        normalizer, pre_tokenizer = None, _keep(r"[^\x00-\x20]+")
+    else:
+        normalizer = _LOWERCASE if _is_lower(words) else None
+        pre_tokenizer = {"type": "Whitespace"}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: i for i, word in enumerate(words)},
+            "unk_token": UNKNOWN,
+        },
+    }
+
+
+def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
+    """Return the words that a text cannot lead to, as they are cut when they stand in it.
+
+    >>> unreachable_words(["king", "u.s", "3.5"], None), unreachable_words(["king", "u.s", "3.5"], "unicode")
+    (['u.s', '3.5'], [])
+    """
+    if tokenizer is None:
+        return [word for word in words if _WORD_OR_SIGNS.findall(word) != [word]]
+    from psdvec.text.tokenizers import split_words
+
+    return [word for word in words if split_words(word, tokenizer=tokenizer) != [word]]
+
+
+def read_tokens(path: Path) -> tuple[list[str], int | None]:
+    """Return the tokens in the order of their ids, and the id of the unknown token."""
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        vocabulary = settings["model"]["vocab"]
+        if isinstance(vocabulary, list):  # Unigram: pairs of a token and its score
+            vocabulary = {token: i for i, (token, _) in enumerate(vocabulary)}
+        vocabulary = dict(vocabulary)
+        for added in settings.get("added_tokens") or []:
+            vocabulary.setdefault(added["content"], added["id"])
+        tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+        unknown = settings["model"].get("unk_token")
+        return tokens, vocabulary.get(unknown)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error
+
+
+def _is_lower(words: Iterable[str]) -> bool:
+    return all(word == word.lower() for word in words if word != UNKNOWN)
+
+
+def _keep(pattern: str) -> dict[str, Any]:
+    """Keep what ``pattern`` matches, each match a word, and nothing else."""
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
+
+
+def _replace(old: dict[str, str], new: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": old, "content": new}
+
+
+def _sequence(*normalizers: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": list(normalizers)}
+
+
+def _keep_ascii() -> dict[str, Any]:
+    """Make a typographic apostrophe a plain one, other letters than a to z blanks, and capitals small."""
+    apostrophe = _replace({"String": "\N{RIGHT SINGLE QUOTATION MARK}"}, "'")
+    return _sequence(apostrophe, _replace({"Regex": r"[^\x00-\x7F]"}, " "), _LOWERCASE)
+
+
+def _fold_case(words: Iterable[str]) -> dict[str, Any]:
+    """Fold case; a letter whose folded form is in no word is left alone, since no word is lost by that."""
+    used = set().union(*words)
+    letters = (chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000)
+    folded = {letter: letter.casefold() for letter in letters if letter == letter.lower()}
+    changed = [
+        _replace({"String": old}, new) for old, new in folded.items() if old != new and used.issuperset(new)
+    ]
+    return _sequence(_LOWERCASE, *changed)
+
+
+def _unicode_word() -> str:
+    """Return the pattern of a word by Unicode Standard Annex 29, as :func:`psdvec.kernels.tokenizers.space_unicode`."""
+    from psdvec.kernels import tokenizers as roles
+
+    def one_of(*wanted: int) -> str:
+        return _character_class(np.isin(roles.word_break_roles(), wanted))
+
+    ignored = f"{one_of(roles.TRANSPARENT)}*"
+    letter, number = one_of(roles.LETTER, roles.HEBREW), one_of(roles.NUMBER)
+    hebrew, connector = one_of(roles.HEBREW), f"(?:{one_of(roles.CONNECTOR)}{ignored})"
+    in_letters = one_of(roles.MID_LETTER, roles.MID_BOTH, roles.SINGLE_QUOTE)
+    in_numbers = one_of(roles.MID_NUMBER, roles.MID_BOTH, roles.SINGLE_QUOTE)
+    unit = (
+        f'(?:{hebrew}{ignored}"{ignored}(?={hebrew})'
+        f"|{letter}{ignored}(?:{in_letters}{ignored}(?={letter}))?"
+        f"|{number}{ignored}(?:{in_numbers}{ignored}(?={number}))?)"
+    )
+    part = f"(?>{unit}+|(?:{one_of(roles.KATAKANA)}{ignored})+)"
+    quoted = (
+        f"{unit}*{hebrew}{ignored}'(?!{ignored}{letter})"  # a word ends with the quote after a Hebrew letter
+    )
+    alone = f"{one_of(roles.ALONE)}{ignored}"
+    return f"{connector}*(?:{part}{connector}+)*(?:{quoted}|{part}{connector}*)|{alone}"
+
+
+def _character_class(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    """Return the class of the code points that are True in ``members``."""
+    edges = np.flatnonzero(np.diff(members.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    ranges = (
+        f"\\x{{{first:X}}}" + (f"-\\x{{{last:X}}}" if last > first else "")
+        for first, last in ((begin, end - 1) for begin, end in edges.tolist())
+    )
+    return f"[{''.join(ranges)}]"
