@@ -34,6 +34,43 @@ def test_similar_prints_json(run, model: Path):
     ]
 
 
+@pytest.fixture
+def folded(tmp_path: Path) -> Path:
+    """A model whose tokenizer folds case."""
+    words = ("man", "woman", "king", "queen", "u.s")
+    vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [0, -1, 0]], dtype=np.float32)
+    save(Embeddings(words, vectors, tokenizer="unicode"), tmp_path / "folded")
+    return tmp_path / "folded"
+
+
+def test_a_word_is_looked_up_as_the_model_writes_it_and_the_answer_says_so(run, folded: Path):
+    code, out, _ = run("similar", folded, "King", "king", "U.S.", "-n", "1", "-q")
+    titles = [block.splitlines()[0].strip() for block in out.strip().split("\n\n")]
+    assert (code, titles) == (0, ["king (King looked up as king)", "king", "u.s (U.S. looked up as u.s)"])
+    _, out, _ = run("similar", folded, "King", "king", "-n", "1", "--json", "-q")
+    typed, written = json.loads(out)
+    assert (typed["word"], typed["looked_up"]) == ("King", "king")
+    assert typed["neighbours"] == written["neighbours"]
+    assert "looked_up" not in written
+
+
+def test_analogy_and_odd_say_what_they_looked_up(run, folded: Path):
+    _, out, _ = run("analogy", folded, "Man", "woman", "KING", "--json", "-q")
+    (answer,) = json.loads(out)
+    assert (answer["a"], answer["c"], answer["answers"][0]["word"]) == ("man", "king", "queen")
+    assert answer["looked_up"] == {"Man": "man", "KING": "king"}
+    _, out, _ = run("odd", folded, "man", "Queen", "king", "-q")
+    assert "(Queen looked up as queen)" in out
+    _, out, _ = run("odd", folded, "man", "queen", "king", "--json", "-q")
+    assert "looked_up" not in json.loads(out)[0]
+
+
+def test_a_word_that_is_missing_in_every_form_is_missing(run, folded: Path):
+    code, _, err = run("similar", folded, "Kinng", "U.S.", "-q")
+    assert code == 1
+    assert "there is no vector for 'Kinng'" in err
+
+
 def test_too_many_or_too_few_words_are_told_apart(run, model: Path):
     assert "give 3 words; 4 were given: a b c d" in run("analogy", model, *"abcd", "-q")[2]
     assert "give at least 3 words; only 1 was given: a" in run("odd", model, "a", "-q")[2]
@@ -126,6 +163,23 @@ def test_vectorize_writes_the_mean_of_each_line(run, model: Path, tmp_path: Path
     assert code == 0
     assert "3 of 5 words known, 1 lines without a known word" in err
     assert np.load(tmp_path / "out.npy").tolist() == [[1, 0.5, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_vectorize_cuts_lines_as_the_model_does_or_as_it_is_told(run, folded: Path, tmp_path: Path):
+    (tmp_path / "text").write_text("\ufeffU.S., King\n", encoding="utf-8")
+    for options, expected in (((), [0.5, -0.5, 0.5]), (("--tokenizer", "whitespace"), [0, 0, 0])):
+        command = (
+            "vectorize",
+            folded,
+            tmp_path / "text",
+            tmp_path / "out.npy",
+            "--overwrite",
+            "-q",
+            *options,
+        )
+        assert run(*command)[0] == 0
+        assert np.load(tmp_path / "out.npy").tolist() == [expected]
+    assert "choose one of unicode" in run("vectorize", folded, "-", tmp_path / "x.npy", "--tokenizer", "x")[2]
 
 
 def test_vectorize_makes_the_folder_of_its_output_and_keeps_what_is_there(run, model: Path, tmp_path: Path):
