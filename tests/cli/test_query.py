@@ -138,6 +138,14 @@ def test_convert_changes_the_format_and_says_what_it_wrote(run, model: Path, tmp
     assert "exists already" in err
 
 
+def test_convert_says_how_many_words_a_static_model_cannot_find(run, folded: Path, tmp_path: Path):
+    (tmp_path / "plain.txt").write_text("king 1 2\nu.s 2 1\n")
+    _, _, err = run("convert", folded, tmp_path / "other", "--to", "model2vec")
+    assert "cannot be found" not in err
+    _, _, err = run("convert", tmp_path / "plain.txt", tmp_path / "static", "--to", "model2vec")
+    assert "1 of the words cannot be found in a text there" in err
+
+
 def test_convert_reads_standard_input(run, model: Path, tmp_path: Path):
     assert run("convert", "-", tmp_path / "out.txt", "-q", stdin="1 2\na 1 2\n")[0] == 0
     assert load(tmp_path / "out.txt").words == ("a",)

@@ -65,6 +65,7 @@ def check_every_door(e: Embeddings, folder: Path) -> None:
     save(e, folder / "static", format="model2vec", overwrite=True)
     there = read_tokenizer(folder / "static" / "tokenizer.json")
     assert [there(text) for text in texts] == [[word] for word in e.words]
+    assert load(folder / "static").tokenizer == e.tokenizer
     assert unreachable_words(e.words, e.tokenizer) == []
     word_vectors = pytest.importorskip("psdvec.sklearn").WordVectors
     assert np.array_equal(word_vectors(e).fit_transform(texts), e.vectors)

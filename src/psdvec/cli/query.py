@@ -20,6 +20,7 @@ from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
+from psdvec.formats.tokenizer_json import unreachable_words
 from psdvec.storage.atomic import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
@@ -143,6 +144,11 @@ def convert(
     e = load(source, limit=limit, bad_rows=bad_rows, scratch=scratch, progress=progress)
     save(e, target, format=to, spaces=spaces, overwrite=overwrite)
     progress.say(f"{len(e):,} vectors of {e.dim} dimensions written to {target}")
+    lost = len(unreachable_words(e.words, e.tokenizer)) if to == "model2vec" else 0
+    if lost:
+        progress.say(
+            f"{lost:,} of the words cannot be found in a text there; README.md in {target} names some"
+        )
 
 
 def vectorize(

@@ -79,17 +79,18 @@ def read_model2vec(path: str | Path) -> Embeddings:
             f"'{folder / 'model.safetensors'}' holds {sorted(tensors)} but no matrix 'embeddings'; "
             "give a folder that model2vec made"
         )
-    tokens, unknown = read_tokens(folder / "tokenizer.json")
+    tokens = read_tokens(folder / "tokenizer.json")
     vectors = matrix if "mapping" not in tensors else matrix[tensors["mapping"]]
     if "weights" in tensors:
         vectors = vectors * tensors["weights"][:, None]
-    if len(tokens) != len(vectors):
+    words = tokens.words
+    if len(words) != len(vectors):
         raise InputError(
-            f"'{path}' is damaged: it has {len(tokens)} tokens and {len(vectors)} vectors; get it again"
+            f"'{path}' is damaged: it has {len(words)} tokens and {len(vectors)} vectors; get it again"
         )
-    if unknown == len(tokens) - 1 and not np.any(vectors[unknown]):
-        tokens, vectors = tokens[:-1], vectors[:-1]
-    return Embeddings(tuple(tokens), np.asarray(vectors, dtype=np.float32))
+    if tokens.unknown == len(words) - 1 and not np.any(vectors[tokens.unknown]):
+        words, vectors = words[:-1], vectors[:-1]
+    return Embeddings(tuple(words), np.asarray(vectors, dtype=np.float32), tokenizer=tokens.tokenizer)
 
 
 def _folders(path: Path) -> tuple[Path, Path]:

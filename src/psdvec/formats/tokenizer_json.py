@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from psdvec.errors import InputError
 UNKNOWN = "[UNK]"
 
 _LOWERCASE = {"type": "Lowercase"}
+_PAPER_WORD = "[a-z]+(?:'[a-z]+)*"
+_BETWEEN_BLANKS = r"[^\x00-\x20]+"
 _WORD_OR_SIGNS = re.compile(r"\w+|[^\w\s]+")  # what the pre-tokenizer Whitespace keeps
 
 
@@ -32,9 +35,9 @@ def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str,
     if tokenizer == "unicode":
         normalizer, pre_tokenizer = _fold_case(words), _keep(_unicode_word())
     elif tokenizer == "paper":
-        normalizer, pre_tokenizer = _keep_ascii(), _keep("[a-z]+(?:'[a-z]+)*")
+        normalizer, pre_tokenizer = _keep_ascii(), _keep(_PAPER_WORD)
     elif tokenizer == "whitespace":
-        normalizer, pre_tokenizer = None, _keep(r"[^\x00-\x20]+")
+        normalizer, pre_tokenizer = None, _keep(_BETWEEN_BLANKS)
     else:
         normalizer = _LOWERCASE if _is_lower(words) else None
         pre_tokenizer = {"type": "Whitespace"}
@@ -68,8 +71,17 @@ def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
     return [word for word in words if split_words(word, tokenizer=tokenizer) != [word]]
 
 
-def read_tokens(path: Path) -> tuple[list[str], int | None]:
-    """Return the tokens in the order of their ids, and the id of the unknown token."""
+@dataclass(frozen=True)
+class Tokens:
+    """What a ``tokenizer.json`` tells: tokens by id, the id of the unknown one, and which of our tokenizers it is."""
+
+    words: list[str]
+    unknown: int | None
+    tokenizer: str | None
+
+
+def read_tokens(path: Path) -> Tokens:
+    """Read a ``tokenizer.json``, ours or another's."""
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
         vocabulary = settings["model"]["vocab"]
@@ -80,9 +92,17 @@ def read_tokens(path: Path) -> tuple[list[str], int | None]:
             vocabulary.setdefault(added["content"], added["id"])
         tokens = sorted(vocabulary, key=vocabulary.__getitem__)
         unknown = settings["model"].get("unk_token")
-        return tokens, vocabulary.get(unknown)
+        return Tokens(tokens, vocabulary.get(unknown), _recognise(settings.get("pre_tokenizer")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error
+
+
+def _recognise(pre_tokenizer: Any) -> str | None:
+    """Return our tokenizer that cuts by ``pre_tokenizer``; its pattern is compared, which nobody else writes."""
+    if pre_tokenizer in (_keep(_PAPER_WORD), _keep(_BETWEEN_BLANKS)):
+        return "paper" if pre_tokenizer == _keep(_PAPER_WORD) else "whitespace"
+    is_ours = isinstance(pre_tokenizer, dict) and pre_tokenizer.get("type") == "Split"
+    return "unicode" if is_ours and pre_tokenizer == _keep(_unicode_word()) else None
 
 
 def _is_lower(words: Iterable[str]) -> bool:
