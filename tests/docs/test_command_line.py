@@ -118,8 +118,9 @@ def test_a_closed_pipe_is_no_error_message(tmp_path: Path):
 
 
 def test_info_in_a_pipe_prints_one_line_per_fact(run, tmp_path: Path):
-    (tmp_path / "text").write_text("a b c d\n" * 5)
-    assert run("count", tmp_path / "text", "-o", tmp_path / "counts", "-q")[0] == 0
+    name = f"a-text-with-a-name-that-is-{'very-' * 20}long"
+    (tmp_path / name).write_text("a b c d\n" * 5)
+    assert run("count", tmp_path / name, "-o", tmp_path / "counts", "-q")[0] == 0
     code, output, _ = run("info", tmp_path / "counts")
     assert code == 0
     assert len(output.splitlines()) == len({line.split()[0] for line in output.splitlines()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from psdvec.evaluation.page import as_html
 from psdvec.evaluation.tables import ReportTables, Table, as_csv, make_tables
 from psdvec.evaluation.tagging.conll import load_tagging
 from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
-from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
+from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, cache_folder, entry_named, find_tasks, locate
 from psdvec.formats import load
 from psdvec.storage.atomic import check_file_output, replaced_file
 
@@ -30,7 +31,7 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         "--testsets",
-        help=f"Folder of test sets; otherwise {ENVIRONMENT}, the cache, packages.",
+        help=f"Folder that holds test sets, or a folder named testsets; otherwise {ENVIRONMENT}, the cache, packages.",
         metavar="DIR",
     ),
 ]
@@ -81,7 +82,8 @@ def evaluate_models(
         check_tagger()
     if not tasks and not tagging:
         raise InputError(
-            "no test set was found on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
+            "no test set was found on this machine; download them all with: psdvec testsets fetch, "
+            "or name a folder that holds some with --testsets DIR"
         )
     loaded = {name: load(path, progress=progress) for name, path in _name_models(models).items()}
     report = evaluate(
@@ -157,6 +159,8 @@ def bring_testsets(
     """Download test sets into the cache, each checked against its known checksum.
 
     Example: `psdvec testsets fetch simlex-999 men`
+
+    Whatever can be reached is fetched, and what cannot is listed. It is an error only if nothing could be had.
     """
     progress = make_progress(quiet=quiet)
     wanted = (
@@ -164,8 +168,21 @@ def bring_testsets(
         if names
         else [entry for entry in CATALOGUE if entry.origin is not None and locate(entry) is None]
     )
-    for entry, path in fetch_testsets(wanted, progress=progress):
-        print(f"{entry.name}\t{path}\t{entry.licence}")
+    results = []
+    for result in fetch_testsets(wanted, progress=progress):
+        results.append(result)
+        if result.path is not None:
+            print(f"{result.entry.name}\t{result.path}\t{result.entry.licence}")
+    missed = [result for result in results if result.path is None]
+    if len(missed) > 1 or len(results) > len(missed):
+        for result in missed:
+            print(f"not fetched: {result.entry.name}: {result.problem}", file=sys.stderr)
+    if missed and len(missed) == len(results):
+        count = f"none of the {len(missed)} test sets could be had: " if len(missed) > 1 else ""
+        raise InputError(f"{count}{missed[0].problem}")
+    progress.say(
+        f"{len(results) - len(missed)} test sets are in {cache_folder()}; {len(missed)} could not be had"
+    )
 
 
 def _how_to_get(name: str) -> str:
