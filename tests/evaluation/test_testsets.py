@@ -8,10 +8,13 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import get_args
 
 import pytest
 
+from psdvec.cli import evaluate
 from psdvec.errors import InputError
+from psdvec.evaluation import answers
 from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.testsets import (
     CATALOGUE,
@@ -234,6 +237,10 @@ def test_a_place_that_does_not_answer_is_asked_once(monkeypatch):
     assert asked == ["http://a/a", "http://b/b"]
 
 
+def test_the_command_offers_the_library_s_ways_to_treat_missing_words():
+    assert get_args(evaluate.Oov) == get_args(answers.Oov)
+
+
 @pytest.fixture
 def catalogue(monkeypatch) -> Callable[[list[TestSet]], None]:
     """Put other test sets into the catalogue."""
@@ -241,7 +248,6 @@ def catalogue(monkeypatch) -> Callable[[list[TestSet]], None]:
     def put_in(entries: list[TestSet]) -> None:
         monkeypatch.setattr("psdvec.evaluation.testsets.CATALOGUE", tuple(entries))
         monkeypatch.setattr("psdvec.evaluation.testsets._USUAL", tuple(entries))
-        monkeypatch.setattr("psdvec.cli.evaluate.CATALOGUE", tuple(entries))
 
     return put_in
 

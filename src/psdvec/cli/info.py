@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from psdvec.storage.artefact import open_artefact, verify_artefact
-
 
 def info(
     path: Annotated[Path, typer.Argument(help="A folder that psdvec has written.")],
@@ -25,6 +23,7 @@ def info(
     Example: `psdvec info counts/ --verify`
     """
     from psdvec.loading import describe, summarise
+    from psdvec.storage.artefact import open_artefact, verify_artefact
 
     artefact = open_artefact(path)
     if verify:

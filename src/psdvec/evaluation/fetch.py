@@ -115,7 +115,8 @@ def _download(url: str, progress: Progress) -> bytes:
         except HTTPError as error:  # the host answers: it may have other files
             raise InputError(f"{url} could not be downloaded ({error}); check the network") from error
         except (OSError, HTTPException) as error:
-            raise UnreachableError(f"{url} could not be downloaded ({error}); check the network") from error
+            host = urlsplit(url).netloc
+            raise UnreachableError(f"{host} could not be reached ({error}); check the network") from error
         stage.advance(1)
     return data
 
