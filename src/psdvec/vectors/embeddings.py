@@ -103,7 +103,9 @@ class Embeddings(WordIndex):
     ) -> None:
         """Write word2vec's format, most frequent word first, and replace what is at ``path``, all as gensim does."""
         if binary and not write_header:
-            raise InputError("the binary format has a header; use write_header=False only with binary=False")
+            raise InputError(
+                "word2vec's binary format has a header, and none was asked for; write the header, or text"
+            )
         sorted_already = self.counts is None or bool((np.diff(self.counts) <= 0).all())
         ordered = self if sorted_already else self.take(np.argsort(-cast(Int64s, self.counts), kind="stable"))
         ordered.save(path, format="binary" if binary else "text" if write_header else "glove", overwrite=True)
