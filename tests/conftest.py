@@ -20,7 +20,10 @@ REPOSITORY = Path(__file__).parent.parent
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder with real corpora and test sets, or a skip that says so."""
+    """The folder with real corpora and test sets, or a skip that says so.
+
+    As for the program, ``PSDVEC_DATA`` may also name a folder that holds nothing but test sets.
+    """
     folder = Path(os.environ.get("PSDVEC_DATA", REPOSITORY.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set PSDVEC_DATA to a folder that holds it")

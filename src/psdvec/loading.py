@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from psdvec import formats
 from psdvec.counts import matrix
-from psdvec.errors import StoreError
+from psdvec.errors import InputError, StoreError
 from psdvec.resources import format_size
 from psdvec.solver import model
+from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import META, Artefact, open_artefact
 
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
 }
+COUNTED = ("tokenizer", "window", "weighting", "gaps")
+SHOWN = 5  # sources in a summary
 
 
 def load(path: str | Path) -> Any:
@@ -40,7 +43,11 @@ def load(path: str | Path) -> Any:
 
 
 def describe(artefact: Artefact) -> dict[str, Any]:
-    """Return what is known of an artefact without reading its arrays."""
+    """Return everything that is known of an artefact, as plain values for programs; no array is read through.
+
+    >>> describe(open_artefact("counts/"))["words"]
+    163
+    """
     sizes = {name.removesuffix(".npy"): record["bytes"] for name, record in artefact.files.items()}
     return {
         "kind": artefact.kind,
@@ -48,7 +55,98 @@ def describe(artefact: Artefact) -> dict[str, Any]:
         "made by": artefact.made_by,
         "digest": artefact.digest,
         "size": format_size(artefact.size),
+        "bytes": artefact.size,
+        **_extent(artefact),
         **artefact.parameters,
+        "recipe name": _recipe_name(artefact.parameters),
         "sources": [dict(source) for source in artefact.sources],
         "files": sizes,
     }
+
+
+def summarise(artefact: Artefact) -> dict[str, str]:
+    """Return what people want to know of an artefact: a short text for each name.
+
+    >>> summarise(open_artefact("counts/"))["counted"]
+    'tokenizer unicode, window 20, weighting harmonic, gaps keep'
+    """
+    facts = describe(artefact)
+    counting = facts if artefact.kind == matrix.KIND else facts.get("counting")
+    lines = {
+        "what": _what(facts),
+        "words": _words(facts),
+        "dimensions": _number(facts.get("dim")),
+        "pairs": _number(facts.get("pairs")),
+        "recipe": facts["recipe name"],
+        "settings": _listed(facts.get("settings")),
+        "counted": _listed(
+            {name: counting[name] for name in COUNTED if name in counting} if counting else None
+        ),
+        "read": _read(facts.get("tally")),
+        "from": _sources(artefact.sources),
+        "size": f"{facts['size']} in {len(artefact.files) + 1} files",
+        "made by": artefact.made_by,
+    }
+    return {name: text for name, text in lines.items() if text}
+
+
+def _extent(artefact: Artefact) -> dict[str, int]:
+    """Return how much an artefact holds, whoever wrote it."""
+    if artefact.kind not in LOADERS:
+        return {}
+    extent = {"words": int(artefact.array("word_offsets").size) - 1}
+    if artefact.kind == matrix.KIND:
+        return {**extent, "pairs": int(artefact.array("values").size)}
+    return extent if "dim" in artefact.parameters else {**extent, "dim": model.read_model(artefact).dim}
+
+
+def _recipe_name(parameters: Mapping[str, Any]) -> str | None:
+    numbers = parameters.get("recipe")
+    try:
+        return None if numbers is None else Recipe(**numbers).name
+    except (TypeError, InputError):  # numbers that this version does not know
+        return "of another version of psdvec"
+
+
+def _what(facts: Mapping[str, Any]) -> str:
+    if facts["kind"] == matrix.KIND:
+        return "counts of words and of pairs of words"
+    if facts["kind"] != model.KIND:
+        return f"{facts['kind']}, which this version of psdvec does not know"
+    if "constants" in facts:
+        return "a model: word vectors, and what places new words"
+    return f"word vectors, by the method {facts['method']}" if "method" in facts else "word vectors"
+
+
+def _words(facts: Mapping[str, Any]) -> str | None:
+    total, core = facts.get("words"), facts.get("core")
+    if total is None or core is None:
+        return _number(total)
+    placed = f", {total - core:,} placed by ridge" if total > core else ""
+    return f"{total:,}: {core:,} fitted together{placed}"
+
+
+def _number(value: int | None) -> str | None:
+    return None if value is None else f"{value:,}"
+
+
+def _listed(values: Mapping[str, Any] | None) -> str | None:
+    return None if values is None else ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _read(tally: Mapping[str, int] | None) -> str | None:
+    return None if tally is None else f"{tally['tokens']:,} words in {tally['sentences']:,} sentences"
+
+
+def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
+    shown = [_source(source) for source in sources[:SHOWN]]
+    more = len(sources) - len(shown)
+    return ", ".join([*shown, f"and {more:,} more"] if more else shown)
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    kind = next((kind for kind in ("model", "counts") if kind in source), None)
+    if kind is not None:
+        return f"the {kind} '{source[kind]}'"
+    size = source.get("bytes")
+    return f"{source.get('name', 'a text without a name')}" + (f" ({format_size(size)})" if size else "")

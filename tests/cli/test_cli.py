@@ -51,7 +51,7 @@ def test_count_merge_and_info(psdvec, tmp_path):
     facts = json.loads(out)
     assert (code, facts["kind"], facts["window"], facts["verified"]) == (0, "cooccurrence", 2, True)
     code, out, _ = psdvec("info", "counts")
-    assert "cooccurrence" in out
+    assert (code, "counts of words and of pairs of words" in out) == (0, True)
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):

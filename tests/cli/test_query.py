@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,10 @@ import pytest
 
 from psdvec.formats import load, save
 from psdvec.vectors.embeddings import Embeddings
+
+TRIPLE = ("man", "woman", "king")
+ESCAPES = re.compile(r"\x1b\[[\d;]*m")
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*3\d(?:;[\d;]+)?m")
 
 
 @pytest.fixture
@@ -90,9 +96,17 @@ def test_a_missing_word_is_reported_and_the_others_answered(run, model: Path):
 
 
 def test_analogy_answers_in_both_ways(run, model: Path):
-    for options in ((), ("--add",)):
-        _, out, _ = run("analogy", model, "man", "woman", "king", "--json", "-q", *options)
-        assert json.loads(out)[0]["answers"][0]["word"] == "queen"
+    e = load(model)
+    for method, *options in (
+        ("3cosadd",),
+        ("3cosadd", "--method", "3cosadd"),
+        ("3cosmul", "--method", "3cosmul"),
+    ):
+        (found,) = json.loads(run("analogy", model, "man", "woman", "king", "--json", "-q", *options)[1])
+        ranking = [(one["word"], one["score"]) for one in found["answers"]]
+        assert ranking == e.analogy("man", "woman", "king", method=method)
+        assert ranking[0][0] == "queen"
+        assert found["method"] == method
     _, out, _ = run("analogy", model, "-", "-q", stdin="man woman king\nman king woman\n")
     assert "man : woman = king : ?" in out
     assert "man : king = woman : ?" in out
@@ -121,6 +135,48 @@ def test_a_question_with_a_missing_word_does_not_stop_the_others(run, model: Pat
     code, out, err = run(command, model, "-", "-q", stdin=lines)
     assert (code, err.count("did you mean 'king'?")) == (1, 1)
     assert out
+
+
+def test_tables_are_coloured_where_colours_are_wanted(run, model: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for command in (("similar", model, "king"), ("odd", model, *TRIPLE), ("analogy", model, *TRIPLE)):
+        plain = run(*command, "-q")[1]
+        assert "\x1b" not in plain
+        with monkeypatch.context() as patch:
+            patch.setenv("FORCE_COLOR", "1")
+            coloured = run(*command, "-q")[1]
+            assert COLOUR.search(coloured)
+            assert ESCAPES.sub("", coloured) == plain
+            patch.setenv("NO_COLOR", "1")
+            assert not COLOUR.search(run(*command, "-q")[1])
+
+
+def test_the_word_that_answers_and_thin_words_stand_out(run, model: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    odd = run("odd", model, "man", "woman", "stone", "-q")[1].splitlines()
+    assert [line.startswith("\x1b[1;32m") for line in odd[1:4]] == [True, False, False]
+    similar = run("similar", model, "king", "-n", "2", "-q")[1].splitlines()
+    assert [line.startswith("\x1b[2mqueen ~") for line in similar[1:3]] == [True, False]
+
+
+def test_columns_line_up_whatever_the_width_of_the_characters(run, tmp_path: Path):
+    words = ("東京", "京都", "Kyōto", "cafe\u0301", "서울")
+    vectors = 1 + np.random.default_rng(0).random((5, 4))
+    save(Embeddings(words, vectors), tmp_path / "model")
+    title, *rows = run("similar", tmp_path / "model", "東京", "-q")[1].rstrip().splitlines()
+    assert title == "東京"
+    assert {places(row) for row in rows} == {max(places(word) for word in words) + len("  0.1234")}
+    assert all(re.fullmatch(r"\S+ +\d\.\d{4}", row) for row in rows)
+
+
+def places(text: str) -> int:
+    """Return how many places a text takes on a terminal."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
 
 
 def test_odd_names_the_word_that_does_not_belong(run, model: Path):

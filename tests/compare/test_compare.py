@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -283,12 +284,55 @@ def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, tas
 def test_a_method_whose_package_is_missing_is_left_out_with_the_line(
     tmp_path, corpus, task, in_process, monkeypatch
 ):
-    from dataclasses import replace
-
     monkeypatch.setitem(METHODS, "word2vec", replace(METHODS["word2vec"], package="no_such_package"))
     found = compare([str(corpus)], output=tmp_path / "r", methods=["word2vec", "svd"], dim=5, tasks=[task])
     assert [one.method for one in found.runs] == ["svd"]
     assert "pip install 'psdvec[compare]'" in found.tables.remarks[0]
+
+
+def test_the_summary_says_plainly_which_methods_are_left_out(
+    tmp_path, corpus, task, in_process, monkeypatch, run
+):
+    for name in ("word2vec", "skipgram"):
+        monkeypatch.setitem(METHODS, name, replace(METHODS[name], package="no_such_package"))
+    line = (
+        "left out: word2vec, skipgram (2 of 3 methods): the package no_such_package is not installed; "
+        "run: pip install 'psdvec[compare]'\n"
+    )
+    options = ("--dim", "5", "--only-tasks", task, "-q")
+    code, shown, _ = run(
+        "compare", corpus, "-o", tmp_path / "r", "--methods", "word2vec,svd,skipgram", *options
+    )
+    assert code == 0
+    assert line in shown
+    assert line in (tmp_path / "r" / "report.md").read_text()
+    assert "left out" not in run("compare", corpus, "-o", tmp_path / "s", "--methods", "svd", *options)[1]
+
+
+def test_a_comparison_of_nothing_is_one_sentence_and_no_report(
+    tmp_path, corpus, in_process, monkeypatch, run
+):
+    for name in ("word2vec", "skipgram"):
+        monkeypatch.setitem(METHODS, name, replace(METHODS[name], package="no_such_package"))
+    code, shown, said = run("compare", corpus, "-o", tmp_path / "r", "--methods", "word2vec,skipgram", "-q")
+    assert (code, shown) == (1, "")
+    assert said == (
+        "psdvec: none of the methods asked for (word2vec, skipgram) can be trained: "
+        "the package no_such_package is not installed; run: pip install 'psdvec[compare]'\n"
+    )
+    assert not in_process
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_comparison_in_which_all_fail_is_an_error_with_the_reasons(tmp_path, corpus, task, in_process, run):
+    arguments = ("compare", corpus, "-o", tmp_path / "r", "--methods", "svd,ppmi", "--only-tasks", task, "-q")
+    code, shown, said = run(*arguments, "--dim", "5", "--set", "svd.shift=-1", "--set", "ppmi.shift=-1")
+    assert (code, shown) == (1, "")
+    assert "svd failed: no PMI can be computed" in said
+    assert "ppmi failed: no PMI can be computed" in said
+    assert said.endswith("with --resume\n")
+    assert not list((tmp_path / "r").glob("report.*"))
+    assert run(*arguments, "--dim", "5", "--resume")[0] == 0
 
 
 def test_one_way_of_counting_can_be_forced_upon_all(tmp_path, corpus, task, in_process):

@@ -118,8 +118,9 @@ def test_a_closed_pipe_is_no_error_message(tmp_path: Path):
 
 
 def test_info_in_a_pipe_prints_one_line_per_fact(run, tmp_path: Path):
-    (tmp_path / "text").write_text("a b c d\n" * 5)
-    assert run("count", tmp_path / "text", "-o", tmp_path / "counts", "-q")[0] == 0
+    name = f"a-text-with-a-name-that-is-{'very-' * 20}long"
+    (tmp_path / name).write_text("a b c d\n" * 5)
+    assert run("count", tmp_path / name, "-o", tmp_path / "counts", "-q")[0] == 0
     code, output, _ = run("info", tmp_path / "counts")
     assert code == 0
     assert len(output.splitlines()) == len({line.split()[0] for line in output.splitlines()})
@@ -143,3 +144,16 @@ def test_completion_installs_into_a_shells_start_up_file(tmp_path: Path):
     assert "psdvec" in (tmp_path / ".bashrc").read_text()
     script = next((tmp_path / ".bash_completions").glob("psdvec*")).read_text()
     assert "_PSDVEC_COMPLETE=complete_bash" in script
+
+
+def test_the_page_shows_what_info_prints(run, tmp_path: Path, monkeypatch):
+    from examples.sample import make_text
+
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.txt").write_text(make_text("text"))
+    options = ("--keep", "counts", "--dim", "20", "--core", "100", "-q")
+    assert run("train", "corpus.txt", "-o", "model", *options)[0] == 0
+    code, output, _ = run("info", "model")
+    assert code == 0
+    assert output.strip().replace(__version__, "0.1.0") in PAGE
+    assert "intact" in run("info", "model", "--verify")[1].splitlines()[-1]

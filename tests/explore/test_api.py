@@ -91,12 +91,17 @@ def test_confidence_is_given_where_both_deviations_are_known(client, models):
     assert by_word["guitar"]["low"] is None
 
 
-def test_analogies_multiply_or_add(client, models):
+def test_analogies_add_or_multiply(client, models):
     e = models[0].embeddings
-    for add, method in (("false", e.most_similar_cosmul), ("true", e.most_similar)):
-        found = ask(client, "analogy", a="guitar", b="piano", c="ship", add=add)
-        expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
+    for given, method in (
+        ({}, "3cosadd"),
+        ({"method": "3cosadd"}, "3cosadd"),
+        ({"method": "3cosmul"}, "3cosmul"),
+    ):
+        found = ask(client, "analogy", a="guitar", b="piano", c="ship", **given)
+        expected = [word for word, _ in e.analogy("guitar", "piano", "ship", method=method)]
         assert [one["word"] for one in found["answers"]] == expected
+        assert found["method"] == method
 
 
 def test_the_odd_one_is_the_one_of_another_topic(client):
@@ -136,7 +141,7 @@ def test_two_models_are_compared_word_by_word(client, models):
         ("similar", {"word": "guitar", "topn": "-1"}, "give a number from 1 to 100"),
         ("similar", {"word": "guitar", "model": "3"}, "give a number from 1 to 2"),
         ("analogy", {"a": "guitar", "b": "piano"}, "the field 'c' is empty"),
-        ("analogy", {"a": "a", "b": "b", "c": "c", "add": "maybe"}, "give true or false"),
+        ("analogy", {"a": "a", "b": "b", "c": "c", "method": "maybe"}, "choose one of: 3cosadd, 3cosmul"),
         (
             "odd",
             {"word": ["guitar", "guitar", "piano"]},

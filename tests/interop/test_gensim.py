@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import copy
+import importlib.util
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
@@ -43,7 +48,8 @@ def trained(gensim, files):
 
 @pytest.fixture(scope="module")
 def ours(trained) -> Embeddings:
-    return Embeddings(tuple(trained.index_to_key), trained.vectors)
+    counts = [trained.get_vecattr(word, "count") for word in trained.index_to_key]
+    return Embeddings(tuple(trained.index_to_key), trained.vectors, np.array(counts))
 
 
 @pytest.mark.parametrize("name", ["pairs", "simlex"])
@@ -109,6 +115,93 @@ def test_queries_answer_as_gensims(trained, ours):
         assert np.array_equal(ours.get_vector(a, norm=True), trained.get_vector(a, norm=True))
         assert np.array_equal(ours[[a, b]], trained[[a, b]])
     assert ours.most_similar(a, topn=None) == pytest.approx(trained.most_similar(a, topn=None), abs=1e-6)
+
+
+def test_other_names_of_gensims_answer_as_gensims(trained, ours):
+    assert ours.vector_size == trained.vector_size == 20
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        a, b, c = words = generator.choice(ours.words, size=3, replace=False).tolist()
+        weights = generator.standard_normal(3)
+        assert_same_ranking(ours.similar_by_word(a, 7), trained.similar_by_word(a, 7))
+        assert_same_ranking(
+            ours.similar_by_word(a, restrict_vocab=99), trained.similar_by_word(a, restrict_vocab=99)
+        )
+        assert_same_ranking(
+            ours.similar_by_vector(ours[a] - ours[b]), trained.similar_by_vector(trained[a] - trained[b])
+        )
+        assert_same_ranking(ours.analogy(a, b, c), trained.most_similar([b, c], [a]))
+        assert_same_ranking(ours.analogy(a, b, c, method="3cosmul"), trained.most_similar_cosmul([b, c], [a]))
+        assert ours.get_vecattr(a, "count") == trained.get_vecattr(a, "count")
+        for options in ({}, {"pre_normalize": False}, {"post_normalize": True}, {"weights": weights}):
+            assert ours.get_mean_vector(words, **options) == pytest.approx(
+                trained.get_mean_vector(words, **options), abs=1e-6
+            )
+        mixed = [a, "not-a-word", ours[b]]
+        assert ours.get_mean_vector(mixed) == pytest.approx(trained.get_mean_vector(mixed), abs=1e-6)
+    for both in (ours, trained):
+        with pytest.raises(KeyError):
+            both.get_mean_vector(mixed, ignore_missing=False)
+
+
+def test_the_movers_distance_equals_gensims(trained, ours, monkeypatch: pytest.MonkeyPatch):
+    if importlib.util.find_spec("ot") is None:
+        monkeypatch.setitem(sys.modules, "ot", SimpleNamespace(emd2=assign))
+    generator = np.random.default_rng(4)
+    for norm in (True, False):
+        for _ in range(10):
+            first, second = (generator.choice(ours.words[:40], size=n).tolist() for n in (4, 6))
+            assert ours.wmdistance([*first, "not-a-word"], second, norm=norm) == pytest.approx(
+                trained.wmdistance([*first, "not-a-word"], second, norm=norm), abs=1e-5
+            )
+    assert ours.wmdistance(["not-a-word"], second) == trained.wmdistance(["not-a-word"], second) == np.inf
+    assert ours.wmdistance([a := ours.words[0]], [a, a]) == trained.wmdistance([a], [a, a]) == 0
+
+
+def assign(first, second, distances) -> float:
+    """What the solver that gensim imports would answer, for texts of 4 and 6 words: by an assignment of twelfths."""
+    one, two = (
+        np.repeat(np.arange(len(masses)), np.rint(12 * masses).astype(int)) for masses in (first, second)
+    )
+    pieces = distances[np.ix_(one, two)]
+    return float(pieces[linear_sum_assignment(pieces)].mean())
+
+
+@pytest.mark.parametrize("options", [{"binary": True}, {"binary": False}, {"write_header": False}])
+def test_word2vecs_format_is_saved_as_gensim_saves_it(gensim, trained, ours, options, tmp_path: Path):
+    shuffled = ours.take(np.random.default_rng(5).permutation(len(ours)))
+    found = []
+    for name, vectors in (("ours", shuffled), ("gensims", trained)):
+        path = tmp_path / name
+        path.write_text("what was there before is replaced")
+        vectors.save_word2vec_format(path, **options)
+        binary, header = options.get("binary", False), options.get("write_header", True)
+        found.append(
+            gensim.models.KeyedVectors.load_word2vec_format(path, binary=binary, no_header=not header)
+        )
+    counts = [[trained.get_vecattr(word, "count") for word in one.index_to_key] for one in found]
+    assert counts[0] == counts[1]
+    assert np.array_equal(found[0][ours.words[:50]], found[1][ours.words[:50]])
+
+
+def test_what_the_guide_gives_for_other_names_answers_as_they_do(trained, ours):
+    a, b, c, d = ours.words[3:7]
+    distances = trained.distances(a)
+    assert 1 - ours.most_similar(a, topn=None) == pytest.approx(distances, abs=1e-6)
+    assert ours.vectors / ours.lengths[:, None] == pytest.approx(trained.get_normed_vectors(), abs=1e-6)
+    chosen = trained.vectors_for_all([c, "not-a-word", a])
+    ours_chosen = ours.select(word for word in [c, "not-a-word", a] if word in ours)
+    assert list(ours_chosen.words) == chosen.index_to_key
+    assert np.array_equal(ours_chosen.vectors, chosen.vectors)
+    assert max([b, c, d], key=lambda word: ours.similarity(a, word)) == trained.most_similar_to_given(
+        a, [b, c, d]
+    )
+    more = copy.deepcopy(trained)
+    more.add_vectors(["xyzzy", "plugh"], [trained[a], trained[b]])
+    more.fill_norms(force=True)  # gensim keeps the old lengths until it is told to
+    larger = Embeddings([*ours.words, "xyzzy", "plugh"], np.vstack([ours.vectors, ours[a], ours[b]]))
+    assert larger.index_to_key == more.index_to_key
+    assert_same_ranking(larger.most_similar("xyzzy"), more.most_similar("xyzzy"))
 
 
 def test_a_batch_answers_as_gensims_loop(trained, ours):

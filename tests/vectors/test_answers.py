@@ -44,3 +44,13 @@ def test_many_words_are_answered_as_one_by_one_without_bounds():
             del record["low"], record["high"]
             record["score"] = pytest.approx(record["score"])
         assert one == many
+
+
+def test_an_analogy_is_answered_as_by_the_embeddings_and_says_how():
+    e = placed()
+    for options, method in (({}, "3cosadd"), ({"method": "3cosmul"}, "3cosmul")):
+        found = answers.analogy(e, "a", "b", "c", **options)
+        assert found["method"] == method
+        assert [(one["word"], one["score"]) for one in found["answers"]] == e.analogy(
+            "a", "b", "c", method=method
+        )

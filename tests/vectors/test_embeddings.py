@@ -149,6 +149,42 @@ def test_cosmul_multiplies_cosines_moved_to_between_0_and_1():
     assert score == pytest.approx(shifted * shifted / ((1 - np.sqrt(0.5)) / 2 + 1e-6), rel=1e-4)
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_an_analogy_adds_unless_it_is_told_to_multiply(seed: int):
+    e = random_embeddings(60, dim=4, seed=seed)
+    assert e.analogy("w0", "w1", "w2") == e.most_similar(["w1", "w2"], ["w0"])
+    assert e.analogy("w0", "w1", "w2", method="3cosadd") == e.analogy("w0", "w1", "w2")
+    options = {"topn": 3, "restrict_vocab": 30}
+    assert e.analogy("w0", "w1", "w2", method="3cosmul", **options) == e.most_similar_cosmul(
+        ["w1", "w2"], ["w0"], **options
+    )
+
+
+def test_an_unknown_way_to_answer_an_analogy_is_refused():
+    with pytest.raises(
+        InputError, match='the method is \'add\'; choose method="3cosadd" or method="3cosmul"'
+    ):
+        compass().analogy("north", "east", "south", method="add")
+
+
+def test_what_is_known_of_a_word_has_a_name():
+    e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32), np.array([5, 3]), np.array([0.5, 0.25]))
+    assert e.get_vecattr("b", "count") == 3
+    assert e.get_vecattr("b", "deviation") == 0.25
+    with pytest.raises(MissingWordError):
+        e.get_vecattr("c", "count")
+    with pytest.raises(InputError, match="have no sense for each word"):
+        e.get_vecattr("a", "sense")
+    with pytest.raises(InputError, match="have no count for each word"):
+        compass().get_vecattr("north", "count")
+
+
+def test_the_binary_format_of_word2vec_cannot_do_without_its_header(tmp_path):
+    with pytest.raises(InputError, match="has a header"):
+        compass().save_word2vec_format(tmp_path / "x", binary=True, write_header=False)
+    assert not (tmp_path / "x").exists()
+
+
 def test_rank_counts_the_nearer_words():
     e = compass()
     assert e.rank("north", "northeast") == 1

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from psdvec import __version__
 from psdvec.cli import compare, count, evaluate, explore, extract, grams, info, learn, query
+from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
 from psdvec.errors import PSDVecError
 
@@ -78,11 +79,11 @@ def describe_program(
     """
 
 
-app.command(rich_help_panel=MAKE)(learn.train)
+app.command(rich_help_panel=MAKE)(grouped(learn.train))
 app.command(rich_help_panel=MAKE)(extract.extract)
-app.command(rich_help_panel=MAKE)(count.count)
-app.command(rich_help_panel=MAKE)(learn.fit)
-app.command(rich_help_panel=MAKE)(learn.extend)
+app.command(rich_help_panel=MAKE)(grouped(count.count))
+app.command(rich_help_panel=MAKE)(grouped(learn.fit))
+app.command(rich_help_panel=MAKE)(grouped(learn.extend))
 app.command(rich_help_panel=USE)(query.similar)
 app.command(rich_help_panel=USE)(query.analogy)
 app.command(rich_help_panel=USE)(query.odd)
@@ -90,7 +91,7 @@ app.command(rich_help_panel=USE)(query.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(explore.explore)
 app.command("evaluate", rich_help_panel=JUDGE)(evaluate.evaluate_models)
-app.command(rich_help_panel=JUDGE)(compare.compare)
+app.command(rich_help_panel=JUDGE)(grouped(compare.compare))
 app.add_typer(evaluate.testsets, name="testsets", cls=Group, rich_help_panel=JUDGE)
 app.command(rich_help_panel=OTHER)(count.merge)
 app.command(rich_help_panel=OTHER)(info.info)

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError
-from psdvec.evaluation.answers import Oov
-from psdvec.evaluation.evaluate import add_tagging, evaluate
-from psdvec.evaluation.fetch import fetch_testsets
-from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import ReportTables, Table, as_csv, make_tables
-from psdvec.evaluation.tagging.conll import load_tagging
-from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
-from psdvec.evaluation.testsets import CATALOGUE, ENVIRONMENT, entry_named, find_tasks, locate
-from psdvec.formats import load
-from psdvec.storage.atomic import check_file_output, replaced_file
+
+if TYPE_CHECKING:
+    from psdvec.evaluation.tables import ReportTables, Table
+    from psdvec.evaluation.testsets import TestSet
 
 testsets = typer.Typer(
     help="The test sets that vectors are judged by.\n\nExample: `psdvec testsets list`", no_args_is_help=True
 )
 
+Oov = Literal["skip", "zero", "mean"]  # the library's, which would take NumPy to import
 Folder = Annotated[
     Path | None,
     typer.Option(
         "--testsets",
-        help=f"Folder of test sets; otherwise {ENVIRONMENT}, the cache, packages.",
+        help="Folder that holds test sets, or a folder named testsets; otherwise PSDVEC_DATA, the cache, packages.",
         metavar="DIR",
     ),
 ]
@@ -70,6 +66,15 @@ def evaluate_models(
 
     Example: `psdvec evaluate mine glove.txt --common --html report.html`
     """
+    from psdvec.evaluation.evaluate import add_tagging, evaluate
+    from psdvec.evaluation.page import as_html
+    from psdvec.evaluation.tables import as_csv, make_tables
+    from psdvec.evaluation.tagging.conll import load_tagging
+    from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
+    from psdvec.evaluation.testsets import find_tasks
+    from psdvec.formats import load
+    from psdvec.storage.atomic import check_file_output, replaced_file
+
     progress = make_progress(quiet=quiet)
     if as_json and csv:
         raise InputError("--json and --csv both print to standard output; choose one of them")
@@ -81,7 +86,8 @@ def evaluate_models(
         check_tagger()
     if not tasks and not tagging:
         raise InputError(
-            "no test set was found on this machine; run: psdvec testsets fetch, or give a folder with --testsets"
+            "no test set was found on this machine; download them all with: psdvec testsets fetch, "
+            "or name a folder that holds some with --testsets DIR"
         )
     loaded = {name: load(path, progress=progress) for name, path in _name_models(models).items()}
     report = evaluate(
@@ -118,6 +124,8 @@ def list_testsets(
 
     Example: `psdvec testsets list`
     """
+    from psdvec.evaluation.testsets import CATALOGUE, locate
+
     found = {entry.name: locate(entry, folder=folder) for entry in CATALOGUE}
     if as_json:
         records = [
@@ -140,7 +148,7 @@ def list_testsets(
             entry.kind,
             entry.title,
             entry.licence,
-            str(found[entry.name] or _how_to_get(entry.name)),
+            str(found[entry.name] or _how_to_get(entry)),
         )
         for entry in CATALOGUE
     ]
@@ -157,20 +165,39 @@ def bring_testsets(
     """Download test sets into the cache, each checked against its known checksum.
 
     Example: `psdvec testsets fetch simlex-999 men`
+
+    Whatever can be reached is fetched, and what cannot is listed. It is an error only if nothing could be had.
     """
+    from psdvec.evaluation.fetch import fetch_testsets
+    from psdvec.evaluation.testsets import CATALOGUE, cache_folder, entry_named, locate
+
     progress = make_progress(quiet=quiet)
     wanted = (
         [entry_named(name) for name in names]
         if names
         else [entry for entry in CATALOGUE if entry.origin is not None and locate(entry) is None]
     )
-    for entry, path in fetch_testsets(wanted, progress=progress):
-        print(f"{entry.name}\t{path}\t{entry.licence}")
+    results = []
+    for result in fetch_testsets(wanted, progress=progress):
+        results.append(result)
+        if result.path is not None:
+            print(f"{result.entry.name}\t{result.path}\t{result.entry.licence}")
+    missed = [result for result in results if result.path is None]
+    if len(missed) > 1 or len(results) > len(missed):
+        for result in missed:
+            print(f"not fetched: {result.entry.name}: {result.problem}", file=sys.stderr)
+    if missed and len(missed) == len(results):
+        count = f"none of the {len(missed)} test sets could be had: " if len(missed) > 1 else ""
+        raise InputError(f"{count}{missed[0].problem}")
+    progress.say(
+        f"{len(results) - len(missed)} test sets are in {cache_folder()}; {len(missed)} could not be had"
+    )
 
 
-def _how_to_get(name: str) -> str:
-    entry = entry_named(name)
-    return f"not here; psdvec testsets fetch {name}" if entry.origin else f"not here; ask {entry.source}"
+def _how_to_get(entry: TestSet) -> str:
+    return (
+        f"not here; psdvec testsets fetch {entry.name}" if entry.origin else f"not here; ask {entry.source}"
+    )
 
 
 def _name_models(paths: list[Path]) -> dict[str, Path]:

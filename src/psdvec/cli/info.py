@@ -8,31 +8,31 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.options import Json
-from psdvec.storage.artefact import open_artefact, verify_artefact
-
 
 def info(
     path: Annotated[Path, typer.Argument(help="A folder that psdvec has written.")],
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every file and compare it with its checksum.")
     ] = False,
-    as_json: Json = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything that is known, as JSON for programs.")
+    ] = False,
 ) -> None:
     """Show what a folder holds, how it was made and from what.
 
     Example: `psdvec info counts/ --verify`
     """
-    from psdvec.loading import describe
+    from psdvec.loading import describe, summarise
+    from psdvec.storage.artefact import open_artefact, verify_artefact
 
     artefact = open_artefact(path)
     if verify:
         verify_artefact(artefact)
-    facts = describe(artefact) | {"verified": verify}
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print(json.dumps(describe(artefact) | {"verified": True if verify else None}, ensure_ascii=False))
         return
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        print(f"{name:<{width}}  {shown}")
+    state = "intact: every file is as it was written" if verify else "not verified; add --verify"
+    lines = {**summarise(artefact), "state": state}
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        print(f"{name:<{width}}  {text}")

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 OURS = "psdvec"
 
 Dim = Annotated[int, typer.Option(help="Dimensions of each vector.")]
-RecipeName = Annotated[str, typer.Option(help="Recipe to start from: default or paper.")]
+RecipeName = Annotated[
+    str,
+    typer.Option(
+        help="Recipe to start from: default or paper. The numbers under Solver are the default recipe's; "
+        "paper has others."
+    ),
+]
 Core = Annotated[
     int | None,
     typer.Option(
@@ -51,17 +57,21 @@ Core = Annotated[
 Memory = Annotated[str | None, typer.Option(help="Memory to use at most, such as 4G; default: what is free.")]
 Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
-Ridge = Annotated[str | None, typer.Option(show_default="from the recipe", help=HELP["ridge"])]
+Ridge = Annotated[str | None, typer.Option(help=f"{HELP['ridge'][:-1]}; default: the model's.")]
 MinContexts = Annotated[
     int, typer.Option(help="Place no word that was seen with fewer different words than this.")
 ]
-Damping = Annotated[float | None, typer.Option(show_default="from the recipe", help=HELP["damping"])]
+Damping = Annotated[float | None, typer.Option(help=f"{HELP['damping'][:-1]}; default: the model's.")]
 
 
 @with_recipe
 def fit(
     counts: Annotated[Path, typer.Argument(help="Counts made by psdvec count.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    dim: Dim = default("solver.fit.fit", "dim"),
+    max_words: MaxWords = None,
+    core: Core = None,
+    recipe: RecipeName = default("solver.fit.fit", "recipe"),
     method: Annotated[str, typer.Option(help=f"Method: {', '.join(METHODS)}.")] = OURS,
     settings: Annotated[
         list[str] | None,
@@ -70,10 +80,6 @@ def fit(
     corpus: Annotated[
         list[str] | None, typer.Option(help="Text, for the methods that read it; may be repeated.")
     ] = None,
-    dim: Dim = default("solver.fit.fit", "dim"),
-    recipe: RecipeName = default("solver.fit.fit", "recipe"),
-    core: Core = None,
-    max_words: MaxWords = None,
     min_contexts: MinContexts = default("solver.fit.fit", "min_contexts"),
     seed: Seed = default("solver.fit.fit", "seed"),
     memory: Memory = None,
@@ -91,8 +97,8 @@ def fit(
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
     If it is interrupted, the same command continues after the last finished round. The options `--recipe`, `--core`,
-    `--max-words`, `--min-contexts`, `--memory`, `--device`, `--dry-run` and all from `--smoothing` on belong to the
-    method psdvec; the settings of other methods are given with `--set`, and those methods start from scratch.
+    `--max-words`, `--memory`, `--device`, `--dry-run` and all under Solver belong to the method psdvec; the settings of
+    other methods are given with `--set`, and those methods start from scratch.
     """
     from psdvec.solver.fit import fit as fit_model
     from psdvec.solver.fit import plan_fit
@@ -191,19 +197,19 @@ def extend(
 def train(
     corpus: CorpusPaths,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    dim: Dim = default("solver.fit.fit", "dim"),
+    max_words: MaxWords = None,
+    min_count: MinCount = default("counts.count.count_pairs", "min_count"),
+    core: Core = None,
+    recipe: RecipeName = default("solver.fit.fit", "recipe"),
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
     tokenizer: Tokenizer = default("text.corpus.read_corpus", "tokenizer"),
     field: Field = None,
     column: Column = None,
     errors: Errors = default("text.corpus.read_corpus", "errors"),
-    min_count: MinCount = default("counts.count.count_pairs", "min_count"),
-    max_words: MaxWords = None,
     window: Window = default("counts.count.count_pairs", "window"),
     weighting: Weighting = default("counts.count.count_pairs", "weighting"),
     gaps: Gaps = default("counts.count.count_pairs", "gaps"),
-    dim: Dim = default("solver.fit.fit", "dim"),
-    recipe: RecipeName = default("solver.fit.fit", "recipe"),
-    core: Core = None,
     min_contexts: MinContexts = default("solver.fit.fit", "min_contexts"),
     seed: Seed = default("solver.fit.fit", "seed"),
     memory: Memory = None,

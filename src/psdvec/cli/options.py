@@ -1,11 +1,21 @@
-"""Options and arguments that several commands share, each with one name and one help text."""
+"""Options and arguments that several commands share, each with one name and one help text.
+
+In help texts, :func:`grouped` lets what people set stand first, and the rest below, by what it is about.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.models import OptionInfo
+
+from psdvec.solver.recipe import Recipe
 
 CorpusPaths = Annotated[
     list[str], typer.Argument(help="Files, folders or glob patterns; - is standard input.")
@@ -41,3 +51,45 @@ Weighting = Annotated[
 Gaps = Annotated[
     str, typer.Option(help="Whether words outside the vocabulary keep their place (keep) or not (close).")
 ]
+
+COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
+
+PANELS = {
+    **dict.fromkeys(("tokenizer", "field", "column", "errors", "window", "weighting", "gaps"), COUNTING),
+    **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
+    **dict.fromkeys(("memory", "workers", "device", "scheduler", "cluster", "block_size"), MACHINE),
+}
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Put each option of ``command`` that :data:`PANELS` names into its group; the others stay under Options."""
+
+    def run(**given: Any) -> None:
+        command(**given)
+
+    parameters = [
+        parameter.replace(
+            kind=inspect.Parameter.KEYWORD_ONLY, annotation=_in_panel(name, parameter.annotation)
+        )
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
+    ]
+    return with_parameters(run, parameters, like=command)
+
+
+def with_parameters(
+    run: Callable[..., None], parameters: Sequence[inspect.Parameter], *, like: Callable[..., None]
+) -> Callable[..., None]:
+    """Give ``run`` the signature that ``parameters`` make, and the name and text of the command ``like``."""
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__name__, run.__doc__ = like.__name__, like.__doc__
+    return run
+
+
+def _in_panel(name: str, annotation: Any) -> Any:
+    options = [part for part in get_args(annotation) if isinstance(part, OptionInfo)]
+    if name not in PANELS or not options:
+        return annotation
+    option = copy(options[0])  # commands share these, and not all of them are grouped
+    option.rich_help_panel = PANELS[name]
+    return Annotated[get_args(annotation)[0], option]

@@ -17,13 +17,14 @@ import typer
 
 from psdvec.cli.options import Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import format_table
+from psdvec.cli.tables import print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.tokenizer_json import unreachable_words
 from psdvec.storage.atomic import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.search import ANALOGY, AnalogyMethod
 from psdvec.vectors.vectorize import Weighting, vectorize_file
 
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
@@ -76,9 +77,9 @@ def analogy(
     ],
     topn: Topn = 10,
     restrict_vocab: Restrict = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="Add cosines (3CosAdd) instead of multiplying them (3CosMul).")
-    ] = False,
+    method: Annotated[
+        AnalogyMethod, typer.Option(help="Add cosines (3cosadd) or multiply them (3cosmul).")
+    ] = ANALOGY,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -90,9 +91,9 @@ def analogy(
 
     def answer(group: list[str]) -> _Answer:
         a, b, c = group
-        found = answers.analogy(e, a, b, c, add=add, topn=topn, restrict_vocab=restrict_vocab)["answers"]
-        record = {"a": a, "b": b, "c": c, "answers": _brief(found)}
-        return _Answer(record, f"{a} : {b} = {c} : ?", found)
+        found = answers.analogy(e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab)
+        record = {**found, "answers": _brief(found["answers"])}
+        return _Answer(record, f"{a} : {b} = {c} : ?", found["answers"], best=True)
 
     _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
 
@@ -115,7 +116,7 @@ def odd(
     def answer(group: list[str]) -> _Answer:
         found = answers.odd(e, group)
         record = {"odd": found["odd"], "words": _brief(found["words"])}
-        return _Answer(record, f"odd: {found['odd']}", found["words"])
+        return _Answer(record, f"odd: {found['odd']}", found["words"], best=True)
 
     _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
 
@@ -228,11 +229,12 @@ def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) 
 
 
 class _Answer(NamedTuple):
-    """The answer to one question: as JSON, and as a table."""
+    """The answer to one question: as JSON, and as a table, in which ``best`` says that the first word answers it."""
 
     record: dict[str, Any]
     title: str
     words: list[dict[str, Any]]
+    best: bool
 
 
 def _answer_all(
@@ -252,7 +254,7 @@ def _answer_all(
         changed = {word: form for word, form in forms.items() if word != form}
         records.append({**found.record, **({"looked_up": changed} if changed else {})})
         if not as_json:
-            _print_ranking(found.title + _say_looked_up(changed), found.words)
+            _print_ranking(found.title + _say_looked_up(changed), found.words, best=found.best)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))
@@ -270,9 +272,13 @@ def _missing(e: Embeddings, word: str) -> dict[str, Any]:
     return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
 
 
-def _print_ranking(title: str, words: list[dict[str, Any]]) -> None:
+def _print_ranking(title: str, words: list[dict[str, Any]], *, best: bool = False) -> None:
+    """Print a table of words and scores; on a terminal the title, the best word and thin words stand out."""
     rows = [[one["word"] + (f" {THIN}" if one["thin"] else ""), f"{one['score']:.4f}"] for one in words]
-    print(format_table([title, ""], rows))
+    styles = ["dim" if one["thin"] else "" for one in words]
+    if best:
+        styles[:1] = ["bold green"]
+    print_table([title, ""], rows, styles=styles)
     if any(one["thin"] for one in words):
         print(f"{THIN} thin evidence: the vector rests on few occurrences")
     print()

@@ -1,4 +1,8 @@
-"""The parameters of a recipe as options, the same for every command that fits."""
+"""The parameters of a recipe as options, the same for every command that fits.
+
+Their defaults are the numbers of the default recipe, for the help text. Which of them were given is asked of the
+call itself, so that ``--recipe paper`` keeps its own numbers for all others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from psdvec.cli.options import with_parameters
 from psdvec.solver.recipe import Recipe
 
 HELP = {
@@ -38,20 +43,17 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command`` an option per parameter of a recipe; those that are given reach it as ``changes``."""
     names = [field.name for field in fields(Recipe)]
 
-    def run(**given: Any) -> None:
+    def run(call: typer.Context, **given: Any) -> None:
         changes = {name: given.pop(name) for name in names}
-        command(**given, changes={name: value for name, value in changes.items() if value is not None})
+        command(**given, changes={name: changes[name] for name in names if _is_given(call, name)})
 
     own = inspect.signature(command, eval_str=True).parameters
     options = [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                TYPES[str(field.type)] | None,
-                typer.Option(show_default="from the recipe", help=HELP[field.name]),
-            ],
+            default=field.default,
+            annotation=Annotated[TYPES[str(field.type)], typer.Option(help=HELP[field.name])],
         )
         for field in fields(Recipe)
     ]
@@ -60,7 +62,10 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
         for name, parameter in own.items()
         if name != "changes"
     ]
-    run.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*kept, *options)}
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    return run
+    call = inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    return with_parameters(run, [call, *kept, *options], like=command)
+
+
+def _is_given(call: typer.Context, name: str) -> bool:
+    source = call.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

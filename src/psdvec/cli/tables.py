@@ -1,12 +1,21 @@
-"""Tables as text, with columns that line up wherever they are printed."""
+"""Tables as text, with columns that line up wherever they are printed, and with colours on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+TITLE = "bold cyan"
+NUMBER = "cyan"
+
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Return lines with the columns two spaces apart; the first ``left`` are aligned left, the others right.
+
+    A character of Chinese, Japanese or Korean takes the place of two others, a combining accent takes none.
 
     >>> print(format_table(["word", "cosine"], [["king", "0.71"], ["queen", "0.65"]]))
     word   cosine
@@ -14,11 +23,31 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     queen    0.65
     """
     lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column < left else cell.rjust(width)
+            cell + _gap(cell, width) if column < left else _gap(cell, width) + cell
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     )
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str]) -> None:
+    """Print a table of words and numbers; on a terminal, each row in its style and the numbers in a colour.
+
+    ``styles``, one for each row, are those of rich, such as ``"bold"`` or ``""``. Colours are left out where
+    ``NO_COLOR`` is set, and everything but the text where the output is a file or a pipe.
+    """
+    text, console = format_table(header, rows), Console(highlight=False)
+    if not console.is_terminal:
+        return print(text)
+    for line, style in zip(text.split("\n"), [TITLE, *styles], strict=True):
+        styled = Text(line, style=style)
+        styled.highlight_regex(r"-?\d+\.\d+$", NUMBER)
+        console.print(styled, soft_wrap=True)
+    return None
+
+
+def _gap(cell: str, width: int) -> str:
+    return " " * (width - cell_len(cell))

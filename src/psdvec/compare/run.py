@@ -8,7 +8,7 @@ Each method is trained by psdvec's own commands, in processes of their own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,10 @@ def compare(
         if not method.is_installed
     }
     present = [name for name in chosen if name not in left_out]
+    if not present:
+        raise InputError(
+            f"none of the methods asked for ({', '.join(left_out)}) can be trained: {_reasons(left_out)}"
+        )
     forced = {k: v for k, v in (("window", window), ("weighting", weighting)) if v is not None}
     counting = {name: {**COUNTING, **method.counting, **forced} for name, method in chosen.items()}
     trained_with = {
@@ -108,6 +112,11 @@ def compare(
     warm_up(present, tokenizer)
     runs, *rest = [bench.train(present) for bench in benches]
     second_runs = rest[0] if rest else ()
+    if all(run.error is not None for run in runs):
+        failures = "; ".join(f"{run.method} failed: {run.error}" for run in runs)
+        raise InputError(
+            f"no method could be trained ({failures}); mend that, and continue in '{output}' with resume=True"
+        )
 
     models = {run.method: formats.load(run.vectors) for run in runs if run.vectors is not None} | others
     progress.say(f"judging {len(models)} models")
@@ -121,8 +130,9 @@ def compare(
     tables = make_tables(
         make_report_tables(report), runs, second_runs, sizes=sizes, settings=trained_with, left_out=left_out
     )
+    header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
     comparison = Comparison(
-        header=make_header(plan, benches, also or {}), settings=trained_with, runs=runs, second=second_runs,
+        header=header, settings=trained_with, runs=runs, second=second_runs,
         sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,
     )  # fmt: skip
     texts = {
@@ -134,6 +144,20 @@ def compare(
         with whole_file(output / name) as file:
             file.write(text.encode("utf-8"))
     return comparison
+
+
+def _shortfall(chosen: Collection[str], left_out: Mapping[str, str]) -> dict[str, str]:
+    """Return a line of the header that says which of the ``chosen`` methods are not compared, if any."""
+    if not left_out:
+        return {}
+    return {
+        "left out": f"{', '.join(left_out)} ({len(left_out)} of {len(chosen)} methods): {_reasons(left_out)}"
+    }
+
+
+def _reasons(left_out: Mapping[str, str]) -> str:
+    """Return the reasons why methods were left out, each once."""
+    return "; ".join(dict.fromkeys(left_out.values()))
 
 
 def _check_output(output: Path, *, resume: bool) -> None:

@@ -16,9 +16,8 @@ from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.evaluation.scores import Answers
 from psdvec.evaluation.tasks import Choices, Pairs, Task
 from psdvec.progress import LogProgress, Progress
-from psdvec.vectors.embeddings import COSMUL_EPSILON
+from psdvec.vectors.search import COSMUL_EPSILON, AnalogyMethod
 
-AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 Oov: TypeAlias = Literal["skip", "zero", "mean"]
 ANALOGY_METHODS: tuple[AnalogyMethod, ...] = ("3cosmul", "3cosadd")
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from psdvec.evaluation.answers import ANALOGY_METHODS, AnalogyMethod, JudgedModel, Oov, answer_task
+from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import SpanCounts, score_column, score_task
 from psdvec.evaluation.tagging.crf import TaggingResult
 from psdvec.evaluation.tasks import Task
 from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.search import AnalogyMethod
 
 
 def evaluate(

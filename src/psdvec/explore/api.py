@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from psdvec.explore.models import ExploredModel
 from psdvec.explore.new_words import add_words
 from psdvec.explore.request import Parameters
 from psdvec.vectors import answers
+from psdvec.vectors.search import ANALOGY, AnalogyMethod
 
 Answer = Callable[[Parameters], dict[str, Any]]
 
@@ -68,8 +69,8 @@ class Api:
         """Return the words that are to c as b is to a."""
         explored, _ = self._model(parameters)
         a, b, c = (parameters.word(name) for name in "abc")
-        add, topn = parameters.switch("add"), _topn(parameters)
-        return answers.analogy(explored.embeddings, a, b, c, add=add, topn=topn)
+        method = cast(AnalogyMethod, parameters.choice("method", (ANALOGY, "3cosmul")))
+        return answers.analogy(explored.embeddings, a, b, c, method=method, topn=_topn(parameters))
 
     def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""

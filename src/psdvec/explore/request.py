@@ -1,4 +1,4 @@
-"""The parameters of a request, read as words, numbers and switches within limits.
+"""The parameters of a request, read as words, numbers and choices within limits.
 
 Whatever a browser or anything else sends becomes a value, or an :class:`~psdvec.errors.InputError` of one sentence.
 Nothing here names a file.
@@ -65,13 +65,6 @@ class Parameters:
         if not (text.isascii() and text.isdigit() and len(text) < 10) or not 1 <= int(text) <= most:
             raise InputError(f"'{name}' is '{_shortened(text)}'; give a number from 1 to {most}")
         return int(text)
-
-    def switch(self, name: str) -> bool:
-        """Return whether a switch is on."""
-        given = str(self._last(name) or "false").lower()
-        if given not in ("true", "false"):
-            raise InputError(f"'{name}' is '{_shortened(given)}'; give true or false")
-        return given == "true"
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
         """Return one of ``choices``; the first, if none is given."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from psdvec.arrays import Float32s
 from psdvec.errors import InputError
-from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
 
 COMPARED = 3_000  # common words whose neighbours are compared to see what moved
 SEARCHED = 20_000  # common words among which those neighbours are searched
@@ -54,14 +55,13 @@ def analogy(
     b: str,
     c: str,
     *,
-    add: bool = False,
+    method: AnalogyMethod = ANALOGY,
     topn: int = 10,
     restrict_vocab: int | None = None,
 ) -> dict[str, Any]:
-    """Return the words that are to ``c`` as ``b`` is to ``a``, by 3CosMul or, if ``add``, by 3CosAdd."""
-    ask = e.most_similar if add else e.most_similar_cosmul
-    found = ask([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
-    return {"a": a, "b": b, "c": c, "add": add, "answers": _records(e, found)}
+    """Return the words that are to ``c`` as ``b`` is to ``a``, and the ``method`` by which they were found."""
+    found = e.analogy(a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab)
+    return {"a": a, "b": b, "c": c, "method": method, "answers": _records(e, found)}
 
 
 def odd(e: Embeddings, words: Sequence[str]) -> dict[str, Any]:

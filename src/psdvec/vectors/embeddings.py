@@ -8,31 +8,31 @@ and return values. Files are read and written by :mod:`psdvec.formats`; vectors 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.errors import InputError
-from psdvec.vectors.intervals import Interval, cosine_interval
-from psdvec.vectors.lookup import Lookup
-from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
-from psdvec.vectors.queries import Query, read_query, unit_vector
+from psdvec.vectors import search
+from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
+from psdvec.vectors.intervals import Interval, similarity_interval
+from psdvec.vectors.neighbours import lengths_of
+from psdvec.vectors.queries import Queries, read_query, unit_vector
+from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
 from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.values import html_table, one_per_word, same
+from psdvec.vectors.words import WordIndex
 
-Ranking: TypeAlias = "list[tuple[str, float]]"
 T = TypeVar("T")
-
-COSMUL_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings(Lookup):
+class Embeddings(WordIndex):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -67,15 +67,7 @@ class Embeddings(Lookup):
             )
         object.__setattr__(self, "vectors", vectors)
         for name, dtype in (("counts", np.int64), ("deviations", np.float32)):
-            values = getattr(self, name)
-            if values is None:
-                continue
-            if np.shape(values) != (len(self.words),):
-                raise InputError(
-                    f"{name} must hold one number per word; found shape {np.shape(values)} "
-                    f"for {len(self.words)} words"
-                )
-            object.__setattr__(self, name, np.asarray(values, dtype=dtype))
+            object.__setattr__(self, name, one_per_word(name, getattr(self, name), len(self), dtype))
 
     def __repr__(self) -> str:
         size, *others = self._facts().items()
@@ -83,11 +75,7 @@ class Embeddings(Lookup):
         return f"{type(self).__name__}({facts})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in self._facts().items()
-        )
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return html_table(type(self).__name__, self._facts())
 
     def _facts(self) -> dict[str, str]:
         """Return what a glance should show, by name; the size comes first."""
@@ -98,7 +86,7 @@ class Embeddings(Lookup):
         if not isinstance(other, Embeddings):
             return NotImplemented
         mine, theirs = self._values(), other._values()
-        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+        return len(mine) == len(theirs) and all(map(same, mine, theirs))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -113,11 +101,17 @@ class Embeddings(Lookup):
 
         save(self, path, **options)
 
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
+    def save_word2vec_format(
+        self, path: str | Path, *, binary: bool = False, write_header: bool = True
+    ) -> None:
+        """Write word2vec's format, most frequent word first, and replace what is at ``path``, all as gensim does."""
+        if binary and not write_header:
+            raise InputError(
+                "word2vec's binary format has a header, and none was asked for; write the header, or text"
+            )
+        sorted_already = self.counts is None or bool((np.diff(self.counts) <= 0).all())
+        ordered = self if sorted_already else self.take(np.argsort(-cast(Int64s, self.counts), kind="stable"))
+        ordered.save(path, format="binary" if binary else "text" if write_header else "glove", overwrite=True)
 
     def __getitem__(self, word: str | Sequence[str]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
@@ -134,9 +128,9 @@ class Embeddings(Lookup):
         return int(self.vectors.shape[1])
 
     @property
-    def index_to_key(self) -> Sequence[str]:
-        """The words, in the order of their ids."""
-        return self.words
+    def vector_size(self) -> int:
+        """Dimensions of each vector, by gensim's name."""
+        return self.dim
 
     @cached_property
     def lengths(self) -> Float32s:
@@ -155,6 +149,33 @@ class Embeddings(Lookup):
     def get(self, word: str, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
         return self.get_vector(word) if word in self else default
+
+    def get_vecattr(self, word: str, attr: str) -> int | float:
+        """Return how often ``word`` was seen (``attr`` "count"), or the deviation of its vector ("deviation")."""
+        values = {"count": self.counts, "deviation": self.deviations}.get(attr)
+        if values is None:
+            raise InputError(
+                f"these vectors have no {attr} for each word; those of psdvec have a count and a deviation"
+            )
+        return cast("int | float", values[self.get_index(word)].item())
+
+    def get_mean_vector(
+        self,
+        keys: Sequence[str | Float32s],
+        weights: Sequence[float] | Float32s | None = None,
+        *,
+        pre_normalize: bool = True,
+        post_normalize: bool = False,
+        ignore_missing: bool = True,
+    ) -> Float32s:
+        """Return the weighted mean of words, each scaled to length 1 if ``pre_normalize``, and of vectors as they are.
+
+        Words without a vector are left out if ``ignore_missing``. ``post_normalize`` scales the mean to length 1.
+        """
+        mean = mean_vector(
+            keys, weights, vector_of=self._lookup(norm=pre_normalize, strict=not ignore_missing), dim=self.dim
+        )
+        return unit_vector(mean) if post_normalize else mean
 
     def select(self, words: Iterable[str]) -> Embeddings:
         """Return the embeddings of ``words`` only, in the order given.
@@ -198,26 +219,12 @@ class Embeddings(Lookup):
         counts as fixed; docs/theory.md says how often the bounds hold.
         """
         pair = [self.get_index(a), self.get_index(b)]
-        cosine = _cosine(self.vectors[pair[0]], self.vectors[pair[1]])
+        value = search.cosine(self.vectors[pair[0]], self.vectors[pair[1]])
         if not interval:
-            return cosine
-        if not 0 < confidence < 1:
-            raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
-        if self.deviations is None:
-            raise InputError(
-                "these vectors have no deviations, which an interval needs; ask for the similarity without an "
-                "interval, or fit vectors with psdvec"
-            )
-        deviations = self.deviations[pair]
-        if np.isnan(deviations).all():
-            raise InputError(
-                f"'{a}' and '{b}' were fitted together and have no deviation; only words placed against fixed ones, by "
-                "extend or as noncore words, have one; ask for the similarity without an interval"
-            )
-        if a == b:
-            return Interval(cosine, cosine, cosine)
-        return cosine_interval(
-            cosine, deviations=deviations, lengths=self.lengths[pair], confidence=confidence
+            return value
+        deviations = None if self.deviations is None else self.deviations[pair]
+        return similarity_interval(
+            value, (a, b), deviations=deviations, lengths=self.lengths[pair], confidence=confidence
         )
 
     def distance(self, a: str, b: str) -> float:
@@ -228,7 +235,14 @@ class Embeddings(Lookup):
         """Return the cosine of the mean vectors of two sets of words."""
         if not first or not second:
             raise InputError("one of the two sets of words is empty; give at least one word in each")
-        return _cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
+        return search.cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
+
+    def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
+        """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
+
+        Words without a vector are left out; :func:`psdvec.vectors.documents.movers_distance` says more.
+        """
+        return movers_distance(first, second, vector_of=self._lookup(norm=norm))
 
     def doesnt_match(self, words: Sequence[str]) -> str:
         """Return the word that is farthest from the mean of them all."""
@@ -249,7 +263,7 @@ class Embeddings(Lookup):
     def closer_than(self, a: str, b: str) -> list[str]:
         """Return all words nearer to ``a`` than ``b`` is, most frequent first."""
         i, j = self.get_index(a), self.get_index(b)
-        cosines = self._cosines(unit_vector(self.vectors[i]))
+        cosines = search.cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
 
     # Searching all words
@@ -257,8 +271,8 @@ class Embeddings(Lookup):
     @overload
     def most_similar(
         self,
-        positive: Query | Sequence[Query] = ...,
-        negative: Query | Sequence[Query] = ...,
+        positive: Queries = ...,
+        negative: Queries = ...,
         *,
         topn: int = ...,
         restrict_vocab: int | None = ...,
@@ -266,8 +280,8 @@ class Embeddings(Lookup):
     @overload
     def most_similar(
         self,
-        positive: Query | Sequence[Query] = ...,
-        negative: Query | Sequence[Query] = ...,
+        positive: Queries = ...,
+        negative: Queries = ...,
         *,
         topn: None,
         restrict_vocab: int | None = ...,
@@ -275,8 +289,8 @@ class Embeddings(Lookup):
 
     def most_similar(
         self,
-        positive: Query | Sequence[Query] = (),
-        negative: Query | Sequence[Query] = (),
+        positive: Queries = (),
+        negative: Queries = (),
         *,
         topn: int | None = 10,
         restrict_vocab: int | None = None,
@@ -294,23 +308,13 @@ class Embeddings(Lookup):
         A list of ``(word, cosine)``, nearest first, without the given words.
         """
         terms = read_query(positive, negative, vectors=self.vectors, index_of=self.get_index)
-        weights = terms.weights
-        mean = unit_vector((weights[:, None] * terms.vectors).sum(axis=0) / np.abs(weights).sum())
-        if topn is None:
-            return self._cosines(mean, restrict_vocab)
-        found = nearest_rows(
-            self.vectors[:restrict_vocab],
-            self.lengths[:restrict_vocab],
-            mean[None, :],
-            topn=topn + len(terms.ids) if topn > 0 else 0,
-        )
-        return self._ranking(found.ids[0], found.cosines[0], terms.ids, topn)
+        return search.rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
 
     @overload
     def most_similar_cosmul(
         self,
-        positive: Query | Sequence[Query] = ...,
-        negative: Query | Sequence[Query] = ...,
+        positive: Queries = ...,
+        negative: Queries = ...,
         *,
         topn: int = ...,
         restrict_vocab: int | None = ...,
@@ -318,8 +322,8 @@ class Embeddings(Lookup):
     @overload
     def most_similar_cosmul(
         self,
-        positive: Query | Sequence[Query] = ...,
-        negative: Query | Sequence[Query] = ...,
+        positive: Queries = ...,
+        negative: Queries = ...,
         *,
         topn: None,
         restrict_vocab: int | None = ...,
@@ -327,23 +331,49 @@ class Embeddings(Lookup):
 
     def most_similar_cosmul(
         self,
-        positive: Query | Sequence[Query] = (),
-        negative: Query | Sequence[Query] = (),
+        positive: Queries = (),
+        negative: Queries = (),
         *,
         topn: int | None = 10,
         restrict_vocab: int | None = None,
     ) -> Ranking | Float32s:
         """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
         terms = read_query(positive, negative, vectors=self.vectors, index_of=self.get_index)
-        products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
-        for vector, weight in zip(terms.vectors, terms.weights, strict=True):
-            side = int(weight < 0)
-            products[side] = np.asarray(products[side] * (1 + self._cosines(vector, restrict_vocab)) / 2)
-        scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
-        if topn is None:
-            return scores
-        best = largest_columns(scores[None, :], topn + len(terms.ids) if topn > 0 else 0)[0]
-        return self._ranking(best, scores[best], terms.ids, topn)
+        return search.rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    def analogy(
+        self,
+        a: str,
+        b: str,
+        c: str,
+        *,
+        method: AnalogyMethod = ANALOGY,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> Ranking:
+        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
+
+        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
+        ``most_similar_cosmul([b, c], [a])``.
+
+        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
+        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
+        'queen'
+        """
+        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
+        if method not in ways:
+            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
+        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
+        """Return ``most_similar(word)``, by gensim's other name."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_vector(
+        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Ranking:
+        """Return the words nearest to a ``vector``, which need not be that of a word."""
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
     def most_similar_many(
         self, words: Sequence[str], *, topn: int = 10, restrict_vocab: int | None = None
@@ -355,14 +385,9 @@ class Embeddings(Lookup):
         ['both', 'both']
         """
         ids = [self.get_index(word) for word in words]
-        found = nearest_rows(
-            self.vectors[:restrict_vocab],
-            self.lengths[:restrict_vocab],
-            self._unit_rows(ids),
-            topn=topn + 1 if topn > 0 else 0,
+        return search.rank_each(
+            ids, self._unit_rows(ids), self.words, *self._searched(restrict_vocab), topn=topn
         )
-        rows = zip(found.ids, found.cosines, ids, strict=True)
-        return [self._ranking(row, cosines, {own}, topn) for row, cosines, own in rows]
 
     def thin_evidence(self, words: Sequence[str] | None = None, *, limit: float = 0.5) -> Bools:
         """Say of each word, or of each of ``words``, whether its vector rests on few occurrences.
@@ -376,24 +401,12 @@ class Embeddings(Lookup):
 
     # Helpers
 
+    def _lookup(self, *, norm: bool, strict: bool = False) -> VectorOf:
+        """Return the function that finds the vector of a word, or None for a missing word unless ``strict``."""
+        return lambda word: self.get_vector(word, norm=norm) if strict or word in self else None
+
     def _unit_rows(self, ids: Sequence[int]) -> Float32s:
         return np.asarray(self.vectors[ids] / self.lengths[ids][:, None])
 
-    def _cosines(self, unit: Float32s, restrict_vocab: int | None = None) -> Float32s:
-        return np.asarray(self.vectors[:restrict_vocab] @ unit / self.lengths[:restrict_vocab])
-
-    def _ranking(self, ids: Iterable[int], scores: Float32s, given: Collection[int], topn: int) -> Ranking:
-        pairs = [
-            (self.words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given
-        ]
-        return pairs[:topn]
-
-
-def _same(a: Any, b: Any) -> bool:
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        return bool(np.all(a is b or a == b))
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
-
-
-def _cosine(a: Float32s, b: Float32s) -> float:
-    return float(unit_vector(a) @ unit_vector(b))
+    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
+        return self.vectors[:restrict_vocab], self.lengths[:restrict_vocab]

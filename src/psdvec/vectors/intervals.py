@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Float32s
+from psdvec.errors import InputError
 
 
 class Interval(NamedTuple):
@@ -16,6 +17,39 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
+
+
+def similarity_interval(
+    cosine: float,
+    words: tuple[str, str],
+    *,
+    deviations: Float32s | None,
+    lengths: Float32s,
+    confidence: float,
+) -> Interval:
+    """Return the bounds of the ``cosine`` of two ``words``, or say why they have none.
+
+    ``deviations`` and ``lengths``, (2,), are those of the two vectors, as for :func:`cosine_interval`.
+
+    >>> similarity_interval(1.0, ("a", "a"), deviations=np.array([0.1, 0.1]), lengths=np.ones(2), confidence=0.9).low
+    1.0
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
+    if deviations is None:
+        raise InputError(
+            "these vectors have no deviations, which an interval needs; ask for the similarity without an "
+            "interval, or fit vectors with psdvec"
+        )
+    a, b = words
+    if np.isnan(deviations).all():
+        raise InputError(
+            f"'{a}' and '{b}' were fitted together and have no deviation; only words placed against fixed ones, by "
+            "extend or as noncore words, have one; ask for the similarity without an interval"
+        )
+    if a == b:
+        return Interval(cosine, cosine, cosine)
+    return cosine_interval(cosine, deviations=deviations, lengths=lengths, confidence=confidence)
 
 
 def cosine_interval(cosine: float, *, deviations: Float32s, lengths: Float32s, confidence: float) -> Interval:

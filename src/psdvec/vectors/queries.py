@@ -13,6 +13,7 @@ from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 
 Query: TypeAlias = "str | Float32s | tuple[str | Float32s, float]"
+Queries: TypeAlias = "Query | Sequence[Query]"
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Terms:
 
 
 def read_query(
-    positive: Query | Sequence[Query],
-    negative: Query | Sequence[Query],
+    positive: Queries,
+    negative: Queries,
     *,
     vectors: Float32s,
     index_of: Callable[[str], int],
@@ -59,7 +60,7 @@ def unit_vector(vector: Float32s) -> Float32s:
     return np.asarray(vector / length if length else vector, dtype=np.float32)
 
 
-def _as_list(side: Query | Sequence[Query]) -> list[Query]:
+def _as_list(side: Queries) -> list[Query]:
     """Read one side of a query: a tuple of a key and a number is one weighted key, not two keys."""
     if isinstance(side, (str, np.ndarray)) or _is_weighted(side):
         return [cast(Query, side)]

@@ -1,12 +1,12 @@
-"""Looking up words: as they are written, and as the tokenizer of the vectors' own text would write them.
+"""Words in an order: which there are, which id each has, and how they are spelled.
 
-:class:`Lookup` is the part of :class:`~psdvec.vectors.embeddings.Embeddings` that knows words but no vectors. A word as
-it is written is found or not; a word in a text, or one that a person typed, goes through the tokenizer first.
+A word as it is written is found or not; a word in a text, or one that a person typed, goes through the tokenizer of the
+vectors' own text first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from psdvec.errors import InputError, MissingWordError
@@ -14,14 +14,28 @@ from psdvec.text.tokenizers import split_runs, split_words
 from psdvec.vectors.spelling import closest_spellings
 
 
-class Lookup:
-    """Words by name; ``tokenizer`` names how their text was cut, or is None where that is not known."""
+class WordIndex:
+    """What :class:`~psdvec.vectors.embeddings.Embeddings` knows of its ``words`` without their vectors.
+
+    ``tokenizer`` names how their text was cut, and is None where that is not known.
+    """
 
     words: Sequence[str]
     tokenizer: str | None
 
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
     def __contains__(self, word: object) -> bool:
         return word in self.key_to_index
+
+    @property
+    def index_to_key(self) -> Sequence[str]:
+        """The words, in the order of their ids."""
+        return self.words
 
     @cached_property
     def key_to_index(self) -> dict[str, int]:
