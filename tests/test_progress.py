@@ -171,7 +171,9 @@ def test_a_stage_that_waits_for_the_compiler_says_so(log, monkeypatch):
 
 
 def test_importing_progress_does_not_load_numba():
-    code = "import sys; from psdvec.progress import is_compiling; is_compiling(); print('numba' in sys.modules)"
+    code = (
+        "import sys; from psdvec.progress import is_compiling; is_compiling(); print('numba' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
