@@ -1,19 +1,31 @@
 """How long-running functions report their progress.
 
 They accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage` for each part of the work. The
-library's default, :class:`LogProgress`, writes to :mod:`logging`; the command line draws a bar instead
-(:mod:`psdvec.cli.progress_bar`).
+library's default, :class:`LogProgress`, writes to the log ``psdvec``, or to standard error where nobody listens to that
+log; the command line draws a bar instead (:mod:`psdvec.cli.progress_bar`). :class:`Pace` measures speed and time left
+for both, and :func:`is_compiling` tells why the first run stands still at first.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import Any, Protocol, TextIO
+
+from psdvec.resources import format_size
 
 logger = logging.getLogger("psdvec")
+
+COMPILING = "compiling, once"
+
+_RECENT = 30.0  # seconds of the past that a rate is measured over
+_FEWEST = 4  # updates that it is measured over at least, if there were as many
+_APART = 0.25  # updates that follow sooner count as one
+_TICK = 0.5  # seconds between two looks at a stage that says nothing
 
 
 class Stage(Protocol):
@@ -36,41 +48,232 @@ class Progress(Protocol):
         """Show a remark that stays visible after the stage has ended."""
 
 
-class LogProgress:
-    """Logs the end of each stage, and how far it has come every ``every`` seconds."""
-
-    def __init__(self, *, every: float = 10.0) -> None:
-        self.every = every
+class SilentProgress:
+    """Shows nothing."""
 
     @contextmanager
     def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[Stage]:
         """See :meth:`Progress.stage`."""
-        stage = _LogStage(label, total, unit, self.every)
-        yield stage
-        logger.info("%s: done in %.1f s", label, time.monotonic() - stage.start)
+        yield _SilentStage()
+
+    def say(self, text: str) -> None:
+        """See :meth:`Progress.say`."""
+
+
+class _SilentStage:
+    def advance(self, done: float, **rates: float) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class LogProgress:
+    """Writes lines to the log ``psdvec``: how far a long stage has come every ``every`` seconds, and the end of each.
+
+    If nothing takes what the log gives at level INFO, stages that last longer than ``after`` seconds write their lines
+    to ``stream`` instead, standard error by default; shorter ones write nothing. Whoever sets the level of the log
+    above INFO sees neither.
+    """
+
+    def __init__(
+        self,
+        *,
+        every: float = 10.0,
+        after: float = 3.0,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.every, self.after, self.stream, self.clock = every, after, stream, clock
+
+    @contextmanager
+    def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[Stage]:
+        """See :meth:`Progress.stage`."""
+        stage = _LogStage(self, label, total, unit)
+        with _ticking(stage.look):
+            yield stage
+        stage.end()
 
     def say(self, text: str) -> None:
         """See :meth:`Progress.say`."""
         logger.info("%s", text)
 
+    def show(self, text: str, *, is_long: bool) -> None:
+        """Write a line to the log, or, if it is of a long stage, to the stream where nothing takes the log."""
+        if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+            logger.info("%s", text)
+        elif is_long and logger.level <= logging.INFO:
+            stream = self.stream or sys.stderr
+            stream.write(f"psdvec: {text}\n")
+            stream.flush()
+
 
 class _LogStage:
-    def __init__(self, label: str, total: float | None, unit: str, every: float) -> None:
-        self.label, self.total, self.unit, self.every = label, total, unit, every
-        self.done = 0.0
-        self.start = self.last = time.monotonic()
+    """A stage whose lines are written by whoever comes first: an update of the work, or a look at the clock."""
+
+    def __init__(self, progress: LogProgress, label: str, total: float | None, unit: str) -> None:
+        self.progress, self.label, self.total, self.unit = progress, label, total, unit
+        self.pace = Pace()
+        self.start = progress.clock()
+        self.next_line = self.start + progress.after
+        self.lock = threading.Lock()
 
     def advance(self, done: float, **rates: float) -> None:
-        self.done += done
-        now = time.monotonic()
-        if now - self.last < self.every:
-            return
-        self.last = now
-        if self.total:
-            left = (now - self.start) * (self.total - self.done) / max(self.done, 1e-9)
-            logger.info("%s: %.0f %% done, about %.0f s left", self.label, 100 * self.done / self.total, left)
-        else:
-            logger.info("%s: %.0f %s done", self.label, self.done, self.unit)
+        with self.lock:
+            self.pace.add(done, now=self.progress.clock())
+        self.look()
 
     def note(self, text: str) -> None:
         logger.info("%s: %s", self.label, text)
+
+    def look(self) -> None:
+        """Write a line if one is due."""
+        with self.lock:
+            now = self.progress.clock()
+            if now < self.next_line:
+                return
+            self.next_line = now + self.progress.every
+            self.progress.show(f"{self.label}: {self._state(now)}", is_long=True)
+
+    def end(self) -> None:
+        seconds = self.progress.clock() - self.start
+        self.progress.show(f"{self.label}: done in {seconds:.1f} s", is_long=seconds > self.progress.after)
+
+    def _state(self, now: float) -> str:
+        """Say how far the stage has come, as far as that is known."""
+        done = self.pace.done
+        if is_compiling():
+            return COMPILING
+        if not done:
+            return f"working for {now - self.start:.0f} s"
+        if not self.total:
+            return f"{format_amount(done, self.unit)} done"
+        left = self.pace.seconds_left(self.total, now=now)
+        state = f"{100 * done / self.total:.0f} % done"
+        return state if left is None else f"{state}, about {left:.0f} s left"
+
+
+class Pace:
+    """How fast work is done of late: over the last half minute, or the last few updates if they are further apart.
+
+    Time is measured from the first update on, so that what comes before it, such as compiling, does not count.
+
+    >>> pace = Pace()
+    >>> pace.add(1, now=60.0)  # the first unit says nothing yet: its minute may have gone into compiling
+    >>> pace.rate, pace.seconds_left(5, now=60.0)
+    (None, None)
+    >>> pace.add(1, now=62.0)
+    >>> pace.rate, pace.seconds_left(5, now=62.0)
+    (0.5, 6.0)
+    """
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self._marks: list[tuple[float, float]] = []  # (time, done by then), oldest first
+
+    def add(self, done: float, *, now: float) -> None:
+        """Report that ``done`` more units were finished by the time ``now``."""
+        self.done += done
+        if len(self._marks) > 1 and now - self._marks[-2][0] < _APART:
+            self._marks.pop()
+        self._marks.append((now, self.done))
+        while len(self._marks) > _FEWEST and self._marks[1][0] < now - _RECENT:
+            del self._marks[0]
+
+    @property
+    def rate(self) -> float | None:
+        """Units per second; None before the second update."""
+        if len(self._marks) < 2:
+            return None
+        (begin, before), (end, after) = self._marks[0], self._marks[-1]
+        return (after - before) / (end - begin) if end > begin else None
+
+    def seconds_left(self, total: float, *, now: float) -> float | None:
+        """How long the rest of ``total`` units takes at this pace; None while that is unknown."""
+        rate = self.rate
+        if not rate:
+            return None
+        return max((total - self.done) / rate - (now - self._marks[-1][0]), 0.0)
+
+
+def format_amount(amount: float, unit: str) -> str:
+    """Return an amount of units, or of bytes if the unit is ``"B"``, for people.
+
+    >>> format_amount(12345, "words")
+    '12,345 words'
+    """
+    return format_size(amount) if unit == "B" else f"{amount:,.0f} {unit}"
+
+
+def format_rate(rate: float, unit: str) -> str:
+    """Return a rate for people, in units per second, minute or hour, whichever gives at least one.
+
+    >>> format_rate(1234.5, "words"), format_rate(0.06, "rounds")
+    ('1,234 words/s', '3.6 rounds/min')
+    """
+    if unit == "B" or rate >= 1:
+        return f"{format_amount(rate, unit)}/s"
+    number, per = (60 * rate, "min") if 60 * rate >= 1 else (3600 * rate, "h")
+    return f"{number:.1f} {unit}/{per}"
+
+
+@contextmanager
+def _ticking(look: Callable[[], None]) -> Iterator[None]:
+    """Call ``look`` twice a second from a thread of its own while the block runs."""
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(_TICK):
+            _listen()
+            look()
+
+    _listen()
+    thread = threading.Thread(target=tick, name="psdvec-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+class _Compilations:
+    """How many functions numba is compiling now; it says so itself, and says nothing of those it has in its cache."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self.is_listening = False
+        self.lock = threading.Lock()
+
+    def change(self, by: int) -> None:
+        with self.lock:
+            self.under_way = max(self.under_way + by, 0)  # one that ends may have begun unheard
+
+
+_compilations = _Compilations()
+
+
+def is_compiling() -> bool:
+    """Tell whether numba is compiling a function now, which it does once and then keeps."""
+    _listen()
+    return _compilations.under_way > 0
+
+
+def _listen() -> None:
+    """Have numba report when it compiles; nothing is done before something has loaded numba."""
+    events: Any = sys.modules.get("numba.core.event")
+    if not hasattr(events, "register"):  # not loaded, or being loaded by another thread
+        return
+    with _compilations.lock:
+        if _compilations.is_listening:
+            return
+        _compilations.is_listening = True
+
+    class Listener(events.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            _compilations.change(1)
+
+        def on_end(self, event: Any) -> None:
+            _compilations.change(-1)
+
+    events.register("numba:compile", Listener())

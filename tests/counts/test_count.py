@@ -147,7 +147,11 @@ def test_options_that_make_no_sense_are_refused(options, message):
     ("sentences", "message"),
     [
         ([], "the iterable gave no words"),
-        (["to be"], r"sentence 0 is a string, not a list of tokens \('to be'\); split it"),
+        (
+            [["a"], "to be"],
+            "sentence 1 is a string, 'to be', but the first was a list of words; give texts only",
+        ),
+        ([["a"], None], "sentence 1 is None, not a list of words"),
         ([["a"], ["b", ""]], "sentence 1 holds '', which is not a word"),
         ([["a", 7]], "sentence 0 holds 7, which is not a word"),
         ([["a", "\ud800"]], "cannot be written as UTF-8"),

@@ -70,7 +70,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
         train.train(
             read_corpus(folder / f"{name}.txt", tokenizer="whitespace"),
             output=folder / name, keep=folder / f"{name}.counts", dim=8, core=50,
-            counting={"min_count": 2, "window": 5},
+            min_count=2, window=5,
         )  # fmt: skip
     words, rows = ("man", "woman", "king", "queen"), ("1 0 0", "1 1 0", "1 0 1", "1 1 1")
     lines = [f"{word} {row}" for word, row in zip(words, rows, strict=True)]

@@ -93,7 +93,7 @@ def write_corpus(path, seed):
 
 def test_train_is_count_fit_and_place(tmp_path):
     corpus = write_corpus(tmp_path / "text.txt", 0)
-    options = {"counting": {"window": 3}, "dim": 4, "core": 10}
+    options = {"window": 3, "dim": 4, "core": 10}
     model = train(corpus, output=tmp_path / "model", keep=tmp_path / "counts", **options)
     by_hand = fit(tmp_path / "counts", dim=4, core=10)
     assert model.vectors.tobytes() == by_hand.vectors.tobytes()
@@ -126,7 +126,7 @@ def test_counts_of_other_text_are_never_trained_on(tmp_path, monkeypatch):
     train(first, output=tmp_path / "kept", keep=tmp_path / "counts", dim=4)
     for corpus, counting in ((second, {}), (first, {"window": 3}), (first, {"min_count": 1})):
         with pytest.raises(InputError, match="holds counts of other text, or made with other options"):
-            train(corpus, output=tmp_path / "new", keep=tmp_path / "counts", counting=counting, dim=4)
+            train(corpus, output=tmp_path / "new", keep=tmp_path / "counts", **counting, dim=4)
 
 
 @pytest.mark.parametrize("option", [{"core": 0}, {"max_words": -1}])

@@ -230,9 +230,7 @@ def train(
 
     model = train_model(
         read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors), output=output, keep=keep,
-        counting={
-            "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
-        },
+        min_count=min_count, max_words=max_words, window=window, weighting=weighting, gaps=gaps,
         dim=dim, recipe=recipe, changes=changes, core=core, min_contexts=min_contexts, seed=seed, memory=memory,
         workers=workers, device=device, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -15,23 +15,23 @@ from rich.progress import (
     SpinnerColumn,
     Task,
     TextColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
 from psdvec import progress
-from psdvec.resources import format_size
 
 
 def make_progress(*, quiet: bool = False) -> progress.Progress:
     """Return progress that suits standard error: a bar, log lines, or nothing if ``quiet``."""
+    log = logging.getLogger("psdvec")
     if quiet:
-        logging.getLogger("psdvec").setLevel(logging.ERROR)
-        return progress.LogProgress()
+        log.setLevel(logging.ERROR)
+        return progress.SilentProgress()
     if sys.stderr.isatty():
+        log.setLevel(logging.WARNING)  # no lines across the bar
         return BarProgress(Console(stderr=True))
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
-    logging.getLogger("psdvec").setLevel(logging.INFO)
+    log.setLevel(logging.INFO)
     return progress.LogProgress()
 
 
@@ -49,13 +49,13 @@ class BarProgress:
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
-            _RatesColumn(unit),
-            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            TextColumn("{task.fields[remark]}"),
+            _Column(_rates, "cyan"),
+            _Column(_time, "yellow"),
+            _Column(_remark, ""),
         )
         with Progress(*columns, console=self.console) as bars:
-            task = bars.add_task(label, total=total, remark="", counters={})
-            yield _BarStage(bars, task)
+            task = bars.add_task(label, total=total, remark="", paces={unit: progress.Pace()}, unit=unit)
+            yield _BarStage(bars, next(each for each in bars.tasks if each.id == task))
 
     def say(self, text: str) -> None:
         """See :meth:`psdvec.progress.Progress.say`."""
@@ -63,33 +63,54 @@ class BarProgress:
 
 
 class _BarStage:
-    def __init__(self, bars: Progress, task: object) -> None:
-        self.bars, self.task = bars, self._find(bars, task)
-
-    @staticmethod
-    def _find(bars: Progress, task_id: object) -> Task:
-        return next(task for task in bars.tasks if task.id == task_id)
+    def __init__(self, bars: Progress, task: Task) -> None:
+        self.bars, self.task = bars, task
 
     def advance(self, done: float, **rates: float) -> None:
-        counters = self.task.fields["counters"]
-        for name, amount in rates.items():
-            counters[name] = counters.get(name, 0.0) + amount
-        self.bars.update(self.task.id, advance=done)
+        now, paces = self.task.get_time(), dict(self.task.fields["paces"])
+        for name, amount in {self.task.fields["unit"]: done, **rates}.items():
+            paces.setdefault(name, progress.Pace()).add(amount, now=now)
+        self.bars.update(self.task.id, advance=done, paces=paces)
 
     def note(self, text: str) -> None:
         self.bars.update(self.task.id, remark=text)
 
 
-class _RatesColumn(ProgressColumn):
-    """The speed of the stage and of each further counter."""
+class _Column(ProgressColumn):
+    """A column that shows what ``tell`` says of a stage."""
 
-    def __init__(self, unit: str) -> None:
+    def __init__(self, tell: Callable[[Task], str], style: str) -> None:
         super().__init__()
-        self.unit = unit
+        self.tell, self.style = tell, style
 
     def render(self, task: Task) -> Text:
-        seconds = max(task.elapsed or 0.0, 1e-3)
-        speed = task.completed / seconds
-        parts = [f"{format_size(speed)}/s" if self.unit == "B" else f"{speed:,.0f} {self.unit}/s"]
-        parts += [f"{amount / seconds:,.0f} {name}/s" for name, amount in task.fields["counters"].items()]
-        return Text(", ".join(parts), style="cyan")
+        return Text(self.tell(task), style=self.style)
+
+
+def _rates(task: Task) -> str:
+    """Return the speed of the stage and of each further counter; nothing while it is unknown."""
+    rates = {name: pace.rate for name, pace in task.fields["paces"].items()}
+    return ", ".join(progress.format_rate(rate, name) for name, rate in rates.items() if rate)
+
+
+def _time(task: Task) -> str:
+    """Return the time left, or how long the stage took; nothing while it is unknown."""
+    if task.finished:
+        return _minutes(task.finished_time or 0.0)
+    if task.total is None:
+        return ""
+    pace: progress.Pace = task.fields["paces"][task.fields["unit"]]
+    left = pace.seconds_left(task.total, now=task.get_time())
+    return "" if left is None else f"{_minutes(left)} left"
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _remark(task: Task) -> str:
+    """Return the remark of the stage, or that it stands still for the sake of compiling."""
+    remark: str = task.fields["remark"]
+    return progress.COMPILING if progress.is_compiling() and not task.finished else remark

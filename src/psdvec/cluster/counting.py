@@ -37,7 +37,7 @@ from psdvec.counts.segments import SegmentChain, SegmentFolder, add_up_words
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
 from psdvec.storage.atomic import beside, whole_file
 from psdvec.text.corpus import Corpus
@@ -176,7 +176,7 @@ def number_block(block: Corpus, path: Path, parts: int) -> None:
     with beside(path, replace=False) as new:
         new.mkdir()
         folder = SegmentFolder(new / "segments")
-        totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=LogProgress())
+        totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
         for part, words in enumerate(add_up_words(folder).split(parts)):
             words.save(new / f"words-{part}")
         found = {"tally": asdict(totals.tally), "ids": totals.ids, "parts": parts}
@@ -290,6 +290,6 @@ def count_share(
     ):
         counted = out_of_core.count_text(
             text, words, what, Path(scratch),
-            ids=ids, rows=rows, memory=memory_of_job(memory, worker), workers=1, progress=LogProgress(),
+            ids=ids, rows=rows, memory=memory_of_job(memory, worker), workers=1, progress=SilentProgress(),
         )  # fmt: skip
         Run(new).write(counted)

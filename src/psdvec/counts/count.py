@@ -1,6 +1,6 @@
 """Counting: how often each word occurs, and how often it stands before each other word within a window.
 
-:func:`count_pairs` takes a corpus, or any iterable of sentences, and returns a
+:func:`count_pairs` takes a corpus, texts or sentences (:mod:`psdvec.text.inputs`) and returns a
 :class:`~psdvec.counts.matrix.Cooccurrence`: integer counts in units of 1/720720, so that sums are exact and any split
 over threads, files or machines adds up to the same bytes (equation (H) of docs/theory.md). It works in four stages:
 number the text (:mod:`psdvec.counts.numbering`), choose the words (:mod:`psdvec.counts.segments`), count the pairs
@@ -18,44 +18,52 @@ from typing import Any
 from psdvec.counts.matrix import Cooccurrence, in_memory, map_counts, write_counts
 from psdvec.counts.numbering import number_text
 from psdvec.counts.out_of_core import count_text
-from psdvec.counts.plan import Counted, Counting, Sentences, describe
+from psdvec.counts.plan import Counted, Counting, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
 from psdvec.storage.workspace import open_workspace, place_for
 from psdvec.text.corpus import Corpus
+from psdvec.text.inputs import Input, read_input
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
 
 def count_words(
-    corpus: Corpus | Sentences,
+    corpus: Input,
     *,
+    tokenizer: str | None = None,
+    column: str | None = None,
     min_count: int = 5,
     max_words: int | None = None,
     workers: int | None = None,
+    quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Vocabulary:
-    """Count the words of a corpus and keep the frequent ones.
+    """Count the words of a corpus and keep the frequent ones; the parameters are those of :func:`count_pairs`.
 
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
+    text = read_input(corpus, tokenizer=tokenizer, column=column)
+    progress = SilentProgress() if quiet else progress
     what = Counting(None, min_count, max_words, window=1, weighting="flat", gaps="keep")
     workers = resolve_workers(workers)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
-        text = SegmentFolder(Path(temporary) / "segments")
-        totals = number_text(corpus, text, workers=workers, progress=progress)
-        return choose_words(text, what, words=totals.words, memory=_resolve_memory(None), workers=workers)
+        folder = SegmentFolder(Path(temporary) / "segments")
+        totals = number_text(text, folder, workers=workers, progress=progress)
+        return choose_words(folder, what, words=totals.words, memory=_resolve_memory(None), workers=workers)
 
 
 def count_pairs(
-    corpus: Corpus | Sentences,
+    corpus: Input,
     *,
+    tokenizer: str | None = None,
+    column: str | None = None,
     vocabulary: Iterable[str] | None = None,
     min_count: int = 5,
     max_words: int | None = None,
@@ -68,6 +76,7 @@ def count_pairs(
     overwrite: bool = False,
     client: Any = None,
     block_size: int | str | None = None,
+    quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
     """Count the words of a corpus, then the ordered pairs of words within a window.
@@ -75,7 +84,14 @@ def count_pairs(
     Parameters
     ----------
     corpus
-        What :func:`psdvec.read_corpus` returns, or any iterable of lists of tokens, read once.
+        The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
+        strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
+        DataFrame or a dataset of Hugging Face. A list whose first string is the name of an existing file is one of
+        names. What can be read only once, such as a generator, is read once.
+    tokenizer
+        How to cut text into words, as in :func:`psdvec.read_corpus`.
+    column
+        Which column of a table (or of Parquet files) holds the text; ``"text"`` by default.
     vocabulary
         The words to count; if None, those that occur at least ``min_count`` times, and at most ``max_words`` of them.
     window
@@ -96,14 +112,21 @@ def count_pairs(
         same to the byte. The workers must see the corpus and the output under the same names.
     block_size
         How much of a file a worker of the cluster takes at a time, such as ``"256M"``; by default a suitable size.
+    quiet
+        Show no progress; otherwise, work that takes longer than a few seconds writes how far it is to the log
+        ``psdvec``, or to standard error if nothing takes that log.
 
     Examples
     --------
+    >>> count_pairs(["To be, or not to be"], min_count=1, window=2).row("to")
+    {'be': 2.0, 'or': 0.5}
     >>> counts = count_pairs([["to", "be", "or", "not", "to", "be"]], min_count=1, window=2)
     >>> counts.row("to")
     {'be': 2.0, 'or': 0.5}
     """
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
+    text = read_input(corpus, tokenizer=tokenizer, column=column)
+    progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
     if client is None:
         budget, threads = _resolve_memory(memory), resolve_workers(workers)
@@ -111,22 +134,22 @@ def count_pairs(
         from psdvec.cluster.counting import count_blocks, plan_blocks
 
         each = None if memory is None else parse_size(memory)
-        blocks = plan_blocks(corpus, block_size)
+        blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     if output is not None:
         check_output(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     what = Counting(given, min_count, max_words, window, weighting, gaps)
-    described = describe(corpus, what)
+    described = describe(text, what)
     plan |= {"vocabulary": given, **described._asdict()}
     with place_for(output) as place:
         with open_workspace(place, plan=plan, progress=progress) as work:
             if client is None:
-                text = SegmentFolder(work / "segments")
-                totals = number_text(corpus, text, workers=threads, progress=progress)
-                chosen = choose_words(text, what, words=totals.words, memory=budget // 4, workers=threads)
+                folder = SegmentFolder(work / "segments")
+                totals = number_text(text, folder, workers=threads, progress=progress)
+                chosen = choose_words(folder, what, words=totals.words, memory=budget // 4, workers=threads)
                 rows = count_text(
-                    text, chosen.words, what, work / "runs",
+                    folder, chosen.words, what, work / "runs",
                     ids=totals.ids, memory=budget, workers=threads, progress=progress,
                 )  # fmt: skip
                 found = Counted(totals.tally, chosen, rows)

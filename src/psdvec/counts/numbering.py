@@ -1,4 +1,4 @@
-"""Numbering: from a corpus, or sentences from Python, to segments of ids.
+"""Numbering: from a corpus, or texts and sentences from Python, to segments of ids.
 
 :func:`number_text` is the stage of counting that reads the text. What an interrupted run has numbered is kept, and
 numbering continues after it.
@@ -6,13 +6,12 @@ numbering continues after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from psdvec.counts.matrix import Tally
-from psdvec.counts.plan import Sentences
 from psdvec.counts.segments import Segment, SegmentFolder, Totals
 from psdvec.counts.vocabulary import WordList
 from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END, number_words
@@ -20,6 +19,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.text.corpus import Block, Corpus, Place
+from psdvec.text.inputs import Sentences, Texts
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
 NO_WORDS = "the corpus holds no words; give a corpus with text in it"
@@ -29,10 +29,10 @@ NO_SENTENCES = (
 
 
 def number_text(
-    corpus: Corpus | Sentences, folder: SegmentFolder, *, workers: int, progress: Progress
+    corpus: Corpus | Texts | Sentences, folder: SegmentFolder, *, workers: int, progress: Progress
 ) -> Totals:
-    """Number a corpus, or sentences, into ``folder``; a text without words is refused."""
-    if isinstance(corpus, Corpus):
+    """Number a corpus, texts or sentences into ``folder``; what holds no words is refused."""
+    if isinstance(corpus, Corpus | Texts):
         totals = number_corpus(corpus, folder, workers=workers, progress=progress)
     else:
         totals = _number_sentences(corpus, folder, progress=progress)
@@ -41,8 +41,10 @@ def number_text(
     return totals
 
 
-def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progress: Progress) -> Totals:
-    """Number a corpus into ``folder``, continuing after the segments that are there."""
+def number_corpus(
+    corpus: Corpus | Texts, folder: SegmentFolder, *, workers: int, progress: Progress
+) -> Totals:
+    """Number a corpus, or texts, into ``folder``, continuing after the segments that are there."""
     folder.path.mkdir(exist_ok=True)
     done = folder.records()
     place, joined = Place(0, 0), False
@@ -67,7 +69,7 @@ def number_corpus(corpus: Corpus, folder: SegmentFolder, *, workers: int, progre
     return folder.totals()
 
 
-def number_block(corpus: Corpus, block: Block) -> Segment:
+def number_block(corpus: Corpus | Texts, block: Block) -> Segment:
     """Cut a block into words and number them; the ids are valid until this thread numbers its next block."""
     spaced, replaced = corpus.space(block)
     words, counts, ids, overlong = number_words(spaced, joined=block.joined, closed=block.closed)
@@ -93,9 +95,11 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
     for count, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise InputError(
-                f"sentence {count} is a string, not a list of tokens ({sentence[:40]!r}); split it into words, "
-                "or give files to read_corpus"
+                f"sentence {count} is a string, {sentence[:40]!r}, but the first was a list of words; "
+                "give texts only, or lists of words only"
             )
+        if not isinstance(sentence, Iterable):
+            raise InputError(f"sentence {count} is {sentence!r}, not a list of words; leave it out")
         before = len(ids)
         for token in sentence:
             if not isinstance(token, str) or not token:

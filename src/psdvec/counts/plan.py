@@ -7,7 +7,7 @@ from counting, whether on this machine or on a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,8 +19,7 @@ from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT, pair_weights
 from psdvec.errors import InputError
 from psdvec.text.corpus import Corpus
-
-Sentences = Iterable[Iterable[str]]
+from psdvec.text.inputs import Sentences, Texts
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,13 @@ class Description(NamedTuple):
     input: Any
 
 
-def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
+def describe(corpus: Corpus | Texts | Sentences, what: Counting) -> Description:
     """Describe the counts of ``corpus`` before they are made."""
     identity = identity_of(corpus)
     if isinstance(corpus, Corpus):
         tokenizer, files = corpus.tokenizer, corpus.sources()
+    elif isinstance(corpus, Texts):
+        tokenizer, files = corpus.tokenizer, [{"name": "texts from Python"}]
     else:
         tokenizer, files = "none", [{"name": "sentences from Python"}]
     words = (
@@ -87,8 +88,8 @@ def describe(corpus: Corpus | Sentences, what: Counting) -> Description:
     return Description(parameters, [{**file, **words} for file in files], identity)
 
 
-def identity_of(corpus: Corpus | Sentences) -> Any:
-    """Return what tells whether the input is still the same; sentences from Python never are."""
+def identity_of(corpus: Corpus | Texts | Sentences) -> Any:
+    """Return what tells whether the input is still the same; what comes from Python never is."""
     return corpus.identity if isinstance(corpus, Corpus) else {"once": np.random.SeedSequence().entropy}
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from psdvec.arrays import Array, Float32s
-from psdvec.counts.plan import Sentences
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.formats import load
@@ -23,6 +22,7 @@ from psdvec.methods.matrices import unit_rows
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import limit_threads
 from psdvec.text.corpus import Corpus
+from psdvec.text.inputs import Sentences
 from psdvec.vectors.embeddings import Embeddings
 
 BLOCK = 4096  # words coded at a time

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from psdvec.counts.plan import Sentences
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.methods.gensim_training import train
 from psdvec.progress import LogProgress, Progress
 from psdvec.text.corpus import Corpus
+from psdvec.text.inputs import Sentences
 from psdvec.vectors.embeddings import Embeddings
 
 

@@ -1,77 +1,143 @@
-"""From a corpus to a model in one call: count, then fit and place; each stage is kept until the model is written.
+"""From text to a model in one call: count, then fit and place; each stage is kept until the model is written.
 
-Takes a corpus and the options of the stages, and returns a :class:`~psdvec.solver.model.Model`, written as an artefact
-with the counts beside it where they are wanted. If it is interrupted, the same call resumes at the first unfinished
-stage.
+Takes text in any form (:mod:`psdvec.text.inputs`) and the options of the stages, and returns a
+:class:`~psdvec.solver.model.Model`, written as an artefact, with the counts beside it, where that is wanted. If it is
+interrupted, the same call resumes at the first unfinished stage.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from psdvec.counts.count import count_pairs
-from psdvec.counts.matrix import load_counts
+from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.plan import Counting, describe, identity_of
 from psdvec.errors import InputError
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace
-from psdvec.text.corpus import Corpus
+from psdvec.text.corpus import Corpus, read_corpus
+from psdvec.text.inputs import Input, Sentences, Texts, read_input
 
-_COUNTING = {
-    name: parameter.default
-    for name, parameter in inspect.signature(count_pairs).parameters.items()
-    if name in ("min_count", "max_words", "window", "weighting", "gaps")
-}
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _options(function: Callable[..., Any], *names: str) -> dict[str, inspect.Parameter]:
+    return {name: inspect.signature(function).parameters[name] for name in names}
+
+
+# The options of each stage, with the defaults they have there.
+_READING = _options(read_corpus, "tokenizer", "field", "column", "errors")
+_COUNTING = _options(count_pairs, "min_count", "max_words", "window", "weighting", "gaps")
+_FITTING = _options(fit, "dim", "recipe", "changes", "core", "min_contexts", "seed", "device")
+
+
+def _with_options(function: Function) -> Function:
+    """Let ``help`` and editors show the options of all stages instead of ``**options``."""
+    own = inspect.signature(function)
+    corpus, *rest = (each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD)
+    stages = (*_READING.values(), *_COUNTING.values(), *_FITTING.values())
+    function.__signature__ = own.replace(parameters=[corpus, *stages, *rest])  # type: ignore[attr-defined]
+    return function
+
+
+@_with_options
 def train(
-    corpus: Corpus,
+    corpus: Input,
     *,
-    output: str | Path,
-    keep: str | Path | None = None,
-    counting: Mapping[str, Any] | None = None,
-    workers: int | None = None,
     memory: int | str | None = None,
+    workers: int | None = None,
+    output: str | Path | None = None,
+    keep: str | Path | None = None,
     overwrite: bool = False,
+    quiet: bool = False,
     progress: Progress = LogProgress(),
-    **fitting: Any,
+    **options: Any,
 ) -> Model:
-    """Count, fit and place; ``counting`` are options of ``count_pairs``, ``fitting`` those of :func:`fit`.
+    """Count the words and pairs of a text, and fit vectors to them.
 
-    The counts are kept in ``keep``, or beside the output until the model is written. Stages that were finished before
-    an interruption are not repeated.
+    Parameters
+    ----------
+    corpus
+        The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
+        strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
+        DataFrame or a dataset of Hugging Face. A list whose first string is the name of an existing file is one of
+        names. What can be read only once, such as a generator, is read once.
+    tokenizer, field, column, errors
+        How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
+    min_count, max_words, window, weighting, gaps
+        What is counted; see :func:`psdvec.count_pairs`.
+    dim, recipe, changes, core, min_contexts, seed, device
+        How vectors are fitted; see :func:`psdvec.fit`.
+    memory, workers
+        The most memory to use, such as ``"4G"``, and the number of threads.
+    output
+        Folder to write the model to; if None, it stays in memory. What was finished before an interruption is not
+        repeated.
+    keep
+        Folder to keep the counts in. If they are there already, they are used.
+    quiet
+        Show no progress; otherwise, work that takes longer than a few seconds writes how far it is to the log
+        ``psdvec``, or to standard error if nothing takes that log.
+
+    Examples
+    --------
+    >>> model = train(["to be or not to be", "not to be is to be not"], min_count=1, dim=2)
+    >>> len(model), model.dim
+    (5, 2)
     """
-    output, options = Path(output), {**_COUNTING, **(counting or {})}
-    check_output(output, overwrite=overwrite)
-    plan = {"counting": options, "input": identity_of(corpus)}
-    with open_workspace(output.with_name(f"{output.name}.train"), plan=plan, progress=progress) as work:
-        folder = work / "counts" if keep is None else Path(keep)
-        if (folder / META).is_file():
-            _check_same(folder, corpus, options)
-            progress.say(f"using the counts in '{folder}'")
-        else:
-            count_pairs(corpus, **options, workers=workers, memory=memory, output=folder, progress=progress)
-        return fit(
-            folder,
-            **fitting,
-            workers=workers,
-            memory=memory,
-            output=output,
-            overwrite=overwrite,
-            progress=progress,
-        )
+    unknown = set(options) - set(_READING) - set(_COUNTING) - set(_FITTING)
+    if unknown:
+        raise TypeError(f"train() got an unexpected keyword argument '{min(unknown)}'")
+    progress = SilentProgress() if quiet else progress
+    text = read_input(corpus, **{name: options[name] for name in _READING if name in options})
+    counting = {name: options.get(name, option.default) for name, option in _COUNTING.items()}
+    fitting = {name: options[name] for name in _FITTING if name in options}
+    common: dict[str, Any] = {"workers": workers, "memory": memory, "progress": progress}
+    if output is not None:
+        check_output(output, overwrite=overwrite)
+    with ExitStack() as stack:
+        place = None if keep is None else Path(keep)
+        if output is not None:
+            plan = {"counting": counting, "input": identity_of(text)}
+            target = Path(output).with_name(f"{Path(output).name}.train")
+            work = stack.enter_context(open_workspace(target, plan=plan, progress=progress))
+            place = place or work / "counts"
+        counts = _counts_of(text, place, counting, common)
+        return fit(counts, **fitting, **common, output=output, overwrite=overwrite)
 
 
-def _check_same(folder: Path, corpus: Corpus, options: Mapping[str, Any]) -> None:
-    """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
+def _counts_of(
+    text: Corpus | Texts | Sentences,
+    folder: Path | None,
+    counting: Mapping[str, Any],
+    common: Mapping[str, Any],
+) -> Cooccurrence:
+    """Return the counts in ``folder`` if they are of this text, or make them, in memory if there is no folder."""
+    if folder is None or not (folder / META).is_file():
+        return count_pairs(text, **counting, **common, output=folder)
     found = load_counts(folder)
-    parameters, sources, _ = describe(corpus, Counting(given=None, **options))
+    _check_same(found, folder, text, counting)
+    common["progress"].say(f"using the counts in '{folder}'")
+    return found
+
+
+def _check_same(
+    found: Cooccurrence, folder: Path, text: Corpus | Texts | Sentences, counting: Mapping[str, Any]
+) -> None:
+    """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
+    parameters, sources, identity = describe(text, Counting(given=None, **counting))
+    if "once" in identity:
+        raise InputError(
+            f"'{folder}' holds counts already, and whether they are of this text cannot be told, as it does not come "
+            "from files; fit these counts, or choose another folder for new ones"
+        )
     if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
         raise InputError(
             f"'{folder}' holds counts of other text, or made with other options; choose another folder for the counts"

@@ -7,6 +7,7 @@ words; it can be read any number of times, with the same result. Fast stages rea
 
 from __future__ import annotations
 
+import errno
 import glob
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -73,9 +74,9 @@ def _expand(path: str) -> list[str]:
     """Return the files that ``path`` stands for, sorted by name."""
     if is_address(path):
         return expand_address(path)
-    if path == STANDARD_INPUT or Path(path).is_file():
+    if path == STANDARD_INPUT or is_file(path):
         return [path]
-    if Path(path).is_dir():
+    if _is_folder(path):
         below = sorted(
             str(file) for file in Path(path).rglob("*") if file.is_file() and not _is_hidden(file, path)
         )
@@ -86,6 +87,23 @@ def _expand(path: str) -> list[str]:
     if not found:
         raise InputError(f"there is no file '{path}'; check the name")
     return found
+
+
+def is_file(name: Any) -> bool:
+    """Tell whether ``name`` is a string that names an existing file."""
+    try:
+        return isinstance(name, str) and Path(name).is_file()
+    except OSError:  # too long for a name, or out of reach
+        return False
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
 
 
 def _is_hidden(file: Path, folder: str) -> bool:
@@ -219,6 +237,18 @@ class Corpus:
                 yield buffer.cut(reader.raw_bytes)
         if len(buffer.data):
             yield buffer.rest(reader.raw_bytes)
+
+
+def cut_blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
+    """Yield text that comes in pieces as the blocks of one file that holds it."""
+    buffer, read = _Buffer(Place(0, 0), False), 0
+    for piece in pieces:
+        buffer.add(0, piece)
+        read += len(piece)
+        while buffer.is_full:
+            yield buffer.cut(read)
+    if len(buffer.data):
+        yield buffer.rest(read)
 
 
 class _Buffer:

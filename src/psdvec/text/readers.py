@@ -52,7 +52,7 @@ class Reader:
                 self.raw_bytes = before + stream.raw_position
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
-                    piece = piece.removeprefix(_BOM)
+                    piece = without_mark(piece)
                     is_first = False
                 yield piece
 
@@ -78,7 +78,7 @@ class Reader:
                 f"{where} has no text in field '{field}' (it has: {has}); "
                 'name the field that holds the text: field="NAME"'
             )
-        return _line(record[field])
+        return line_of(record[field])
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
@@ -102,7 +102,7 @@ class Reader:
                         )
                     rows += len(texts)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
-                    yield b"".join(_line(text) for text in texts if text)
+                    yield b"".join(line_of(text) for text in texts if text)
         except OSError as error:
             raise InputError(
                 f"'{path}' is a damaged Parquet file ({error}); download or copy it again"
@@ -124,8 +124,14 @@ def _is_parquet(path: str) -> bool:
         return file.read(4) == _PARQUET_MAGIC
 
 
-def _line(text: str) -> bytes:
+def line_of(text: str) -> bytes:
+    """Return a record's text as a line of a file, or as several if it holds newlines."""
     return text.encode("utf-8", "replace").rstrip(b"\n") + b"\n"
+
+
+def without_mark(beginning: bytes) -> bytes:
+    """Return the beginning of a text without its byte order mark."""
+    return beginning.removeprefix(_BOM)
 
 
 def _is_json_name(path: str) -> bool:
