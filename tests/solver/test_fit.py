@@ -242,3 +242,13 @@ def test_bad_input_is_refused_and_nothing_is_written(store, tmp_path):
     with pytest.raises(InputError, match="exists already"):
         fit(store, output=tmp_path / "model")
     assert not (tmp_path / "x").exists()
+
+
+def test_quiet_silences_fitting_and_extending(store, caplog, capsys):
+    with caplog.at_level("INFO", logger="psdvec"):
+        extend(fit(store, dim=5, max_words=30), store)
+        assert {"rounds", "new words"} <= {record.message.partition(":")[0] for record in caplog.records}
+        caplog.clear()
+        extend(fit(store, dim=5, max_words=30, quiet=True), store, quiet=True)
+    assert not caplog.records
+    assert capsys.readouterr() == ("", "")

@@ -16,7 +16,6 @@ from psdvec.errors import InputError
 from psdvec.methods import method_named
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.recipe import Recipe, make_recipe
-from psdvec.text.tokenizers import tokenizer_of
 
 if TYPE_CHECKING:
     from psdvec.solver.model import Model
@@ -90,6 +89,7 @@ def fit_method(
     from psdvec.counts.matrix import load_counts
     from psdvec.solver.model import Model, write_model
     from psdvec.storage.artefact import check_output
+    from psdvec.text.tokenizers import tokenizer_of
 
     method = method_named(name)
     changed = dict(settings or {})

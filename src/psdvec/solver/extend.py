@@ -18,7 +18,7 @@ import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.model import Model, check_vectors, fitted, write_model
 from psdvec.solver.setting import Placed, prepare
@@ -59,6 +59,7 @@ def extend(
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
+    quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Extension:
     """Learn words that ``model`` lacks from ``counts``.
@@ -91,7 +92,10 @@ def extend(
     client
         A :class:`distributed.Client`, whose workers then solve, to the same bits. They must see the counts and the
         output under the same names; solved words are kept beside the output if the work is interrupted.
+    quiet
+        Show no progress.
     """
+    progress = SilentProgress() if quiet else progress
     if output is not None:
         check_output(output, overwrite=overwrite)
     old = fitted(model, purpose="extending them")

@@ -16,7 +16,7 @@ from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import demand_positive
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import format_size, limit_threads, parse_size
 from psdvec.solver.core import read_round, solve, write_round
 from psdvec.solver.devices.open import open_device
@@ -45,6 +45,7 @@ def fit(
     device: str = "cpu",
     output: str | Path | None = None,
     overwrite: bool = False,
+    quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
     """Fit vectors to the words of ``counts``.
@@ -74,7 +75,10 @@ def fit(
     output
         Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, and the same call
         resumes after the last of them.
+    quiet
+        Show no progress.
     """
+    progress = SilentProgress() if quiet else progress
     plan = make_recipe(recipe, **(changes or {}))
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     if output is not None:
