@@ -63,17 +63,13 @@ PANELS = {
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Put each option of ``command`` that :data:`PANELS` names into its group; the others stay under Options."""
-
-    def run(**given: Any) -> None:
-        command(**given)
-
     parameters = [
         parameter.replace(
             kind=inspect.Parameter.KEYWORD_ONLY, annotation=_in_panel(name, parameter.annotation)
         )
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
     ]
-    return with_parameters(run, parameters, like=command)
+    return with_parameters(command, parameters, like=command)
 
 
 def with_parameters(

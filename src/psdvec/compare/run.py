@@ -127,10 +127,10 @@ def compare(
         report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
 
     sizes = tuple(bench.size for bench in benches)
+    header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
     tables = make_tables(
         make_report_tables(report), runs, second_runs, sizes=sizes, settings=trained_with, left_out=left_out
     )
-    header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
     comparison = Comparison(
         header=header, settings=trained_with, runs=runs, second=second_runs,
         sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,

@@ -102,10 +102,10 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
     StoreError
         If there are no counts at ``path``, or they are damaged.
     """
-    artefact = open_artefact(path, kind=KIND, version=VERSION)
-    counts = map_counts(artefact)
+    counts = map_counts(path)
     if not _belong_together(counts):
-        raise StoreError(f"'{artefact.path}' is damaged: its pairs do not fit its words; count again")
+        place = path.path if isinstance(path, Artefact) else path
+        raise StoreError(f"'{place}' is damaged: its pairs do not fit its words; count again")
     return counts
 
 
@@ -125,14 +125,15 @@ def map_counts(path: str | Path | Artefact) -> Cooccurrence:
 
 def _belong_together(counts: Cooccurrence) -> bool:
     """Say whether the arrays are of the right types and sizes, and hold rows of columns that rise, with counts."""
-    indptr, indices, values, vocabulary = counts.indptr, counts.indices, counts.values, counts.vocabulary
+    indptr, indices, values, words = counts.indptr, counts.indices, counts.values, counts.vocabulary.counts
+    n = len(counts.vocabulary.words)
     return (
         [array.dtype.name for array in (indptr, indices, values)] == ["int64", "int32", "int64"]
-        and indptr.shape == (len(vocabulary) + 1,)
-        and vocabulary.counts.dtype == np.int64
-        and vocabulary.counts.shape == (len(vocabulary),)
+        and indptr.shape == (n + 1,)
+        and words.dtype == np.int64
+        and words.shape == (n,)
         and indices.shape == values.shape == (indptr[-1],)
-        and _are_rows(indptr, indices, values, len(vocabulary))
+        and _are_rows(indptr, indices, values, n)
     )
 
 

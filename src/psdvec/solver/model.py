@@ -64,9 +64,9 @@ class Model(Embeddings):
     origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.tokenizer is None:
             object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
+        super().__post_init__()
 
     @property
     def scales(self) -> WordScales:
@@ -146,6 +146,10 @@ def write_model(
     ...     read_model(f"{folder}/model") == e
     True
     """
+    if isinstance(embeddings, Model):
+        parameters, sources = _parameters_of(embeddings), embeddings.sources
+    elif embeddings.tokenizer is not None:
+        parameters = {**(parameters or {}), "tokenizer": embeddings.tokenizer}
     packed = WordList.pack(embeddings.words)
     arrays: dict[str, Array] = {"words": packed.blob, "word_offsets": packed.offsets}
     if embeddings.counts is not None:
@@ -154,9 +158,6 @@ def write_model(
         arrays["deviations"] = embeddings.deviations
     if isinstance(embeddings, Model):
         arrays |= {name: getattr(embeddings, name) for name in SCALES}
-        parameters, sources = _parameters_of(embeddings), embeddings.sources
-    elif embeddings.tokenizer is not None:
-        parameters = {**(parameters or {}), "tokenizer": embeddings.tokenizer}
     csr = csr_of(embeddings.vectors)
     sparse = {} if csr is None else {"columns": embeddings.dim}
     with create_artefact(
@@ -198,7 +199,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
     if vectors is None or vectors.shape[:1] != (len(words),):
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.asarray(artefact.array(file))
         for name, file in (("counts", "word_counts"), ("deviations", "deviations"))
         if f"{file}.npy" in artefact.files
@@ -207,16 +208,15 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     if "constants" not in made:
         return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made))
     try:
+        arrays |= {name: artefact.array(name) for name in SCALES}
         model = Model(
             words,
             vectors,
             **arrays,
-            **{name: artefact.array(name) for name in SCALES},
             constants=Constants(**made["constants"]),
             recipe=Recipe(**made["recipe"]),
             core=int(made["core"]),
             counting=dict(made["counting"]),
-            tokenizer=tokenizer_of(made["counting"]),
             sources=artefact.sources,
             origin={"model": artefact.path.name, "digest": artefact.digest},
         )
@@ -256,7 +256,7 @@ def _sparse_of(artefact: Artefact) -> Array | None:
 
 def _check_shapes(model: Model, path: Path) -> None:
     """Refuse arrays that do not belong together."""
-    n, core = len(model), model.core
+    n, core = len(model.words), model.core
     lengths = {"counts": n, "deviations": n, "constant": core, "row_sums": core, "column_sums": core}
     for name, length in lengths.items():
         found = getattr(model, name).shape
@@ -264,7 +264,11 @@ def _check_shapes(model: Model, path: Path) -> None:
             raise StoreError(
                 f"'{path}' is damaged: {name} has shape {found} and not {(length,)}; make it again"
             )
-    if not 0 < core <= n or model.signs.shape != (model.dim,) or not (np.abs(model.signs) == 1).all():
+    if (
+        not 0 < core <= n
+        or model.signs.shape != model.vectors.shape[1:]
+        or not (np.abs(model.signs) == 1).all()
+    ):
         raise StoreError(f"'{path}' is damaged: its scales do not fit its vectors; make it again")
     for name in ("constant", "row_sums", "column_sums"):
         if not np.isfinite(getattr(model, name)).all():

@@ -72,10 +72,10 @@ def read_corpus(
 
 def _expand(path: str) -> list[str]:
     """Return the files that ``path`` stands for, sorted by name."""
-    if is_address(path):
-        return expand_address(path)
     if path == STANDARD_INPUT or is_file(path):
         return [path]
+    if is_address(path):
+        return expand_address(path)
     if _is_folder(path):
         below = sorted(
             str(file) for file in Path(path).rglob("*") if file.is_file() and not _is_hidden(file, path)

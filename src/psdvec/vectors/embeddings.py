@@ -67,7 +67,7 @@ class Embeddings(WordIndex):
             )
         object.__setattr__(self, "vectors", vectors)
         for name, dtype in (("counts", np.int64), ("deviations", np.float32)):
-            object.__setattr__(self, name, one_per_word(name, getattr(self, name), len(self), dtype))
+            object.__setattr__(self, name, one_per_word(name, getattr(self, name), len(self.words), dtype))
 
     def __repr__(self) -> str:
         size, *others = self._facts().items()
