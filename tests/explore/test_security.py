@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psdvec.errors import InputError
 from psdvec.explore.api import Api
 from psdvec.explore.app import read_files
+from psdvec.explore.new_words import add_words
 from psdvec.explore.security import HEADERS, MAX_BODY, is_own_host
 from tests.explore.clients import client_of
 
@@ -202,3 +204,10 @@ def test_scripts_import_only_what_is_there():
         if name != "plotly.js":
             for wanted in re.findall(rb"/static/([\w.-]+)", text):
                 assert wanted.decode() in contents, name
+
+
+def test_a_pasted_name_of_a_file_is_a_text_and_opens_nothing(models, tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("the zither plays a guitar tune with the violin and the drum in a band\n" * 5)
+    with pytest.raises(InputError, match="does not occur in the text"):
+        add_words(models[0].model, str(file), word="zither")

@@ -32,13 +32,8 @@ _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 25, "MALLOC_MMAP_THRESHOLD_": 1 <
 
 @contextmanager
 def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes).
-
-    If neither is given, yield None: the work is done without a cluster.
-    """
-    if name_cluster(scheduler=scheduler, cluster=cluster) is None:
-        yield None
-        return
+    """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes)."""
+    name_cluster(scheduler=scheduler, cluster=cluster)  # refuses both at once, and a cluster it does not know
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
     if cluster is not None:
         with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:

@@ -156,7 +156,7 @@ def _are_rows(indptr: Int64s, indices: Int32s, values: Int64s, n: int) -> bool:
             return False
         if values[begin:end].min() < 0:
             return False
-        if begin % _RELEASED_AT_ONCE == 0:
+        if begin % _RELEASED_AT_ONCE == 0 or end == len(indices):
             release_memory(indices)
             release_memory(values)
     return True

@@ -6,13 +6,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psdvec.errors import InputError
-from psdvec.text.corpus import Corpus, read_corpus
+from psdvec.text.inputs import Texts
 from psdvec.text.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
@@ -49,30 +46,22 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
 
 
 def _count(model: Model, text: str) -> Cooccurrence:
+    """Count the text as the model's was; if that came from Python as lists of words, so must this."""
     from psdvec.counts.count import count_pairs
 
     options = {name: model.counting[name] for name in ("window", "weighting", "gaps")}
-    with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
-        file = Path(folder) / "pasted.txt"
-        file.write_text(text, encoding="utf-8", errors="replace")
-        return count_pairs(_tokenize(model, file), min_count=1, workers=1, **options)
-
-
-def _tokenize(model: Model, file: Path) -> Corpus | Iterable[list[str]]:
-    """Cut the text into words as the model's was; for sentences from Python, we assume that was at blanks."""
     tokenizer = model.counting["tokenizer"]
-    if tokenizer in TOKENIZERS:
-        return read_corpus(file, tokenizer=tokenizer)
-    return [line.split() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    pasted: Texts | list[list[str]] = (
+        Texts([text], tokenizer)  # never a name: what is pasted must not open a file
+        if tokenizer in TOKENIZERS
+        else [model.tokenize(line) for line in text.splitlines()]
+    )
+    return count_pairs(pasted, min_count=1, workers=1, **options)
 
 
 def _as_token(model: Model, word: str) -> str:
     """Return ``word`` as the model's tokenizer would cut it out of a text."""
-    tokenizer = TOKENIZERS.get(model.counting["tokenizer"])
-    spaced = (
-        word if tokenizer is None else tokenizer(word.encode("utf-8", "replace")).tobytes().decode("utf-8")
-    )
-    tokens = spaced.split()
+    tokens = model.tokenize(word)
     if len(tokens) != 1:
         found = "no word" if not tokens else f"{len(tokens)} words"
         raise InputError(f"the model's tokenizer finds {found} in '{word}'; name one word")
