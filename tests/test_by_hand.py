@@ -22,7 +22,7 @@ from tests.toy import fit_recipe, measured, problem_of
 
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
 SENTENCES = [line.split() for line in ("the cat sat", "the dog sat", "a cat ran")]
-RECIPE = make_recipe(unigram=1.0, majoriser=0.0, emphasis=0.0, rounds=2, ridge="1", damping=0.0)
+RECIPE = make_recipe(unigram=1.0, majoriser=0.0, emphasis=0.0, rounds=2, ridge="2", damping=0.0)
 
 
 def counted():
@@ -133,16 +133,16 @@ def test_the_ridge_of_a_third_word():
     up = np.sign([model.vectors[0, 0], model.constant[0]])  # an eigenvector's sign is arbitrary
     ids = np.array([counts.vocabulary.ids["the"]])
     setting = prepare(
-        model, counts, ids, core=None, ridge="1", damping=0.0, unigrams="corpus", min_contexts=1
+        model, counts, ids, core=None, ridge="2", damping=0.0, unigrams="corpus", min_contexts=1
     )
     both, one = np.arange(2), np.ones(2)
     seen = word_cells(setting.scales, setting.old, setting.constants, both, one, both[:0], one[:0])
-    background = setting.scales.rho * setting.old.rho
+    background = 2 * setting.scales.rho * setting.old.rho
     R, Rg = seen.weights + background, seen.targets + background * np.log(0.2)
     F = setting.regressors.features * up
     for row, shown in enumerate(numbers("cell")[1].values()):
         assert shown == as_shown([*F[row].tolist(), R[row], Rg[row]])
-    A, b = (F.T * R) @ F + np.eye(2), F.T @ Rg
+    A, b = (F.T * R) @ F + 2 * np.eye(2), F.T @ Rg
     equations = re.findall(r"^ +(\S+) x₁ \+ (\S+) x₂ = +(\S+)$", THEORY, re.MULTILINE)
     assert [[float(number) for number in line] for line in equations] == [
         as_shown([*A[0], b[0]]),

@@ -309,9 +309,12 @@ def test_the_cells_of_a_new_word_are_the_formula(recipe):
     )
     own = scales.emphases[ids, None]  # a new word's own emphasis is no part of its equations
     for place, one in enumerate(cells):
-        np.testing.assert_allclose(one.weights, w[place, one.rows], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(one.targets, (t / own)[place, one.rows], rtol=1e-9, atol=1e-12)
-        assert one.square == pytest.approx(0.5 * (square / own**2)[place].sum(), rel=1e-9)
+        np.testing.assert_allclose(one.weights, 2 * w[place, one.rows], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.targets, 2 * (t / own)[place, one.rows], rtol=1e-9, atol=1e-12)
+        assert one.square == pytest.approx((square / own**2)[place].sum(), rel=1e-9)
+        assert one.seen == np.count_nonzero(H[ids[place], :core_words]) + np.count_nonzero(
+            H[:core_words, ids[place]]
+        )
 
 
 @pytest.mark.parametrize("recipe", FORMULAS)
@@ -325,3 +328,4 @@ def test_torch_has_the_same_cells(recipe):
     assert_to_float32(solver.weights.numpy(), [x for one in cells for x in one.weights])
     assert_to_float32(solver.targets.numpy(), [x for one in cells for x in one.targets])
     assert_to_float32(solver.squares.numpy(), [one.square for one in cells])
+    assert solver.seen.tolist() == [one.seen for one in cells]

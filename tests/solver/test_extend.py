@@ -5,13 +5,14 @@ from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
+from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import noncore
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
-from psdvec.solver.pmi import margins, word_scales
-from psdvec.solver.recipe import RIDGES, make_recipe
-from psdvec.solver.ridge import OneWord, Solution, climb, word_cells
+from psdvec.solver.pmi import WordScales, margins, word_scales
+from psdvec.solver.recipe import RIDGES, make_recipe, parse_ridge
+from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, solve_word, word_cells
 from psdvec.solver.setting import prepare
 from tests.toy import drawn_counts, fit_recipe
 
@@ -74,35 +75,69 @@ def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
     assert extension.words == model.words
 
 
-@pytest.mark.parametrize(("ridge", "damping"), [(0.5, 0.0), (7.0, None), (0.0, 0.3)])
+@pytest.mark.parametrize("core", [None, 25])
+@pytest.mark.parametrize(
+    ("ridge", "damping"), [("0.5", 0.0), ("7", None), ("0", 0.3), ("auto", None), ("auto", 0.0)]
+)
 @pytest.mark.parametrize("recipe", ["default", "paper"])
-def test_the_solution_is_that_of_the_dense_normal_equations(counts, recipe, ridge, damping):
+def test_a_word_is_what_the_dense_equations_make_of_all_its_cells(counts, recipe, ridge, damping, core):
     model = fit_recipe(counts, make_recipe(recipe), dim=6, max_words=CORE)
     word = counts.vocabulary.words[CORE + 5]
-    found = extend(model, counts, words=[word], ridge=str(ridge), damping=damping).vectors[-1]
-    if damping is None:
-        damping = {"default": 0.04, "paper": 0.0}[recipe]
-    x = dense_ridge(model, counts, counts.vocabulary.ids[word], ridge, damping)
-    np.testing.assert_allclose(found, x[:6], rtol=1e-3, atol=1e-4)
+    extension = extend(model, counts, words=[word], ridge=ridge, damping=damping, core=core)
+    eta = {"default": 0.04, "paper": 0.0}[recipe] if damping is None else damping
+    cells = dense_cells(model, counts, counts.vocabulary.ids[word], core or CORE)
+    best = max(
+        parse_ridge(ridge)(1), key=lambda mu: ridge_reference.log_evidence(cells, ridge=mu, damping=eta)
+    )
+    x = ridge_reference.solve(cells, ridge=best, damping=eta)
+    np.testing.assert_allclose(extension.vectors[-1], x[:6], rtol=1e-3, atol=1e-4)
+    spread = CALIBRATION * ridge_reference.deviation(cells, ridge=best, damping=eta)
+    np.testing.assert_allclose(extension.deviations[-1], spread, rtol=1e-3)
 
 
-def dense_ridge(model, counts, w, ridge, damping):
-    """Solve one word by the normal equations over every core cell, seen or not, in float64."""
-    n = len(counts)
-    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, n) / UNIT
-    rows, columns = margins(counts)
-    s = word_scales(rows, columns, model.constants)
-    core = model.core
-    order = np.r_[np.arange(core), w]
-    W, T, _, _ = rounds_reference.weights_and_targets(H[np.ix_(order, order)], s.take(order), model.constants)
+def dense_cells(model, counts, w, core):
+    """Return all cells of one word with the first core words, and their features, in float64."""
+    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, len(counts)) / UNIT
+    scales = word_scales(*margins(counts), model.constants)
     features = model.vectors[:core] * model.signs
     if model.constant.any():
-        features = np.concatenate([features, -model.constant[:, None]], axis=1)
-    F = features.astype(float) * s.emphases[:core, None]
-    A = (F * W[core, :core, None]).T @ F + ridge * np.eye(F.shape[1])
-    A += damping * np.diag((F**2).sum(axis=0))
-    b = F.T @ (T[core, :core] / s.emphases[w])
-    return np.linalg.solve(A, b)
+        features = np.concatenate([features, -model.constant[:core, None]], axis=1)
+    old = scales.take(slice(core))
+    return ridge_reference.word_cells(
+        H[w, :core], H[:core, w], scales.take(slice(w, w + 1)), old, features * old.emphases[:, None],
+        constants=model.constants,
+    )  # fmt: skip
+
+
+def test_damping_holds_the_fitted_values_whichever_core_words_enter(model, counts):
+    """With fewer core words, their features are no longer orthogonal to each other: all of η Σ f fᵀ counts."""
+    features = prepare(
+        model, counts, np.array([CORE]), core=20, ridge="1", damping=0.5, unigrams="corpus", min_contexts=1
+    ).regressors
+    F = features.features.astype(float)
+    held = 0.5 * 2 * F.T @ F
+    np.testing.assert_allclose(features.damping, held)
+    assert np.abs(held - np.diag(np.diag(held))).max() > 0.01 * np.diag(held).max()
+
+
+def test_a_cap_of_its_own_is_the_quantile_of_the_pairs_of_core_words_with_others(counts):
+    recipe = make_recipe("original", cut=0.1)
+    model = fit_recipe(counts, recipe, dim=6, max_words=CORE)
+    H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, len(counts)) / UNIT
+    block = np.sort(H[:CORE, CORE:][H[:CORE, CORE:] > 0])
+    setting = prepare(
+        model, counts, np.array([CORE]), core=None, ridge="1", damping=0.0, unigrams="corpus", min_contexts=1
+    )
+    assert setting.constants.cap == pytest.approx(block[int(0.9 * block.size)] ** 0.5)
+    assert setting.constants.cap < model.constants.cap
+
+
+def test_with_a_cap_of_their_own_words_still_do_not_depend_on_their_batch(counts):
+    model = fit_recipe(counts, make_recipe("original"), dim=6, max_words=CORE)
+    first, second = counts.vocabulary.words[CORE:55], counts.vocabulary.words[55:]
+    steps = extend(extend(model, counts, words=first), counts, words=second)
+    together = extend(model, counts)
+    assert vectors_of(steps, together.words).tobytes() == together.vectors.tobytes()
 
 
 def test_new_words_join_their_topic(model, counts):
@@ -240,8 +275,36 @@ def test_an_unknown_choice_of_unigrams_is_refused(model, counts):
         extend(model, counts, unigrams="mine")
 
 
-def test_the_peak_is_found_wherever_it_is():
-    for peak in RIDGES:
-        trials = OneWord(lambda mu, top=peak: Solution(-np.abs(np.log(mu / top)), mu, None, None), RIDGES)
-        climb(trials, len(RIDGES))
-        assert trials.best.x == peak
+def random_problem(generator):
+    """Return a small regression of one word whose evidence may have several peaks, and the same cell by cell."""
+    m, k = int(generator.integers(3, 25)), int(generator.integers(1, 12))
+    features = (generator.standard_normal((m, k)) * 10 ** generator.uniform(-2, 2, k)).astype(np.float32)
+    weights = 10 ** generator.uniform(-2, 0, m)
+    signal = features @ (generator.standard_normal(k) * 10 ** generator.uniform(-2, 1, k))
+    targets = signal * generator.integers(0, 2) + generator.standard_normal(m)
+    ones = np.ones(m)
+    old = WordScales(*[ones] * 6, rho=np.zeros(m))
+    nothing = np.zeros((k, k))
+    regressors = Regressors(features, old, nothing, np.zeros(k), 0.0, 0, nothing, np.zeros(k))
+    cells = Cells(np.arange(m), weights, weights * targets, float(weights @ targets**2), seen=m)
+    word = WordScales(*[np.ones(1)] * 6, rho=np.zeros(1))
+    return (cells, word, regressors), ridge_reference.WordCells(weights, targets, features.astype(float))
+
+
+def test_the_ridge_of_greatest_evidence_is_found_where_the_evidence_has_several_peaks(counts, model):
+    generator = np.random.default_rng(0)
+    fooled = 0
+    for _ in range(400):
+        problem, cells = random_problem(generator)
+        found, _ = solve_word(*problem, model.constants, ridges=RIDGES)
+        evidences = np.array([ridge_reference.log_evidence(cells, ridge=mu, damping=0.0) for mu in RIDGES])
+        x = ridge_reference.solve(cells, ridge=RIDGES[evidences.argmax()], damping=0.0)
+        near_ties = [
+            ridge_reference.solve(cells, ridge=mu, damping=0.0)
+            for mu, one in zip(RIDGES, evidences, strict=True)
+            if one > evidences.max() - 1e-3
+        ]
+        assert any(np.allclose(found, one, rtol=1e-3, atol=1e-3 * np.abs(x).max()) for one in near_ties)
+        climbed = next((i for i in range(7) if evidences[i + 1] <= evidences[i]), 7)
+        fooled += bool(evidences[climbed] < evidences.max() - 1)
+    assert fooled > 5, "a search that stops at the first fall would have passed"

@@ -43,7 +43,7 @@ Dim = Annotated[int, typer.Option(help="Dimensions of each vector.")]
 RecipeName = Annotated[
     str,
     typer.Option(
-        help="Recipe to start from: default or paper. The numbers under Solver are the default recipe's; "
+        help="Recipe to start from: default, paper or original. The numbers under Solver are the default recipe's; "
         "paper has others."
     ),
 ]

@@ -35,6 +35,7 @@ HELP = {
     "momentum": "θ: how far each round looks ahead along the last step.",
     "ridge": "auto, a number, or bands such as 2:80000,4:130000,8.",
     "damping": "Weight that pulls the fitted values of words placed later towards 0.",
+    "own_cap": "Take --cut anew over the pairs that words placed later have with the core.",
 }
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 

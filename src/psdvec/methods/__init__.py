@@ -64,6 +64,12 @@ METHODS: dict[str, Method] = {
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "paper", "ridge": "0"},
     ),
+    "psd-original": Method(
+        "the paper's recipe in the original program's scaling",
+        "psd.fit_original",
+        counting={"window": 3, "weighting": "flat"},
+        recipe={"name": "original"},
+    ),
     "word2vec": Method("CBOW, negative sampling", "word2vec.fit", "corpus", package="gensim"),
     "skipgram": Method(
         "word2vec's other half, skip-gram", "word2vec.fit_skipgram", "corpus", package="gensim"

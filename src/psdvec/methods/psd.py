@@ -1,4 +1,4 @@
-"""Our own solver as methods: the default recipe, and the paper's recipe with and without regularisation.
+"""Our own solver as methods: the default recipe, the paper's with and without regularisation, and the original's.
 
 Each takes counts and returns a :class:`~psdvec.solver.model.Model`, made by :func:`psdvec.solver.fit.fit`.
 """
@@ -11,6 +11,7 @@ from psdvec.counts.matrix import Cooccurrence
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
+from psdvec.solver.recipe import RECIPES
 
 LARGEST_CORE = 25_000
 
@@ -72,4 +73,21 @@ def fit_unregularised(
     """Fit as :func:`fit_paper` does, but without a ridge."""
     return fit_paper(
         counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{"ridge": "0", **changes}
+    )
+
+
+def fit_original(
+    counts: Cooccurrence,
+    *,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    core: int | None = None,
+    **changes: Any,
+) -> Model:
+    """Fit as :func:`fit_paper` does, but weigh the pairs of the other words as the original program did."""
+    original = {name: getattr(RECIPES["original"], name) for name in ("own_cap", "damping")}
+    return fit_paper(
+        counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{**original, **changes}
     )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from psdvec.arrays import Array, Float64s, Int32s, Int64s
+from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.solver.recipe import Recipe
@@ -132,6 +132,21 @@ def constants_for(constants: Constants, column_sums: Float64s) -> Constants:
     return replace(constants, mass=mass, total=float(column_sums.sum()))
 
 
+def with_own_cap(constants: Constants, counts: SparseCounts, is_core: Bools, *, cut: float) -> Constants:
+    """Return the constants with a cap of the pairs that words placed later have with the core, as the original did.
+
+    A share ``cut`` of the seen pairs whose first word is a core word (n,) and whose second is not reaches weight 1.
+    """
+    n = counts.indptr.size - 1
+    parts = []
+    for first, last in row_chunks(counts.indptr, n):
+        part = slice(counts.indptr[first], counts.indptr[last])
+        rows = np.repeat(is_core[first:last], np.diff(counts.indptr[first : last + 1]))
+        parts.append(counts.values[part][rows & ~is_core[counts.indices[part]]])
+    values = np.concatenate(parts)
+    return replace(constants, cap=_quantile(values, cut) ** constants.exponent) if values.size else constants
+
+
 def _mass(column_sums: Float64s, unigram: float) -> float:
     return float((column_sums**unigram)[column_sums > 0].sum())
 
@@ -140,10 +155,13 @@ def _cap(counts: SparseCounts, recipe: Recipe) -> float:
     """C of equation (3): from the saturating count, or so that a true share ``cut`` of seen pairs reaches 1."""
     if recipe.saturation > 0:
         return float(recipe.saturation**recipe.exponent)
-    values = counts.values
-    place = min(int((1 - recipe.cut) * values.size), values.size - 1)
-    count = float(np.partition(values, place)[place]) / UNIT
-    return float(count**recipe.exponent)
+    return float(_quantile(counts.values, recipe.cut) ** recipe.exponent)
+
+
+def _quantile(values: Int64s, cut: float) -> float:
+    """Return the count that a share ``cut`` of the stored ``values`` reach."""
+    place = min(int((1 - cut) * values.size), values.size - 1)
+    return float(np.partition(values, place)[place]) / UNIT
 
 
 def word_scales(

@@ -16,7 +16,7 @@ from psdvec.errors import InputError
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")
-RIDGES = tuple(2.0**k for k in range(-2, 13))  # what "auto" tries, from below, until the evidence falls
+RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
 
 def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
@@ -90,6 +90,9 @@ class Recipe:
     damping
         η of equation (9): the weight with which fitted values of words placed later are held at 0, which stands for
         the few rounds that words fitted together get.
+    own_cap
+        Whether ``cut`` is taken anew over the pairs of core words with words placed later, as the original program
+        did; these pairs are rarer, so that more of them weigh much.
     """
 
     smoothing: float = 0.2
@@ -110,6 +113,7 @@ class Recipe:
     momentum: float = 0.5
     ridge: str = "auto"
     damping: float = 0.04
+    own_cap: bool = False
 
     def __post_init__(self) -> None:
         _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
@@ -117,6 +121,7 @@ class Recipe:
         _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
         _demand(self.saturation >= 0, "saturation", self.saturation, "a positive count, or 0 to use the cut")
         _demand(0 <= self.cut < 1, "cut", self.cut, "a share from 0 to below 1")
+        _demand(not (self.own_cap and self.saturation), "own_cap", self.own_cap, "it only with saturation 0")
         _demand(0 <= self.majoriser <= 1, "majoriser", self.majoriser, "a number from 0 to 1")
         _demand(0 <= self.emphasis <= 1, "emphasis", self.emphasis, "a number from 0 to 1")
         _demand(0 <= self.unigram <= 1, "unigram", self.unigram, "a number from 0 to 1")
@@ -149,27 +154,30 @@ class Recipe:
         return ", ".join([nearest, *(f"{number} {getattr(self, number)}" for number in changes[nearest])])
 
 
+_PAPER = Recipe(
+    smoothing=0.02,
+    background=0.0,
+    saturation=0.0,
+    cut=0.0002,
+    majoriser=0.0,
+    emphasis=0.0,
+    unigram=1.0,
+    diagonal=False,
+    negligible=0.0,
+    spectrum="positive",
+    start="half",
+    head=0,
+    rounds=4,
+    relaxation=1.0,
+    momentum=0.0,
+    ridge="2:80000,4:130000,8",
+    damping=0.0,
+)
+
 RECIPES: Mapping[str, Recipe] = {
     "default": Recipe(),
-    "paper": Recipe(
-        smoothing=0.02,
-        background=0.0,
-        saturation=0.0,
-        cut=0.0002,
-        majoriser=0.0,
-        emphasis=0.0,
-        unigram=1.0,
-        diagonal=False,
-        negligible=0.0,
-        spectrum="positive",
-        start="half",
-        head=0,
-        rounds=4,
-        relaxation=1.0,
-        momentum=0.0,
-        ridge="2:80000,4:130000,8",
-        damping=0.0,
-    ),
+    "paper": _PAPER,
+    "original": replace(_PAPER, damping=0.0005, own_cap=True),
 }
 
 

@@ -6,9 +6,9 @@ deviation. Equations (9) to (12) of ``docs/theory.md``; nothing here knows of ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from psdvec.solver import lapack
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
 
-CALIBRATION = 2.7  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
+CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
 SINGULAR = "the equations of a word are singular; give a greater ridge, such as ridge=1"
 CORRECTIONS = 2  # solves of what a float32 factor leaves over
@@ -26,11 +26,12 @@ CORRECTIONS = 2  # solves of what a float32 factor leaves over
 
 @dataclass(frozen=True)
 class Regressors:
-    """The fixed side of every regression: one row per core word.
+    """The fixed side of every regression: one row per core word, which has two cells, before the new word and after.
 
     ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
-    at hand. Over the unseen cells of a word: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and
-    ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k,) is η Σ f², the diagonal of η Σ f fᵀ.
+    at hand. Summed over the cells of a word that saw nothing: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is
+    Σ ρ_j s_j f, and ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k, k) is η Σ f fᵀ, and
+    ``damped`` (k,) are its eigenvalues.
     """
 
     features: Float32s
@@ -40,19 +41,22 @@ class Regressors:
     square: float
     cells: int
     damping: Float64s
+    damped: Float64s
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A word's seen cells with the core, both directions together: ``rows`` of the core, and equation (10)'s terms.
+    """What a word's seen cells add to those of a word that saw nothing, the two cells of a core word summed.
 
-    ``weights`` are never negative: a seen pair weighs no less than the same pair unseen.
+    ``rows`` of the core, their ``weights`` and ``targets`` in equation (10), and the ``square`` of equation (11);
+    ``seen`` cells there are. ``weights`` are never negative: a seen pair weighs no less than the same pair unseen.
     """
 
     rows: Int64s
     weights: Float64s
     targets: Float64s
     square: float
+    seen: int
 
 
 def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regressors:
@@ -64,15 +68,16 @@ def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regr
         rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
     features = (rows * s[:, None]).astype(np.float32)
     full = features.astype(np.float64)
-    gram = full.T @ (scales.rho[:, None] * full)
+    held = 2 * damping * (full.T @ full)
     return Regressors(
         features,
         scales,
-        gram,
-        total=(scales.rho * s) @ full,
-        square=float(scales.rho @ s**2),
-        cells=int(np.count_nonzero(scales.rho)),
-        damping=damping * np.square(full).sum(axis=0),
+        gram=2 * full.T @ (scales.rho[:, None] * full),
+        total=2 * (scales.rho * s) @ full,
+        square=2 * float(scales.rho @ s**2),
+        cells=2 * int(np.count_nonzero(scales.rho)),
+        damping=held,
+        damped=np.maximum(np.linalg.eigvalsh(held), 0.0),
     )
 
 
@@ -85,7 +90,7 @@ def word_cells(
     before: Int64s,
     H_before: Float64s,
 ) -> Cells:
-    """Return what the seen cells of one word add to the background, equation (10), both directions summed.
+    """Return what the seen cells of one word add to the background, equation (10).
 
     ``after``: core rows that follow the word, with counts ``H_after``; ``before``: those that it follows.
     """
@@ -102,16 +107,16 @@ def word_cells(
     )
     unique, place = np.unique(rows, return_inverse=True)
     weights, targets = (
-        np.bincount(place, weights=term, minlength=unique.size).astype(float)
-        for term in (terms.weights, terms.targets)
+        2 * np.bincount(place, weights=term, minlength=unique.size).astype(float)
+        for term in (terms.weights, terms.targets)  # halves, since a fit averages the two directions
     )
-    return Cells(unique, weights, targets, square=0.5 * float(np.sum(terms.squares)))
+    return Cells(unique, weights, targets, float(np.sum(terms.squares)), seen=rows.size)
 
 
 class Solution(NamedTuple):
     """The solution at one ridge: its evidence, x, A + P, and the Cholesky factor of that."""
 
-    evidence: np.float64
+    evidence: float
     x: Float64s
     whole: Float64s
     factor: Array
@@ -122,7 +127,7 @@ def solve_word(
 ) -> tuple[Float64s, float]:
     """Return x (k,) of equation (10), (Σ w f fᵀ + P) x = Σ w g f, and its standard deviation, equation (12).
 
-    P is ηD + μI. Of several rising ``ridges`` μ, the one with the greatest evidence is taken; see :func:`climb`.
+    P is η Σ f fᵀ + μI. Of several rising ``ridges`` μ, the one with the greatest evidence is taken, equation (11).
     """
     F = regressors.features[cells.rows]
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
@@ -130,81 +135,46 @@ def solve_word(
     F *= np.sqrt(cells.weights[:, None], dtype=np.float32)
     A = rho * regressors.gram + F.T @ F  # of one array, half the work to NumPy
     square = cells.square + rho * log_kappa**2 * regressors.square
-    m, k = max(cells.rows.size, regressors.cells), b.size
-
-    def solution(mu: float) -> Solution:
-        prior = regressors.damping + mu
-        whole, L = _factorised(A, prior)
+    m, k = max(cells.seen, regressors.cells), b.size
+    damped = A + regressors.damping
+    least = 0.0 if regressors.damped.any() else LEAST * float(np.trace(A))
+    best = None
+    for mu in ridges:
+        whole, L = _factorised(damped, mu or least)
         x: Float64s = lapack.cholesky_solve(L, b).astype(np.float64)
-        loss = max(square - float(b @ x), 1e-12)
-        evidence = (
-            float(np.log(np.maximum(prior, 1e-12)).sum())
-            - 2 * float(np.log(np.diag(L), dtype=np.float64).sum())
-            - m * np.log(loss)
-        )
-        return Solution(evidence, x, whole, L)
-
-    trials = OneWord(solution, ridges)
-    climb(trials, len(ridges))
-    _, x, whole, L = trials.best
+        log_prior = np.log(np.maximum(regressors.damped + mu, 1e-12)).sum()
+        log_whole = 2 * np.log(np.diag(L), dtype=np.float64).sum()
+        found, ceiling = evidence(log_prior, log_whole, m, np.maximum(square - b @ x, 1e-12))
+        if best is None or found > best.evidence:
+            best = Solution(found, x, whole, L)
+        if best.evidence >= ceiling:
+            break
+    assert best is not None  # there is at least one ridge
+    _, x, whole, L = best
     for _ in range(CORRECTIONS):
         x += lapack.cholesky_solve(L, b - whole @ x)
     loss = max(square - float(b @ x), 1e-12)
     return x, CALIBRATION * float(np.sqrt(loss / m * lapack.inverse_trace(L) / k))
 
 
-class Trials(Protocol):
-    """One word, or a batch of words, tried at rising ridges; every word that still climbs is tried at once."""
+def evidence(log_prior: Any, log_whole: Any, m: Any, loss: Any, *, xp: Any = np) -> tuple[Any, Any]:
+    """Return twice equation (11) at one ridge, and what it reaches at no greater one.
 
-    def start(self) -> None:
-        """Solve every word at its smallest ridge, the best so far."""
-
-    def evidences(self, step: int) -> tuple[Any, Any]:
-        """Solve the words that still climb at ridge ``step``; return the evidence there, and the best so far."""
-
-    def keep(self, better: Any) -> None:
-        """Make the last solutions the best ones where ``better``; the other words have stopped climbing."""
+    ``log_prior`` is log det P, ``log_whole`` log det(A + P), ``loss`` is Σ R s² g² - bᵀx. With a greater ridge the loss
+    is no smaller, and log det P never exceeds log det(A + P): so -m log(loss) is a ceiling for all that follow.
+    """
+    ceiling = -m * xp.log(loss)
+    return log_prior - log_whole + ceiling, ceiling
 
 
-def climb(trials: Trials, ridges: int) -> None:
-    """Find the greatest evidence, equation (11), of each word: it has one peak in μ, so climb while it rises."""
-    trials.start()
-    for step in range(1, ridges):
-        found, best = trials.evidences(step)
-        better = found > best
-        if not better.any():
-            break
-        trials.keep(better)
-
-
-class OneWord:
-    """The :class:`Trials` of one word."""
-
-    def __init__(self, solve: Callable[[float], Solution], ridges: Sequence[float]) -> None:
-        self.solve, self.ridges = solve, ridges
-
-    def start(self) -> None:
-        """See :class:`Trials`."""
-        self.best = self.solve(self.ridges[0])
-
-    def evidences(self, step: int) -> tuple[np.float64, np.float64]:
-        """See :class:`Trials`."""
-        self.found = self.solve(self.ridges[step])
-        return self.found.evidence, self.best.evidence
-
-    def keep(self, better: np.bool_) -> None:
-        """See :class:`Trials`."""
-        self.best = self.found
-
-
-def _factorised(A: Float64s, prior: Float64s) -> tuple[Float64s, Array]:
-    """Return A + P and its factor, in float32 where that suffices; P = 0 becomes the smallest ridge that matters.
+def _factorised(damped: Float64s, mu: float) -> tuple[Float64s, Array]:
+    """Return A + P and its factor, in float32 where that suffices.
 
     A is a float32 product: where contexts are fewer than features, its least eigenvalues may lie below 0 by some 1e-7
     of the greatest.
     """
-    whole = A.copy()
-    whole[np.diag_indices_from(whole)] += prior if prior.any() else LEAST * float(np.trace(A))
+    whole = damped.copy()
+    whole[np.diag_indices_from(whole)] += mu
     L = lapack.cholesky(whole.astype(np.float32))
     if L is None:
         L = lapack.cholesky(whole)

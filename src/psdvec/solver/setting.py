@@ -16,7 +16,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, demand_positive
 from psdvec.solver.model import Model
-from psdvec.solver.pmi import Constants, WordScales, constants_for, margins, word_scales
+from psdvec.solver.pmi import Constants, WordScales, constants_for, margins, with_own_cap, word_scales
 from psdvec.solver.recipe import UNIGRAMS, parse_ridge
 from psdvec.solver.ridge import Regressors, make_regressors
 
@@ -68,9 +68,11 @@ def prepare(
     row_sums, column_sums = margins(counts)
     constants = constants_for(model.constants, column_sums)
     places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
-    old = _old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams)
     core_of = np.full(len(counts.vocabulary), -1, np.int64)
     core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+    if model.recipe.own_cap:
+        constants = with_own_cap(constants, counts, core_of >= 0, cut=model.recipe.cut)
+    old = _old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams)
     return Setting(
         ids=ids,
         scales=word_scales(row_sums[ids], column_sums[ids], constants),

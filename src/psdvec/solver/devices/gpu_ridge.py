@@ -27,7 +27,7 @@ from psdvec.solver.devices.gpu_pairs import (
     put_scales,
 )
 from psdvec.solver.pmi import PairTerms, pair_terms
-from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, climb
+from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, evidence
 from psdvec.solver.setting import Placed, Setting
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def solve_words(
 
 
 class _Solver:
-    """The regressors and all cells on the device: ``rows``, ``weights``, ``targets`` (m,), and ``lengths`` by word."""
+    """The regressors and all cells on the device: ``rows``, ``weights``, ``targets`` (m,), two of a core word summed.
+
+    By word, ``lengths`` counts these sums, and ``seen`` the cells themselves.
+    """
 
     def __init__(self, device: torch.device, setting: Setting, counts: Cooccurrence) -> None:
         self.device, self.setting = device, setting
@@ -82,15 +85,16 @@ class _Solver:
         self.gram = torch.from_numpy(regressors.gram).to(device)
         self.total = torch.from_numpy(regressors.total).to(device)
         self.damping = torch.from_numpy(regressors.damping).to(device)
+        self.damped = torch.from_numpy(regressors.damped).to(device)
         self.log_kappa = float(np.log(setting.constants.smoothing))
         self.scales, self.old = put_scales(setting.scales, device), put_scales(setting.old, device)
         self.rho = put(setting.scales.rho, device).double()
-        word, self.rows, self.weights, self.targets, self.squares = self._cells(counts)
+        word, self.rows, self.weights, self.targets, self.squares, self.seen = self._cells(counts)
         self.lengths = torch.bincount(word, minlength=setting.ids.size)
         self.starts = torch.cumsum(self.lengths, 0) - self.lengths
 
-    def _cells(self, counts: Cooccurrence) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Return word, core row, weight and target of every cell, by word and row, and Σ of squares by word."""
+    def _cells(self, counts: Cooccurrence) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Return word, core row, weight and target of the cells, by word and row; squares and cells by word."""
         device, ids, core = self.device, self.setting.ids, len(self.setting.old)
         place = np.full(len(counts.vocabulary), -1)
         place[ids] = np.arange(ids.size)
@@ -101,14 +105,15 @@ class _Solver:
             kept = (new_of[mine] >= 0) & (row_of[other] >= 0) & (first != second)
             word, row = new_of[mine[kept]], row_of[other[kept]]
             terms = self._terms(word, row, H[kept], after=after)
-            parts.append((word * core + row, terms.weights, terms.targets, 0.5 * terms.squares))
+            parts.append((word * core + row, 2 * terms.weights, 2 * terms.targets, terms.squares))
         keys, w, t, square = (torch.cat([part[k] for part in parts]) for k in range(4))
         squares = torch.zeros(ids.size, dtype=torch.float64, device=device)
         squares.index_add_(0, keys // core, square.double())
+        seen = torch.bincount(keys // core, minlength=ids.size)
         unique, where = torch.unique(keys, return_inverse=True)
         sums = torch.zeros(unique.numel(), 2, device=device)
         sums.index_add_(0, where, torch.stack([w, t], dim=1))
-        return unique // core, unique % core, sums[:, 0], sums[:, 1], squares
+        return unique // core, unique % core, sums[:, 0], sums[:, 1], squares, seen
 
     def _terms(self, word: Tensor, row: Tensor, H: Tensor, *, after: bool) -> PairTerms:
         """Return the terms of directed cells, of which the core word comes ``after`` the new one or before it."""
@@ -137,12 +142,11 @@ class _Solver:
     def solve(self, chosen: Int64s, ridges: list[tuple[float, ...]]) -> tuple[Float32s, Float64s]:
         """Return the vectors of the words ``chosen`` and the posterior's deviations, each at its best ridge."""
         words = torch.from_numpy(chosen).to(self.device)
-        cells = self.lengths[words].clamp(min=self.setting.regressors.cells).double()
-        equations = _Equations(*self._equations(words), cells, self.damping)
-        tried = torch.tensor(ridges, dtype=torch.float64, device=words.device)
-        trials = _Batch(equations, tried)
-        climb(trials, tried.shape[1])
-        return trials.best.x.float().cpu().numpy(), trials.best.variance.sqrt().cpu().numpy()
+        cells = self.seen[words].clamp(min=self.setting.regressors.cells).double()
+        A, b, square = self._equations(words)
+        equations = _Equations(A + self.damping, b, square, cells, self.damped)
+        best = equations.best(torch.tensor(ridges, dtype=torch.float64, device=words.device))
+        return best.x.float().cpu().numpy(), best.variance.sqrt().cpu().numpy()
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return both sides of equation (10) and Σ R s² g², all float64."""
@@ -159,31 +163,51 @@ class _Solver:
 
 
 class _Solution(NamedTuple):
-    """The solution (w, k), the mean variance of its numbers and equation (11), twice, but for its constant (w,)."""
+    """The solution (w, k), the mean variance of its numbers, and what :func:`evidence` says of it (w,)."""
 
     x: Tensor
     variance: Tensor
     evidence: Tensor
+    ceiling: Tensor
 
 
 @dataclass
 class _Equations:
-    """A (w, k, k) and b (w, k) of equation (10), Σ R s² g² and the number of cells (w,), η D (k,): all float64."""
+    """A + η Σ f fᵀ (w, k, k) and b (w, k) of equation (10), Σ R s² g² and the number of cells (w,); all float64.
+
+    ``damped`` (k,) are the eigenvalues of η Σ f fᵀ.
+    """
 
     A: Tensor
     b: Tensor
     square: Tensor
     m: Tensor
-    damping: Tensor
+    damped: Tensor
 
     def take(self, words: Tensor) -> _Equations:
-        return _Equations(self.A[words], self.b[words], self.square[words], self.m[words], self.damping)
+        return _Equations(self.A[words], self.b[words], self.square[words], self.m[words], self.damped)
+
+    def best(self, ridges: Tensor) -> _Solution:
+        """Return each word's solution at that of its rising ``ridges`` (w, r) with the greatest evidence."""
+        best = self.solve(ridges[:, 0])
+        left = torch.arange(len(ridges), device=ridges.device)
+        ceiling = best.ceiling
+        for step in range(1, ridges.shape[1]):
+            left = left[best.evidence[left] < ceiling]
+            if not left.numel():
+                break
+            found = self.take(left).solve(ridges[left, step])
+            better = found.evidence > best.evidence[left]
+            for kept, new in zip(best, found, strict=True):
+                kept[left[better]] = new[better]
+            ceiling = found.ceiling
+        return best
 
     def solve(self, mu: Tensor) -> _Solution:
         """Solve at the ridges ``mu`` (w,): A + P is factorised in float32, the solution corrected in float64."""
-        prior = self.damping + mu[:, None]
-        least = LEAST * self.A.diagonal(dim1=1, dim2=2).sum(dim=1, keepdim=True)
-        whole = self.A + torch.diag_embed(torch.where(prior.any(dim=1, keepdim=True), prior, least))
+        least = 0.0 if self.damped.any() else LEAST * self.A.diagonal(dim1=1, dim2=2).sum(dim=1)
+        ridge = torch.where(mu > 0, mu, least)
+        whole = self.A + torch.diag_embed(ridge[:, None].expand_as(self.b))
         X = _inverse_factor(whole.float())
         failed = ~X[:, -1, -1].isfinite()
         if failed.any():
@@ -196,9 +220,10 @@ class _Equations:
             x += (X.mT @ (X @ rest[:, :, None]))[:, :, 0]
         loss = (self.square - (self.b * x).sum(dim=1)).clamp(min=1e-12)
         trace = X.square().sum(dim=(1, 2)).double()
-        determinant = X.diagonal(dim1=1, dim2=2).double().log().sum(dim=1)
-        evidence = prior.clamp(min=1e-12).log().sum(dim=1) + 2 * determinant - self.m * loss.log()
-        return _Solution(x, loss / self.m * trace / x.shape[1], evidence)
+        log_whole = -2 * X.diagonal(dim1=1, dim2=2).double().log().sum(dim=1)
+        log_prior = (self.damped + mu[:, None]).clamp(min=1e-12).log().sum(dim=1)
+        variance = loss / self.m * trace / x.shape[1]
+        return _Solution(x, variance, *evidence(log_prior, log_whole, self.m, loss, xp=torch))
 
 
 def _inverse_factor(A: Tensor) -> Tensor:
@@ -221,23 +246,3 @@ def _inverse_factor(A: Tensor) -> Tensor:
     X[:, lower, lower] = _inverse_factor(torch.baddbmm(A[:, lower, lower], B, B.mT, alpha=-1))
     X[:, lower, upper] = -X[:, lower, lower] @ (B @ X[:, upper, upper])
     return X
-
-
-class _Batch:
-    """The trials (:class:`psdvec.solver.ridge.Trials`) of a batch of words; ``ridges`` (w, r) rise along a row."""
-
-    def __init__(self, equations: _Equations, ridges: Tensor) -> None:
-        self.equations, self.ridges = equations, ridges
-        self.climbing = torch.arange(len(ridges), device=ridges.device)
-
-    def start(self) -> None:
-        self.best = self.equations.solve(self.ridges[:, 0])
-
-    def evidences(self, step: int) -> tuple[Tensor, Tensor]:
-        self.found = self.equations.take(self.climbing).solve(self.ridges[self.climbing, step])
-        return self.found.evidence, self.best.evidence[self.climbing]
-
-    def keep(self, better: Tensor) -> None:
-        self.climbing = self.climbing[better]
-        for kept, new in zip(self.best, self.found, strict=True):
-            kept[self.climbing] = new[better]

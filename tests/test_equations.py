@@ -1,0 +1,281 @@
+"""Every numbered equation of docs/theory.md, computed from its definition cell by cell, against the code.
+
+The definitions are written out here with loops over pairs of words, on a text small enough for that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from psdvec.counts.count import count_pairs
+from psdvec.counts.weighting import UNIT
+from psdvec.reference import ridge as ridge_reference
+from psdvec.reference import rounds as rounds_reference
+from psdvec.solver.core import solve
+from psdvec.solver.extend import extend
+from psdvec.solver.pmi import margins, pair_terms, pmi, weight
+from psdvec.solver.recipe import make_recipe
+from psdvec.solver.ridge import CALIBRATION, evidence
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of
+
+THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
+RECIPE = make_recipe(head=0, negligible=0.0)
+RECIPES = (RECIPE, make_recipe("paper"), make_recipe(background=0.9, saturation=0.05, emphasis=0.4, head=0))
+WORDS, CORE = 30, 20
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return drawn_counts(words=WORDS, sentences=120, topics=3)
+
+
+@pytest.fixture(scope="module")
+def H(counts):  # noqa: N802
+    return rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, WORDS)
+
+
+@pytest.fixture(params=RECIPES, ids=["default", "paper", "clamped"])
+def recipe(request):
+    return request.param
+
+
+def written_out(H, recipe, cap):
+    """Return r, c, u, f, a, s, ρ by word, and G and R by pair, from equations (1) to (5) with loops."""
+    n = len(H)
+    r = [sum(H[i, j] for j in range(n)) for i in range(n)]
+    c = [sum(H[i, j] for i in range(n)) for j in range(n)]
+    u = [c[j] ** recipe.unigram / sum(x**recipe.unigram for x in c if x) for j in range(n)]
+    f = [(r[i] + c[i]) / 2 for i in range(n)]
+    mean, total = sum(f) / n, sum(c)
+    a = [(x / mean) ** recipe.majoriser for x in f]
+    s = [(x / mean) ** recipe.emphasis for x in f]
+    K = (recipe.background / total) ** recipe.exponent / cap
+    rho = [min(math.sqrt(K) * x**recipe.exponent / y, 1) for x, y in zip(f, a, strict=True)]
+    G, R = np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            G[i, j] = math.log((1 - recipe.smoothing) * H[i, j] / (r[i] * u[j]) + recipe.smoothing)
+            smoothed = (1 - recipe.background) * H[i, j] + recipe.background * f[i] * f[j] / total
+            W = smoothed**recipe.exponent / cap
+            R[i, j] = min(W / (a[i] * a[j]), 1) if H[i, j] else rho[i] * rho[j]
+            if i == j and H[i, j] and not recipe.diagonal:
+                R[i, j] = 0
+    return tuple(map(np.array, (r, c, u, f, a, s, rho, G, R)))
+
+
+def test_equation_h_counts_pairs_by_their_distance():
+    lines = [["a", "b", "a", "c", "b", "c"], ["c", "a"]]
+    counts = count_pairs(lines, window=3, min_count=1)
+    expected = {}
+    for line in lines:
+        for p, first in enumerate(line):
+            for q in range(p + 1, min(p + 3, len(line) - 1) + 1):
+                expected[first, line[q]] = expected.get((first, line[q]), 0) + 1 / (q - p)
+    found = {(word, other): value for word in "abc" for other, value in counts.row(word).items()}
+    assert found == pytest.approx(expected)
+
+
+def test_equation_1_is_the_smoothed_pmi(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    r, c, u, *_, G, _ = written_out(H, recipe, constants.cap)
+    np.testing.assert_allclose(scales.row_sums, r)
+    np.testing.assert_allclose(scales.column_sums, c)
+    np.testing.assert_allclose(scales.unigrams, u)
+    found = pmi(H, scales.row_sums[:, None], scales.unigrams, smoothing=recipe.smoothing)
+    np.testing.assert_allclose(found, G)
+
+
+def test_equation_2_is_the_expected_count(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    f = written_out(H, recipe, constants.cap)[3]
+    np.testing.assert_allclose(scales.frequencies, f)
+    assert constants.total == pytest.approx(H.sum())
+    assert constants.mean == pytest.approx(f.mean())
+
+
+def test_equation_3_is_the_weight_of_the_smoothed_count(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    f = scales.frequencies
+    for i, j in ((0, 1), (3, 2), (7, 7), (12, 25)):
+        smoothed = (1 - recipe.background) * H[i, j] + recipe.background * f[i] * f[j] / H.sum()
+        found = weight(H[i, j], f[i] * f[j], 1.0, constants=constants)
+        assert found == pytest.approx(min(smoothed**recipe.exponent / constants.cap, 1))
+    if recipe.saturation:
+        assert constants.cap == pytest.approx(recipe.saturation**recipe.exponent)
+    else:
+        stored = np.sort(H[H > 0])
+        assert constants.cap == pytest.approx(stored[int((1 - recipe.cut) * stored.size)] ** recipe.exponent)
+
+
+def test_equation_4_is_the_majoriser_and_the_emphasis(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    *_, a, s, _, _, _ = written_out(H, recipe, constants.cap)
+    np.testing.assert_allclose(scales.majorisers, a)
+    np.testing.assert_allclose(scales.emphases, s)
+
+
+def test_equation_5_divides_and_clamps_the_weights(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    *_, s, rho, G, R = written_out(H, recipe, constants.cap)
+    np.testing.assert_allclose(scales.rho, rho)
+    W, T, _, squares = rounds_reference.weights_and_targets(H, scales, constants)
+    np.testing.assert_allclose(W, (R + R.T) / 2, atol=1e-12)
+    weighted = np.outer(s, s) * R * G
+    np.testing.assert_allclose(T, (weighted + weighted.T) / 2, atol=1e-12)
+    np.testing.assert_allclose(squares, np.outer(s, s) ** 2 * R * G**2, atol=1e-12)
+
+
+def test_equation_6_is_the_objective_that_the_solver_reports(counts, H, recipe):
+    constants, _ = measured(counts, recipe)
+    *_, s, _, G, R = written_out(H, recipe, constants.cap)
+    rounds = []
+    solve(problem_of(counts, recipe), rank=6, recipe=recipe, save_round=rounds.append)
+    for state in rounds:
+        X = (state.low_rank.vectors * state.low_rank.values) @ state.low_rank.vectors.T
+        F = sum(R[i, j] * (s[i] * s[j] * G[i, j] - X[i, j]) ** 2 for i in range(WORDS) for j in range(WORDS))
+        assert state.objective == pytest.approx(F, rel=1e-4)
+
+
+def test_equation_7_is_a_step_along_the_weighted_error(counts, H, recipe):
+    """The directed error, symmetrised, is what a round adds; with ω = 1 and exact eigenpairs it never raises F."""
+    constants, scales = measured(counts, recipe)
+    *_, s, _, G, R = written_out(H, recipe, constants.cap)
+    W, T, whole, squares = rounds_reference.weights_and_targets(H, scales, constants)
+    X = rounds_reference.truncate(whole, rank=5, spectrum=recipe.spectrum)
+    error = R * (np.outer(s, s) * G - X)
+    np.testing.assert_allclose(T - W * X, (error + error.T) / 2, atol=1e-10)
+    step = rounds_reference.truncate(X + (error + error.T) / 2, rank=5, spectrum=recipe.spectrum)
+    before, after = (rounds_reference.objective(W, T, squares, one) for one in (X, step))
+    assert after <= before
+
+
+def test_equation_7_prime_looks_ahead_along_the_last_step(counts, H):
+    constants, scales = measured(counts, RECIPE)
+    W, T, whole, squares = rounds_reference.weights_and_targets(H, scales, constants)
+    rounds = []
+    recipe = make_recipe(head=0, negligible=0.0, rounds=4, relaxation=1.2, momentum=0.3)
+    states = [
+        rounds_reference.fit_rounds(W, T, whole, squares, rank=6, recipe=make_recipe(
+            head=0, negligible=0.0, rounds=count, relaxation=1.2, momentum=0.3))[0]
+        for count in range(1, 5)
+    ]  # fmt: skip
+    for two, one, new in zip(states[1:], states[2:], states[3:], strict=False):
+        Y = one + 0.3 * (one - two)
+        expected = rounds_reference.truncate(Y + 1.2 * (T - W * Y), rank=6, spectrum="signed")
+        np.testing.assert_allclose(new, expected, atol=1e-8)
+    solve(problem_of(counts, recipe), rank=6, recipe=recipe, save_round=rounds.append)
+    assert [one.objective for one in rounds] == pytest.approx(
+        rounds_reference.fit_rounds(W, T, whole, squares, rank=6, recipe=recipe)[1], rel=0.02
+    )
+
+
+def test_equation_8_splits_the_error_into_background_and_seen_pairs(counts, H, recipe):
+    constants, scales = measured(counts, recipe)
+    *_, s, rho, G, R = written_out(H, recipe, constants.cap)
+    X = np.random.default_rng(0).standard_normal((WORDS, 4))
+    X = X @ X.T
+    background = np.outer(rho, rho) * (np.outer(s, s) * np.log(recipe.smoothing) - X)
+    rest = np.zeros_like(H)
+    for i, j in zip(*np.nonzero(H), strict=True):
+        terms = pair_terms(
+            H[i, j], scales.row_sums[i], scales.unigrams[j], scales.frequencies[i] * scales.frequencies[j],
+            scales.majorisers[i] * scales.majorisers[j], s[i] * s[j], rho[i] * rho[j], constants=constants,
+            itself=np.array(i == j),
+        )  # fmt: skip
+        rest[i, j] = 2 * (terms.targets - terms.weights * X[i, j])
+    np.testing.assert_allclose(background + rest, R * (np.outer(s, s) * G - X), atol=1e-9)
+
+
+def cells_of(counts, H, model, w):
+    """Return the cells of word w with the core: R and s g of both directions, and the features of the core words."""
+    *_, s, _, G, R = written_out(H, model.recipe, model.constants.cap)
+    features = model.vectors[:CORE] * model.signs
+    if model.constant.any():
+        features = np.concatenate([features, -model.constant[:CORE, None]], axis=1)
+    f = features * s[:CORE, None]
+    return (
+        np.concatenate([R[w, :CORE], R[:CORE, w]]),
+        np.concatenate([s[:CORE] * G[w, :CORE], s[:CORE] * G[:CORE, w]]),
+        np.concatenate([f, f]),
+    )
+
+
+@pytest.mark.parametrize(("ridge", "damping"), [("3", 0.0), ("0.5", 0.2)])
+def test_equation_9_is_lowest_at_the_new_word(counts, H, recipe, ridge, damping):
+    model = fit_recipe(counts, recipe, dim=4, max_words=CORE)
+    w = CORE + 3
+    word = counts.vocabulary.words[w]
+    placed = extend(model, counts, words=[word], ridge=ridge, damping=damping).vectors[-1]
+    R, y, f = cells_of(counts, H, model, w)
+
+    def objective(x):
+        return R @ (y - f @ x) ** 2 + damping * np.sum((f @ x) ** 2) + float(ridge) * x @ x
+
+    x = ridge_reference.solve(ridge_reference.WordCells(R, y, f), ridge=float(ridge), damping=damping)
+    np.testing.assert_allclose(placed, x[:4], rtol=1e-3, atol=1e-4)
+    for direction in np.random.default_rng(0).standard_normal((20, x.size)):
+        assert objective(x) < min(objective(x + 1e-3 * direction), objective(x - 1e-3 * direction))
+
+
+def test_equation_10_is_where_the_gradient_of_9_vanishes(counts, H, recipe):
+    model = fit_recipe(counts, recipe, dim=4, max_words=CORE)
+    R, y, f = cells_of(counts, H, model, CORE + 3)
+    x = ridge_reference.solve(ridge_reference.WordCells(R, y, f), ridge=2.0, damping=0.1)
+    gradient = f.T @ (R * (f @ x - y)) + 0.1 * f.T @ (f @ x) + 2.0 * x
+    np.testing.assert_allclose(gradient, 0, atol=1e-9)
+
+
+def test_equation_11_is_what_integrating_over_the_vector_gives():
+    """One feature, so that the integral can be done by quadrature; τ² is the likeliest, found by trying."""
+    generator = np.random.default_rng(1)
+    R, y, f = generator.uniform(0.1, 1, 6), generator.standard_normal(6), generator.standard_normal(6)
+    cells = ridge_reference.WordCells(R, y, f[:, None])
+
+    def log_likelihood(mu, eta, tau):
+        P = eta * f @ f + mu
+
+        def density(x):
+            residual = R @ (y - f * x) ** 2 + P * x * x
+            return np.exp(-0.5 * residual / tau) * np.sqrt(P / tau) * np.prod(np.sqrt(R / tau))
+
+        return np.log(integrate.quad(density, -np.inf, np.inf)[0])
+
+    found, dense, formula = [], [], []
+    for mu, eta in ((0.5, 0.0), (2.0, 0.1), (8.0, 0.0)):
+        found.append(max(log_likelihood(mu, eta, tau) for tau in np.geomspace(0.05, 20, 400)))
+        dense.append(ridge_reference.log_evidence(cells, ridge=mu, damping=eta))
+        A, b, P = R @ f**2, (R * y) @ f, eta * f @ f + mu
+        formula.append(evidence(np.log(P), np.log(A + P), 6, R @ y**2 - b * b / (A + P))[0] / 2)
+    np.testing.assert_allclose(np.diff(dense), np.diff(found), atol=1e-3)
+    np.testing.assert_allclose(np.diff(formula), np.diff(dense), atol=1e-9)
+
+
+def test_equation_12_is_the_posterior_deviation_of_a_coordinate(counts, H, recipe):
+    model = fit_recipe(counts, recipe, dim=4, max_words=CORE)
+    R, y, f = cells_of(counts, H, model, CORE + 3)
+    A, b, P = f.T @ (R[:, None] * f), f.T @ (R * y), 2.0 * np.eye(f.shape[1]) + 0.1 * f.T @ f
+    variance = (R @ y**2 - b @ np.linalg.solve(A + P, b)) / np.count_nonzero(R)
+    expected = np.sqrt(variance * np.trace(np.linalg.inv(A + P)) / f.shape[1])
+    word = counts.vocabulary.words[CORE + 3]
+    placed = extend(model, counts, words=[word], ridge="2", damping=0.1)
+    assert placed.deviations[-1] == pytest.approx(CALIBRATION * expected, rel=1e-3)
+    assert f"κ₀ = {CALIBRATION}" in THEORY
+
+
+def test_every_numbered_equation_of_the_page_has_its_test():
+    numbered = re.findall(r"^    .*\((H|\d+'?)\)$", THEORY, re.MULTILINE)
+    names = {f"test_equation_{number.lower().replace(chr(39), '_prime')}_" for number in numbered}
+    assert len(names) == len(numbered) == 14
+    assert all(any(name.startswith(one) for name in globals()) for one in names)
+
+
+def test_the_margins_are_the_sums_of_the_counts(counts, H):
+    rows, columns = margins(counts)
+    np.testing.assert_allclose(rows, H.sum(axis=1))
+    np.testing.assert_allclose(columns, H.sum(axis=0))
