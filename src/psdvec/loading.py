@@ -122,6 +122,9 @@ def _words(facts: Mapping[str, Any]) -> str | None:
     total, core = facts.get("words"), facts.get("core")
     if total is None or core is None:
         return _number(total)
+    if facts.get("adopted"):
+        others = f", {total - core:,} others" if total > core else ""
+        return f"{total:,}: {core:,} with scales measured from counts{others}"
     placed = f", {total - core:,} placed by ridge" if total > core else ""
     return f"{total:,}: {core:,} fitted together{placed}"
 
@@ -145,7 +148,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    kind = next((kind for kind in ("model", "counts") if kind in source), None)
+    kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
     if kind is not None:
         return f"the {kind} '{source[kind]}'"
     size = source.get("bytes")
