@@ -138,7 +138,12 @@ def _listed(values: Mapping[str, Any] | None) -> str | None:
 
 
 def _read(tally: Mapping[str, int] | None) -> str | None:
-    return None if tally is None else f"{tally['tokens']:,} words in {tally['sentences']:,} sentences"
+    if tally is None:
+        return None
+    sentences = (
+        f" in {tally['sentences']:,} sentences" if tally["sentences"] else ""
+    )  # not known of other programs'
+    return f"{tally['tokens']:,} words{sentences}"
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> str:

@@ -79,6 +79,7 @@ def test_grams_of_the_original_toolbox_are_read_and_written(psdvec, tmp_path):
     assert (code, out) == (0, "the pairs of 3 words written to top2, and their occurrences to top1\n")
     assert psdvec("import-grams", "top2", "--words", "top1", "-o", "again")[0] == 0
     assert cells(load_counts("again")) == cells(load_counts("counts"))
+    assert "read     16 words\n" in psdvec("info", "again")[1]
     code, out, _ = psdvec("import-grams", "top2", "-o", "alone")
     assert code == 0
     assert "words are counted by the pairs that they end; give --words to have their occurrences" in out

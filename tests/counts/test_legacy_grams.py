@@ -163,6 +163,7 @@ def test_words_without_pairs_are_not_read(read):
         ("1,cat,1,2,1", "1,cow,1,2,1", "line 8 has a row of 'cow', which is not among the Words"),
         ("the,2,0", "the,x,0", "line 9 has 'x' where a count should be"),
         ("the,2,0", "the,9999999999999999,0", "line 9 has '9999999999999999' where a count should be"),
+        ("the,2,0", "the,0,0", "line 9 has the neighbour 'the' with a count of 0"),
         ("the,2,0", "the,1,0", "line 8 promises 1 neighbours of 'cat' with 2 pairs, but 1 follow, with 1"),
         ("the,2,0", "the,1,0\tthe,1,0", "line 8 promises 1 neighbours of 'cat' with 2 pairs, but 2 follow"),
         ("3,dog,1,1", "3,cat,1,1", "line 12 is a second row of 'cat'"),

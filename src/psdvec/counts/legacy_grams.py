@@ -254,8 +254,11 @@ class _Row:
                         OTHER_WORDS if known else "give the top1grams file too, as words=FILE",
                     )
                 place = self.rows.ids[word] = len(self.rows.ids)
+            amount = self.lines.whole(count)
+            if amount == 0:
+                raise self.lines.wrong(f"has the neighbour '{word}' with a count of 0")
             self.rows.columns.append(place)
-            self.rows.counts.append(self.lines.whole(count))
+            self.rows.counts.append(amount)
 
     def close(self) -> None:
         part = slice(self.begin, len(self.rows.columns))
