@@ -25,9 +25,7 @@ from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
 
 
-def adopt(
-    vectors: Embeddings, counts: Cooccurrence, *, recipe: str = "paper", origin: Mapping[str, Any]
-) -> Model:
+def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Mapping[str, Any]) -> Model:
     """Return ``vectors`` as a model whose scales are measured from ``counts``.
 
     Its core are the words that the counts have, in the order of the vectors. Words that the counts lack keep their
