@@ -122,6 +122,9 @@ def _words(facts: Mapping[str, Any]) -> str | None:
     total, core = facts.get("words"), facts.get("core")
     if total is None or core is None:
         return _number(total)
+    if facts.get("adopted"):
+        others = f", {total - core:,} others" if total > core else ""
+        return f"{total:,}: {core:,} with scales measured from counts{others}"
     placed = f", {total - core:,} placed by ridge" if total > core else ""
     return f"{total:,}: {core:,} fitted together{placed}"
 
@@ -135,7 +138,12 @@ def _listed(values: Mapping[str, Any] | None) -> str | None:
 
 
 def _read(tally: Mapping[str, int] | None) -> str | None:
-    return None if tally is None else f"{tally['tokens']:,} words in {tally['sentences']:,} sentences"
+    if tally is None:
+        return None
+    sentences = (
+        f" in {tally['sentences']:,} sentences" if tally["sentences"] else ""
+    )  # not known of other programs'
+    return f"{tally['tokens']:,} words{sentences}"
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
@@ -145,7 +153,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    kind = next((kind for kind in ("model", "counts") if kind in source), None)
+    kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
     if kind is not None:
         return f"the {kind} '{source[kind]}'"
     size = source.get("bytes")

@@ -72,11 +72,20 @@ def test_what_was_left_out_or_replaced_is_reported(psdvec, tmp_path):
     assert "sequences of bytes that were not UTF-8 replaced: 1\n" in out
 
 
-def test_grams_of_the_original_toolbox_are_read_and_written(psdvec):
-    psdvec("count", "corpus.txt", "-o", "counts", "--min-count", "1", "--window", "2", "--weighting", "flat")
-    assert psdvec("export-grams", "counts", "top1", "top2")[0] == 0
-    assert psdvec("import-grams", "top1", "top2", "--window", "2", "-o", "again")[0] == 0
+def test_grams_of_the_original_toolbox_are_read_and_written(psdvec, tmp_path):
+    (tmp_path / "text.txt").write_text("the cat saw the dog\nthe dog met the cat\nsee the cat and the cat\n")
+    psdvec("count", "text.txt", "-o", "counts", "--min-count", "2", "--window", "2", "--weighting", "flat")
+    code, out, _ = psdvec("export-grams", "counts", "top2", "--words", "top1")
+    assert (code, out) == (0, "the pairs of 3 words written to top2, and their occurrences to top1\n")
+    assert psdvec("import-grams", "top2", "--words", "top1", "-o", "again")[0] == 0
     assert cells(load_counts("again")) == cells(load_counts("counts"))
+    assert "read     16 words\n" in psdvec("info", "again")[1]
+    code, out, _ = psdvec("import-grams", "top2", "-o", "alone")
+    assert code == 0
+    assert "words are counted by the pairs that they end; give --words to have their occurrences" in out
+    code, _, err = psdvec("export-grams", "alone", "other", "--words", "top3")
+    assert code != 0
+    assert "import them with --words FILE" in err
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def change(counts, name, place, difference):
     [
         ["merge", "damaged", "counts", "-o", "new"],
         ["merge", "counts", "--subtract", "damaged", "-o", "new"],
-        ["export-grams", "damaged", "new", "new2"],
+        ["export-grams", "damaged", "new"],
         ["fit", "damaged", "-o", "new", "--dim", "3"],
         ["fit", "damaged", "-o", "new", "--dim", "3", "--method", "svd"],
         ["extend", "model", "damaged", "-o", "new"],

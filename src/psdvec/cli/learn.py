@@ -34,6 +34,7 @@ from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
 
 if TYPE_CHECKING:
+    from psdvec.solver.extend import Extension
     from psdvec.solver.model import Model
     from psdvec.vectors.embeddings import Embeddings
 
@@ -141,9 +142,18 @@ def fit(
 
 
 def extend(
-    model: Annotated[Path, typer.Argument(help="A model made by psdvec fit or psdvec train.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model, or other vectors: a file in any format psdvec reads.")
+    ],
     counts: Annotated[Path, typer.Argument(help="Counts that hold the new words.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            help="Recipe for vectors that psdvec did not fit: paper or default; default: paper. A model has its own.",
+            show_default=False,
+        ),
+    ] = None,
     words: Annotated[
         Path | None,
         typer.Option(help="Learn only the words of this file, one per line; default: all new words."),
@@ -168,7 +178,7 @@ def extend(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add new words to a model; the old words do not move.
+    """Add new words to a model, or to other vectors; the old words do not move.
 
     Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
     """
@@ -179,7 +189,7 @@ def extend(
     on_cluster = scheduler is not None or cluster is not None
     with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
         extension = extend_model(
-            model, counts, words=None if words is None else read_word_list(words),
+            model, counts, recipe=recipe, words=None if words is None else read_word_list(words),
             refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
             overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
@@ -189,6 +199,8 @@ def extend(
     if not extension.learned and not extension.refreshed:
         print("nothing to learn: the model has all of these words; nothing was written")
         return
+    if "vectors" in extension.sources[0]:
+        _report_scales(extension, counts)
     print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
     _report(extension, output)
 
@@ -235,6 +247,16 @@ def train(
         workers=workers, device=device, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     _report(model, output)
+
+
+def _report_scales(extension: Extension, counts: Path) -> None:
+    """Say what was measured from the counts because vectors came without it."""
+    core, missing = extension.core, len(extension) - len(extension.learned) - extension.core
+    print(
+        f"the scales of {core:,} words were measured from {counts}, with the recipe {extension.recipe.name}"
+    )
+    if missing:
+        print(f"words of the vectors that the counts lack, and that no word is solved against: {missing:,}")
 
 
 def _report(model: Model | Embeddings, output: Path) -> None:

@@ -1,147 +1,286 @@
-"""The text formats of the original PSDVec toolbox: ``top1grams`` (words) and ``top2grams`` (pairs).
+"""Counts of the original PSDVec toolbox, read from its ``top2grams`` (pairs) and ``top1grams`` (words).
 
-Both begin with header lines marked ``#``. In ``top1grams``, a line ``Words:`` follows, and then one line
-``word,count,log-probability`` per word. In ``top2grams``, a line ``Bigrams:`` follows, and then for each word a line
-``id,word,neighbours,total,cutoff`` and, after a tab, a line ``word,count,log-probability`` for each word that follows
-it. The formats hold whole counts, so counts with another weighting than flat cannot be written exactly.
+:func:`read_grams` takes the files that ``gramcount.pl`` wrote and returns a
+:class:`~psdvec.counts.matrix.Cooccurrence`. A row of ``top2grams`` is a word with the words that follow it, and words
+that were not counted keep their places in the text: H of ``docs/theory.md`` with flat weights and gaps kept.
+``docs/formats.md`` describes both formats; :mod:`psdvec.counts.legacy_export` writes them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import re
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from psdvec.arrays import Int32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
-from psdvec.storage.atomic import whole_file
-from psdvec.text.decompress import open_stream
+from psdvec.progress import LogProgress, Progress, Stage
+from psdvec.text.decompress import ByteStream, open_stream
 from psdvec.text.lines import stream_lines
+from psdvec.text.tokenizers import find_tokenizer
+
+REMEDY = "repair the file, or make it again"
+OTHER_WORDS = "give the top1grams that this file was made with"
+_SIZE = r"#\s+(\d+) words,\s+(\d+) occurrences"
+_SETTING = re.compile(r"[ ,](\w+)=([^,]*)")
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
-def write_top1grams(vocabulary: Vocabulary, path: str | Path) -> None:
-    """Write words with counts and natural logarithms of their probabilities."""
-    total = int(vocabulary.counts.sum())
-    with whole_file(Path(path)) as file:
-        file.write(f"# {len(vocabulary)} words, {total} occurrences\nWords:\n".encode())
-        for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
-            file.write(f"{_checked(word)},{count},{_log(count / total)}\n".encode())
+def read_grams(
+    pairs: str | Path,
+    *,
+    words: str | Path | None = None,
+    tokenizer: str | None = None,
+    progress: Progress = LogProgress(),
+) -> Cooccurrence:
+    """Read the counts of a ``top2grams`` file.
 
-
-def write_top2grams(counts: Cooccurrence, path: str | Path) -> None:
-    """Write each word with the words that follow it; refused if a count is not whole."""
-    parts = np.flatnonzero(counts.values % UNIT)
-    if len(parts):
-        raise InputError(
-            f"the top2grams format holds only whole counts, but these were counted with weighting "
-            f'{counts.parameters.get("weighting")}; count with weighting="flat"'
-        )
-    words = counts.vocabulary.words
-    with whole_file(Path(path)) as file:
-        file.write(f"# {len(words)} words, window {counts.parameters.get('window')}\nBigrams:\n".encode())
-        for i, word in enumerate(words):
-            cells = slice(int(counts.indptr[i]), int(counts.indptr[i + 1]))
-            amounts = (counts.values[cells] // UNIT).tolist()
-            total = sum(amounts)
-            lines = [f"{i + 1},{_checked(word)},{len(amounts)},{total},0\n"]
-            lines += [
-                f"\t{words[j]},{amount},{_log(amount / total)}\n"
-                for j, amount in zip(counts.indices[cells].tolist(), amounts, strict=True)
-            ]
-            file.write("".join(lines).encode())
-
-
-def read_top1grams(path: str | Path) -> Vocabulary:
-    """Read words and counts; the order becomes canonical."""
-    counts: dict[str, int] = {}
-    for number, line in _body(path, "Words:"):
-        word, count = _split(line, 3, path, number)[:2]
-        if word in counts:
-            raise InputError(f"'{path}' line {number} repeats '{word}'; leave one of them out")
-        counts[word] = _whole(count, path, number)
-    return Vocabulary.from_counts(counts)
-
-
-def read_top2grams(path: str | Path, vocabulary: Vocabulary, *, window: int) -> Cooccurrence:
-    """Read pairs over ``vocabulary`` (of the ``top1grams`` beside); the file does not say its ``window``."""
-    ids = vocabulary.ids
-    rows: dict[int, dict[int, int]] = {}
-    row: dict[int, int] | None = None
-    for number, line in _body(path, "Bigrams:"):
-        if line.startswith("\t"):
-            if row is None:
-                raise InputError(
-                    f"'{path}' line {number} is a neighbour without a word before it; repair the file"
-                )
-            word, count = _split(line[1:], 3, path, number)[:2]
-            row[_known(word, ids, path, number)] = UNIT * _whole(count, path, number)
-        else:
-            row = {}
-            rows[_known(_split(line, 5, path, number)[1], ids, path, number)] = row
-    sizes = [len(rows.get(i, ())) for i in range(len(vocabulary))]
-    cells = [cell for i in range(len(vocabulary)) for cell in sorted(rows.get(i, {}).items())]
+    Parameters
+    ----------
+    pairs
+        The ``top2grams`` file, plain or compressed.
+    words
+        The ``top1grams`` file that it was made with, for how often each word occurs. A ``top2grams`` file only says
+        how often each is the second of a pair; without ``words``, that is what the words are counted and ordered by.
+    tokenizer
+        How the text was cut into words, as in :func:`psdvec.read_corpus`; not known, if None.
+    """
+    if tokenizer is not None:
+        find_tokenizer(tokenizer)
+    occurrences = None if words is None else _read_occurrences(words, progress)
+    known = None if occurrences is None else occurrences.counts
+    with _opened(pairs, progress) as lines:
+        head = _read_head(lines)
+        listed = _read_listed(lines, head.words, known)
+        rows = _read_rows(lines, listed, known)
+    parameters = {
+        "tokenizer": tokenizer or head.settings.get("tokenizer", "unknown"),
+        "window": head.window,
+        "weighting": "flat" if head.settings.get("dyn", "0") == "0" else "linear",
+        "gaps": head.settings.get("gaps", "keep"),
+        "unit": UNIT,
+    }
+    if occurrences is None:
+        parameters["word_counts"] = "second of a pair"
+        vocabulary, tokens, sources = Vocabulary.from_counts(listed), head.occurrences, [lines.source]
+    else:
+        vocabulary = Vocabulary.from_counts({word: occurrences.counts[word] for word in rows.ids})
+        tokens, sources = occurrences.tokens, [lines.source, occurrences.source]
     return Cooccurrence(
-        vocabulary,
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.array([column for column, _ in cells], np.int32),
-        np.array([value for _, value in cells], np.int64),
-        {"tokenizer": "unknown", "window": window, "weighting": "flat", "gaps": "unknown", "unit": UNIT},
-        Tally(tokens=int(vocabulary.counts.sum())),
-        ({"name": Path(path).name, "bytes": Path(path).stat().st_size},),
+        vocabulary, *_in_order(rows, vocabulary), parameters, Tally(tokens=tokens), tuple(sources)
     )
 
 
-def _body(path: str | Path, opening: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines after the ``opening`` line, with their numbers."""
-    is_open = False
-    with open_stream(path) as stream:
-        for number, line in enumerate(stream_lines(stream), 1):
-            if is_open and line:
-                yield number, line
-            elif line.strip() == opening:
-                is_open = True
-            elif line and not line.startswith("#"):
-                raise InputError(
-                    f"'{path}' line {number} should be a comment (#) or '{opening}'; give a file of that format"
-                )
-    if not is_open:
-        raise InputError(f"'{path}' has no line '{opening}'; give a file of that format")
+class _Lines:
+    """The lines of a file, one by one; errors name the file and the line."""
+
+    def __init__(self, path: str | Path, stream: ByteStream, stage: Stage) -> None:
+        self.path, self.number, self.line = path, 0, ""
+        self._lines, self._stream, self._stage, self._position = stream_lines(stream), stream, stage, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.number += 1
+            self.line = line
+            if _REPLACED in line:
+                raise self.wrong("is not UTF-8", "convert the file, for example with iconv")
+            if self._stream.raw_position != self._position:
+                self._stage.advance(self._stream.raw_position - self._position)
+                self._position = self._stream.raw_position
+            yield line
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The file as the counts made from it name it."""
+        return {"name": Path(self.path).name, "bytes": self._stream.raw_size}
+
+    def expect(self, pattern: str, what: str) -> re.Match[str]:
+        """Return the match of the next line, which should be ``what``."""
+        match = re.match(pattern, next(iter(self), ""))
+        if match is None:
+            raise self.wrong(f"should be '{what}'", "give a file as gramcount.pl writes it")
+        return match
+
+    def wrong(self, what: str, remedy: str = REMEDY) -> InputError:
+        return InputError(f"'{self.path}' line {max(self.number, 1)} {what}; {remedy}")
+
+    def fields(self, text: str, *, before: int, after: int) -> list[str]:
+        """Cut ``text`` at commas into so many fields before a word, the word, and so many after it."""
+        head = text.split(",", before)
+        found = [*head[:-1], *head[-1].rsplit(",", after)]
+        if len(found) != before + 1 + after or not found[before]:
+            raise self.wrong(f"has '{text[:40]}' where {before + 1 + after} fields with commas should be")
+        return found
+
+    def whole(self, text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,12}", text):
+            raise self.wrong(f"has '{text[:40]}' where a count should be")
+        return int(text)
 
 
-def _split(line: str, fields: int, path: str | Path, number: int) -> list[str]:
-    found = line.split(",")
-    if len(found) != fields:
-        raise InputError(
-            f"'{path}' line {number} has {len(found)} fields instead of {fields} ('{line[:40]}'); repair the file"
-        )
-    return [field.strip() for field in found]
+@contextmanager
+def _opened(path: str | Path, progress: Progress) -> Iterator[_Lines]:
+    with (
+        open_stream(path) as stream,
+        progress.stage(f"reading {Path(path).name}", total=stream.raw_size, unit="B") as stage,
+    ):
+        yield _Lines(path, stream, stage)
 
 
-def _whole(text: str, path: str | Path, number: int) -> int:
-    if not text.isdecimal():
-        raise InputError(f"'{path}' line {number}: '{text}' is not a count; repair the file")
-    return int(text)
+class _Occurrences(NamedTuple):
+    """What a ``top1grams`` file says: the ``counts`` of its words, and the ``tokens`` of the whole text."""
+
+    counts: dict[str, int]
+    tokens: int
+    source: dict[str, Any]
 
 
-def _known(word: str, ids: dict[str, int], path: str | Path, number: int) -> int:
-    if word not in ids:
-        raise InputError(
-            f"'{path}' line {number}: '{word}' is not in the vocabulary; give the top1grams that belong to it"
-        )
-    return ids[word]
+def _read_occurrences(path: str | Path, progress: Progress) -> _Occurrences:
+    counts: dict[str, int] = {}
+    with _opened(path, progress) as lines:
+        promised, tokens = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
+        for line in lines:
+            if line.startswith("#") or not line:
+                continue
+            fields = line.split("\t")
+            if len(fields) != 3 or not fields[0]:
+                raise lines.wrong("should be a word, its count and a logarithm, with tabs between them")
+            if fields[0] in counts:
+                raise lines.wrong(f"repeats '{fields[0]}'")
+            counts[fields[0]] = lines.whole(fields[1])
+        if len(counts) != promised:
+            raise lines.wrong(f"is the last, after {len(counts)} words, but line 1 says {promised}")
+    return _Occurrences(counts, tokens, lines.source)
 
 
-def _checked(word: str) -> str:
-    if "," in word or word != word.strip() or "\n" in word:
-        raise InputError(
-            f"the word '{word}' cannot be written in this format, which separates fields by commas; leave it out"
-        )
-    return word
+class _Head(NamedTuple):
+    """The first lines of ``top2grams``; ``occurrences`` are those of its words in the text."""
+
+    words: int
+    occurrences: int
+    window: int
+    settings: Mapping[str, str]
 
 
-def _log(probability: float) -> str:
-    return f"{math.log(probability):.4f}" if probability > 0 else "-inf"
+def _read_head(lines: _Lines) -> _Head:
+    words, occurrences = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
+    settings = dict(_SETTING.findall(lines.expect("#.*", "# input=FILE, window=N, ...").string))
+    if not settings.get("window", "").isdecimal():
+        raise lines.wrong("does not state the window", "give a file as gramcount.pl writes it")
+    lines.expect(r"#\s+\d+ bigram occurrences", "# N bigram occurrences")
+    lines.expect("Words:", "Words:")
+    return _Head(words, occurrences, int(settings["window"]), settings)
+
+
+def _read_listed(lines: _Lines, promised: int, known: Mapping[str, int] | None) -> dict[str, int]:
+    """Read the words up to an empty line, each with how often it is the second of a pair."""
+    listed: dict[str, int] = {}
+    for line in lines:
+        if not line.strip():
+            break
+        for field in line.rstrip().split("\t"):
+            word, count, _ = lines.fields(field, before=0, after=2)
+            if word in listed:
+                raise lines.wrong(f"repeats '{word}'")
+            if known is not None and word not in known:
+                raise lines.wrong(f"has '{word}', which the top1grams lack", OTHER_WORDS)
+            listed[word] = lines.whole(count)
+    if len(listed) != promised:
+        raise lines.wrong(f"ends the list of {len(listed)} words, but line 1 says {promised}")
+    lines.expect("Bigrams:", "Bigrams:")
+    return listed
+
+
+class _Rows:
+    """Rows as they stand in a file: ``columns`` and ``counts`` end to end, and for each word where its row lies."""
+
+    def __init__(self, words: Mapping[str, int]) -> None:
+        self.ids = {word: i for i, word in enumerate(words)}
+        self.columns, self.counts = array("i"), array("q")
+        self.places: dict[int, slice] = {}
+
+
+def _read_rows(lines: _Lines, listed: Mapping[str, int], known: Mapping[str, int] | None) -> _Rows:
+    """Read all rows to the closing line; a neighbour that is not among ``listed`` must be among ``known``."""
+    rows = _Rows(listed)
+    row: _Row | None = None
+    for line in lines:
+        if line.startswith("\t") and row is not None:
+            row.add(line, known)
+            continue
+        if row is not None:
+            row.close()
+        closing = re.match(r"# Total kept bigram occurrences:\s+(\d+)", line)
+        if closing is not None:
+            if int(closing[1]) != sum(rows.counts):
+                raise lines.wrong(f"says {closing[1]} pairs, but the rows hold {sum(rows.counts)}")
+            return rows
+        row = _Row(lines, rows)
+    raise lines.wrong(
+        "is the last, without '# Total kept bigram occurrences'",
+        "the file is cut short; copy or make it again",
+    )
+
+
+class _Row:
+    """The row that begins with the line just read, ``id,word,neighbours,occurrences,cut``."""
+
+    def __init__(self, lines: _Lines, rows: _Rows) -> None:
+        _, word, neighbours, occurrences, _ = lines.fields(lines.line, before=1, after=3)
+        if word not in rows.ids:
+            raise lines.wrong(f"has a row of '{word}', which is not among the Words")
+        self.lines, self.rows, self.word = lines, rows, word
+        self.promised = lines.whole(neighbours), lines.whole(occurrences)
+        self.begin, self.number = len(rows.columns), lines.number
+        if rows.ids[word] in rows.places:
+            raise lines.wrong(f"is a second row of '{word}'")
+
+    def add(self, line: str, known: Mapping[str, int] | None) -> None:
+        for field in line[1:].split("\t"):
+            word, count, _ = self.lines.fields(field, before=0, after=2)
+            place = self.rows.ids.get(word)
+            if place is None:  # gramcount.pl without -c does not list words that nothing follows
+                if known is None or word not in known:
+                    raise self.lines.wrong(
+                        f"has the neighbour '{word}', which is not among the Words",
+                        OTHER_WORDS if known else "give the top1grams file too, as words=FILE",
+                    )
+                place = self.rows.ids[word] = len(self.rows.ids)
+            amount = self.lines.whole(count)
+            if amount == 0:
+                raise self.lines.wrong(f"has the neighbour '{word}' with a count of 0")
+            self.rows.columns.append(place)
+            self.rows.counts.append(amount)
+
+    def close(self) -> None:
+        part = slice(self.begin, len(self.rows.columns))
+        columns = self.rows.columns[part]
+        found = len(set(columns)), sum(self.rows.counts[part])
+        if found != self.promised or len(columns) != len(set(columns)):
+            raise InputError(
+                f"'{self.lines.path}' line {self.number} promises {self.promised[0]} neighbours of '{self.word}' with "
+                f"{self.promised[1]} pairs, but {len(columns)} follow, with {found[1]}; {REMEDY}"
+            )
+        self.rows.places[self.rows.ids[self.word]] = part
+
+
+def _in_order(rows: _Rows, vocabulary: Vocabulary) -> tuple[Int64s, Int32s, Int64s]:
+    """Return indptr, indices and values of the rows, renumbered by ``vocabulary``."""
+    columns, counts = np.asarray(rows.columns, np.int32), np.asarray(rows.counts, np.int64)
+    rank = np.array([vocabulary.ids[word] for word in rows.ids], np.int32)
+    places = [rows.places.get(rows.ids[word], slice(0, 0)) for word in vocabulary]
+    indptr = np.concatenate([[0], np.cumsum([part.stop - part.start for part in places])]).astype(np.int64)
+    indices, values = np.empty(columns.size, np.int32), np.empty(columns.size, np.int64)
+    for part, begin, end in zip(places, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+        renumbered = rank[columns[part]]
+        order = np.argsort(renumbered)
+        indices[begin:end], values[begin:end] = renumbered[order], UNIT * counts[part][order]
+    return indptr, indices, values

@@ -79,11 +79,12 @@ def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
     """Return the parameters that all stores share; raise :class:`InputError` if one was counted differently."""
     first = stores[0].parameters
     for number, store in enumerate(stores[1:], 2):
-        for name, value in first.items():
-            if store.parameters.get(name) != value:
+        for name in {**first, **store.parameters}:
+            value, other = first.get(name), store.parameters.get(name)
+            if value != other:
                 raise InputError(
-                    f"store 1 was counted with {name} {value}, store {number} with {name} "
-                    f"{store.parameters.get(name)}; count them all in the same way"
+                    f"store 1 was counted with {name} {value}, store {number} with {name} {other}; "
+                    "count them all in the same way"
                 )
     return first
 

@@ -1,8 +1,9 @@
-"""Learn new words beside the fixed vectors of a model, which stay as they are to the last bit.
+"""Learn new words beside fixed vectors, which stay as they are to the last bit.
 
-:func:`extend` takes a :class:`~psdvec.solver.model.Model` and any count store that has words in common with it, or the
-folders that hold them, and returns an :class:`Extension`: the model with new rows after the old. Each word is its own
-weighted ridge regression, equations (9) to (12) of ``docs/theory.md``.
+:func:`extend` takes vectors and any count store that has words in common with them, or where they are on disk, and
+returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first
+(:mod:`psdvec.solver.adopt`). Each word is its own weighted ridge regression, equations (9) to (12) of
+``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import numpy as np
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.open import open_device
-from psdvec.solver.model import Model, check_vectors, fitted, write_model
+from psdvec.solver.model import Model, check_vectors, write_model
 from psdvec.solver.setting import Placed, prepare
 from psdvec.storage.artefact import check_output
+from psdvec.vectors.embeddings import Embeddings
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
+UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,9 +48,10 @@ class Extension(Model):
 
 
 def extend(
-    model: Model | str | Path,
+    model: Embeddings | str | Path,
     counts: Cooccurrence | str | Path,
     *,
+    recipe: str | None = None,
     words: Sequence[str] | None = None,
     refresh: Sequence[str] = (),
     core: int | None = None,
@@ -66,8 +71,15 @@ def extend(
 
     Parameters
     ----------
-    model, counts
-        A model and a count store, or the folders that hold them.
+    model
+        A model, or any other vectors; or where they are, in any format that :func:`psdvec.load` reads. Vectors that
+        psdvec did not fit get their scales from the counts: new words are solved against those of their words that the
+        counts have.
+    counts
+        A count store, or the folder that holds it.
+    recipe
+        The name of the recipe for vectors that psdvec did not fit, ``"paper"`` or ``"default"``; ``"paper"``, if None.
+        A model has its own.
     words
         The words to learn; all words of the counts that the model lacks, if None.
     refresh
@@ -98,9 +110,9 @@ def extend(
     progress = SilentProgress() if quiet else progress
     if output is not None:
         check_output(output, overwrite=overwrite)
-    old = fitted(model, purpose="extending them")
-    check_vectors(old)
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    old = _model_of(model, store, recipe=recipe, progress=progress)
+    check_vectors(old)
     id_of = store.vocabulary.ids
     check_compatible(old, store)
     wanted, stale = _chosen(old, store, words, refresh)
@@ -135,7 +147,7 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
     """Raise :class:`InputError` where ``counts`` were made differently from the model's, or share no core word."""
     for name in MUST_AGREE:
         old, new = model.counting.get(name), counts.parameters.get(name)
-        if old != new:
+        if old != new and UNKNOWN not in (old, new):
             raise InputError(
                 f"the model was counted with {name} {old}, these counts with {new}; count again with {name} {old}"
             )
@@ -147,6 +159,23 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
     lengths = np.linalg.norm(model.vectors[: model.core], axis=1)
     if not lengths.any():
         raise InputError("all vectors of the model are zero; fit it again")
+
+
+def _model_of(
+    vectors: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
+) -> Model:
+    """Return ``vectors``, or those at a path, as a model: as they are, or with scales from ``counts``."""
+    origin = {"vectors": "in memory"}
+    if not isinstance(vectors, Embeddings):
+        from psdvec.formats import load
+
+        origin = {"vectors": Path(vectors).name}
+        vectors = load(vectors, progress=progress)
+    if not isinstance(vectors, Model):
+        return adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
+    if recipe is not None:
+        raise InputError(f"the model has its own recipe, {vectors.recipe.name}; leave recipe out")
+    return vectors
 
 
 def _chosen(
@@ -182,7 +211,9 @@ def _on_cluster(
     from psdvec.cluster.solving import open_solver
 
     if "digest" not in plan["model"] or isinstance(counts, Cooccurrence) or output is None:
-        raise InputError("a cluster works on folders; give the model, the counts and the output as folders")
+        raise InputError(
+            "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
+        )
     if workers is not None or device != "cpu":
         raise InputError("a cluster has its own threads; leave out workers and device")
     return open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)

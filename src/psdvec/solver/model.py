@@ -45,9 +45,10 @@ class Model(Embeddings):
     (n,) int64. ``vectors`` (n, d) float32. ``deviations`` (n,) float32: standard deviation of each coordinate of a
     word's vector; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
     ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
-    ``row_sums``, ``column_sums`` (core,) float64. ``counting`` says how the pairs were counted, ``sources`` what the
-    model was made from, and ``origin`` names it among the sources of what is made from it. ``tokenizer`` is that of the
-    counts; of sentences from Python it is ``"whitespace"``.
+    ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
+    scales were measured from counts (:mod:`psdvec.solver.adopt`). ``counting`` says how the pairs were counted,
+    ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
+    ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``.
     """
 
     counts: Int64s
@@ -59,6 +60,7 @@ class Model(Embeddings):
     constants: Constants = field(kw_only=True)
     recipe: Recipe = field(kw_only=True)
     core: int = field(kw_only=True)
+    adopted: bool = field(kw_only=True, default=False)
     counting: Mapping[str, Any] = field(kw_only=True)
     sources: tuple[Mapping[str, Any], ...] = field(kw_only=True, default=())
     origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
@@ -78,11 +80,13 @@ class Model(Embeddings):
         return {one.name: getattr(self, one.name) for one in fields(Model)}
 
     def _facts(self) -> dict[str, str]:
-        return {**super()._facts(), "recipe": self.recipe.name, "fitted together": f"{self.core:,} words"}
+        core = "scales measured" if self.adopted else "fitted together"
+        return {**super()._facts(), "recipe": self.recipe.name, core: f"{self.core:,} words"}
 
     def _values(self) -> tuple[Any, ...]:
         scales = (getattr(self, name) for name in SCALES)
-        return (*super()._values(), *scales, self.constants, self.recipe, self.core, dict(self.counting))
+        how = (self.constants, self.recipe, self.core, self.adopted, dict(self.counting))
+        return (*super()._values(), *scales, *how)
 
 
 def model_of(
@@ -183,6 +187,7 @@ def _parameters_of(model: Model) -> dict[str, Any]:
         "dim": model.dim,
         "words": len(model),
         "core": model.core,
+        **({"adopted": True} if model.adopted else {}),
         "recipe": asdict(model.recipe),
         "constants": asdict(model.constants),
         "counting": dict(model.counting),
@@ -216,6 +221,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             constants=Constants(**made["constants"]),
             recipe=Recipe(**made["recipe"]),
             core=int(made["core"]),
+            adopted=bool(made.get("adopted", False)),
             counting=dict(made["counting"]),
             sources=artefact.sources,
             origin={"model": artefact.path.name, "digest": artefact.digest},
@@ -224,17 +230,6 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     except (KeyError, TypeError, ValueError, OSError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
     return model
-
-
-def fitted(vectors: Embeddings | str | Path, *, purpose: str) -> Model:
-    """Return ``vectors``, or those in a folder, as a :class:`Model`; say why not where they have no scales of a fit."""
-    found = vectors if isinstance(vectors, Embeddings) else read_model(vectors)
-    if not isinstance(found, Model):
-        what = "these vectors" if isinstance(vectors, Embeddings) else f"the vectors in '{vectors}'"
-        raise InputError(
-            f"{what} come without the scales of a fit, which {purpose} needs; give a model that psdvec fitted"
-        )
-    return found
 
 
 def _dense_of(artefact: Artefact) -> Array | None:
