@@ -6,14 +6,23 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from psdvec.compare.values import Cost
+from psdvec.errors import PSDVecError
 
 PSDVEC = [sys.executable, "-m", "psdvec"]
+
+
+def run_script(main: Callable[[], None]) -> None:
+    """Run a benchmark; what is wrong with its input ends it with one sentence."""
+    try:
+        main()
+    except PSDVecError as error:
+        raise SystemExit(f"{Path(sys.argv[0]).name}: {error}") from None
 
 
 def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Path | None = None) -> Cost:
