@@ -47,7 +47,8 @@ def _run(command: list[str], stdin: Path | None, stdout: Path | None) -> Cost:
         wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{command} failed: {said.decode()}")
+        why = said.decode(errors="replace").strip().rpartition("\n")[2].removeprefix("psdvec: ")
+        raise PSDVecError(f"'{' '.join(command)}' failed: {why}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 

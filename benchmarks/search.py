@@ -20,12 +20,14 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import psdvec
 from corpora import add_corpus_arguments, count_once
 from measure import PSDVEC, run, run_script
 from nine_sets import score
 from psdvec.counts.matrix import load_counts
-from psdvec.errors import InputError
+from psdvec.errors import InputError, PSDVecError
 from psdvec.methods import METHODS
 from psdvec.methods.run import settings_of
 from records import Records
@@ -150,13 +152,18 @@ def main():
     records = Records(options.work / "search.jsonl")
     tries: list[Try] = []
     print("| method | setting | development | seconds | peak memory |\n|---|---|---|---|---|")
-    for name in sorted(options.methods, key=list(SETTINGS).index):
-        for settings in SETTINGS[name]:
-            tries.append(train(name, settings, tasks, records, tries, options))
-            show(tries[-1])
     for name, setting, path in also:
         tries.append(judge_other(name, setting, path, tasks, records, options))
         show(tries[-1])
+    for name in sorted(options.methods, key=list(SETTINGS).index):
+        for settings in SETTINGS[name]:
+            try:
+                tries.append(train(name, settings, tasks, records, tries, options))
+            except PSDVecError as error:
+                # The others are still worth having, and the next run tries this one again.
+                print(f"| {name} | {describe(settings)} | {error} | | |", flush=True)
+            else:
+                show(tries[-1])
     print("\n| method | the best of | setting | development |\n|---|---|---|---|")
     for name in dict.fromkeys(one.method for one in tries):
         best, number = best_of(name, tries), sum(one.method == name for one in tries)
@@ -166,14 +173,13 @@ def main():
 def train(name: str, settings: dict[str, Any], tasks, records: Records, tries: list[Try], options) -> Try:
     """Train a method with some settings in a process of its own and score it, or find what came of it before."""
     method = method_of(name)
-    counting, own = sort_settings(method, settings)
     if options.epochs and "epochs" in settings_of(method):
-        own["epochs"] = options.epochs
+        settings = {**settings, "epochs": options.epochs}
+    counting, own = sort_settings(method, settings)
     if method == "sparse":
         own["vectors"] = str(best_of("word2vec", tries).vectors)
     key = {
-        "method": method, "settings": own, "counting": counting, "corpus": Path(options.corpus).name,
-        "tokenizer": options.tokenizer, "words": options.words, "dim": options.dim, "questions": sizes(tasks),
+        "method": method, "settings": own, "counting": counting, "dim": options.dim, **common_key(tasks, options)
     }  # fmt: skip
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]
     vectors = options.work / "models" / f"{name}-{digest}"
@@ -196,7 +202,7 @@ def train(name: str, settings: dict[str, Any], tasks, records: Records, tries: l
 
 def judge_other(name: str, setting: str, path: Path, tasks, records: Records, options) -> Try:
     """Score vectors that were trained elsewhere, those of the words that the other methods have."""
-    key = {"method": name, "file": str(path), "changed": path.stat().st_mtime, "questions": sizes(tasks)}
+    key = {"method": name, "file": str(path), "changed": path.stat().st_mtime, **common_key(tasks, options)}
     found = records.find(key)
     if found is None:
         counts = count_once(options.corpus, options.work, tokenizer=options.tokenizer, words=options.words)
@@ -240,15 +246,19 @@ def parse_also(text: str) -> tuple[str, str, Path]:
 
 
 def best_of(name: str, tries: list[Try]) -> Try:
-    """Return the try of a method with the best mean on the development questions."""
+    """Return the try of a method with the best mean on the development questions; one without a mean comes last."""
     own = [one for one in tries if one.method == name]
     if not own:
         raise InputError(f"sparse codes the best vectors of {name}; put {name} among --methods too")
-    return max(own, key=lambda one: one.result["points"]["mean"])
+    return max(own, key=lambda one: np.nan_to_num(one.result["points"]["mean"], nan=-np.inf))
 
 
-def sizes(tasks) -> dict[str, int]:
-    return {task.name: len(task.items) for task in tasks}
+def common_key(tasks, options) -> dict[str, Any]:
+    """Return what all results depend on: the text, its words and the questions."""
+    return {
+        "corpus": Path(options.corpus).name, "tokenizer": options.tokenizer, "words": options.words,
+        "questions": {task.name: len(task.items) for task in tasks},
+    }  # fmt: skip
 
 
 def describe(settings: dict[str, Any]) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import ablation
+import measure
 import search
 from corpora import count_once
-from psdvec.errors import InputError
+from psdvec.errors import InputError, PSDVecError
 from psdvec.methods import METHODS
 from psdvec.solver.recipe import RECIPES, Recipe, make_recipe
 from records import Records
@@ -49,6 +50,19 @@ def test_the_window_is_counted_where_it_is_no_setting_of_the_method():
     assert search.sort_settings("skipgram", {"window": 2}) == ({}, {"window": 2})
     with pytest.raises(InputError, match="svd has no setting 'epochs'"):
         search.sort_settings("svd", {"epochs": 2})
+
+
+def test_the_best_try_of_a_method_is_that_of_the_highest_mean_if_it_has_one():
+    means = [("svd", 2.0), ("glove", 9.0), ("svd", float("nan")), ("svd", 3.0)]
+    tries = [search.Try(name, str(mean), {"points": {"mean": mean}}, Path()) for name, mean in means]
+    assert search.best_of("svd", tries).setting == "3.0"
+    with pytest.raises(InputError, match="put word2vec among --methods too"):
+        search.best_of("word2vec", tries)
+
+
+def test_a_command_that_fails_ends_in_its_last_sentence(tmp_path: Path):
+    with pytest.raises(PSDVecError, match=r"failed: .*there is no file"):
+        measure.run([*measure.PSDVEC, "count", tmp_path / "nowhere.txt", "-o", tmp_path / "counts"])
 
 
 def test_vectors_from_elsewhere_are_named_by_method_setting_and_path(tmp_path: Path):
