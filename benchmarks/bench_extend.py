@@ -36,6 +36,7 @@ from nine_sets import nine_tasks, score, test_words
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
+from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Task
 from psdvec.methods.matrices import context_matrix
 from psdvec.resources import format_size, peak_memory, resolve_workers
@@ -70,6 +71,11 @@ def main():
     counts = count(options.corpus, options)
     known = test_words(options.testsets)
     candidates = [word for word in counts.vocabulary.words[options.first_rank :] if word in known]
+    if len(candidates) < options.held_out:
+        raise InputError(
+            f"only {len(candidates):,} words of the test sets have a rank above {options.first_rank:,} here; give a "
+            "smaller --held-out or --first-rank, or a larger corpus"
+        )
     out = np.random.default_rng(options.seed).choice(candidates, options.held_out, replace=False).tolist()
     table = Table(tasks, out, counts.vocabulary)
     joint, took = timed(lambda: fit(counts, dim=options.dim, changes={"rounds": options.rounds}))
@@ -97,9 +103,10 @@ class Table:
 
     def __init__(self, tasks: Sequence[Task], out: Collection[str], vocabulary: Vocabulary) -> None:
         self.tasks = tasks
-        covered = [take(task, places_of(task, lambda item: item <= set(vocabulary.words))) for task in tasks]
-        holding = [take(task, places_of(task, lambda item: item & set(out))) for task in covered]
-        self.others = [take(task, places_of(task, lambda item: not item & set(out))) for task in covered]
+        known, left = set(vocabulary.words), set(out)
+        covered = [take(task, places_of(task, lambda item: item <= known)) for task in tasks]
+        holding = [take(task, places_of(task, lambda item: item & left)) for task in covered]
+        self.others = [take(task, places_of(task, lambda item: not item & left)) for task in covered]
         self.holding = [task for task in holding if len(task.items) >= FEWEST]
         share = sum(len(task.items) for task in holding) / sum(len(task.items) for task in covered)
         dropped = [task.name for task in holding if len(task.items) < FEWEST]
