@@ -1,12 +1,13 @@
 """How far to trust a new word's deviation: place words from two parts of a corpus, and compare the two vectors.
 
-python benchmarks/bench_calibration.py CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000] [--held-out 500]
+    python benchmarks/bench_calibration.py CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000] [--held-out 500]
 
-The core is fitted on the whole corpus without the held-out words. They are then placed from one in so many lines and
-from all other lines. If deviations are right, the difference of the two vectors of a word, divided by √(s₁² + s₂²), has
-a root mean square of 1 a coordinate, and 95 of 100 angles with core words differ by less than 1.96 of their spread.
-Halves (2) show how much the vectors vary with the text; a thin part (50) of words that are frequent in the rest shows
-how far they are from what much text would make of them, which is what a deviation claims.
+CORPUS is raw text, plain or compressed. The core is fitted on all of it without the held-out words. These are then
+placed from one in so many lines and from all other lines. If deviations are right, the difference of the two vectors
+of a word, divided by √(s₁² + s₂²), has a root mean square of 1 a coordinate, and 95 of 100 angles with core words
+differ by less than 1.96 of their spread. Halves (2) show how much the vectors vary with the text; a thin part (50) of
+words that are frequent in the rest shows how far they are from what much text would make of them, which is what a
+deviation claims.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from bench_extend import without
+from corpora import add_corpus_arguments, write_words
+from measure import run_script
 from psdvec.counts.count import count_pairs
+from psdvec.resources import format_size, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
@@ -29,8 +33,10 @@ BANDS = (0, 20, 50, 100, 300, 1000, 10**9)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", type=Path)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_corpus_arguments(parser)
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--held-out", type=int, default=500)
     parser.add_argument("--one-in", type=int, default=2)
@@ -38,12 +44,19 @@ def main():
     parser.add_argument("--last-rank", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=300)
     options = parser.parse_args()
-    whole = count_pairs(read_corpus([options.corpus], tokenizer="whitespace"), max_words=options.words)
+    with tempfile.TemporaryDirectory(prefix="bench-calibration-") as folder:
+        text = write_words(options.corpus, Path(folder, "words"), tokenizer=options.tokenizer)
+        calibrate(text, options)
+    print(f"peak memory {format_size(peak_memory())}")
+
+
+def calibrate(text, options):
+    whole = count_pairs(read_corpus(text, tokenizer="whitespace"), max_words=options.words)
     rng = np.random.default_rng(0)
     candidates = whole.vocabulary.words[options.first_rank : options.last_rank]
     out = rng.choice(candidates, options.held_out, replace=False).tolist()
     model = fit(without(whole, set(out)), dim=options.dim)
-    halves = [place(model, options, whole.vocabulary, out, thin=thin) for thin in (True, False)]
+    halves = [place(model, text, whole.vocabulary, out, options, thin=thin) for thin in (True, False)]
     words = [word for word in out if all(word in half.key_to_index for half in halves)]
     counts, ids = whole.vocabulary.counts, whole.vocabulary.ids
     frequency = np.array([counts[ids[word]] / options.one_in for word in words])
@@ -64,15 +77,12 @@ def main():
     print(f"  all: rms {np.sqrt((ratio**2).mean()):.2f}, coverage {100 * held.mean():.0f} %")
 
 
-def place(model, options, vocabulary, words, *, thin):
-    """Learn the words from one in so many lines of the corpus, or from all others."""
-    with tempfile.TemporaryDirectory() as folder:
-        part = Path(folder, "part.txt")
-        with options.corpus.open("rb") as lines, part.open("wb") as file:
-            file.writelines(
-                line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin
-            )
-        counts = count_pairs(read_corpus([part], tokenizer="whitespace"), vocabulary=vocabulary.words)
+def place(model, text, vocabulary, words, options, *, thin):
+    """Learn the words from one in so many lines of the text, or from all others."""
+    part = text.with_name("part")
+    with text.open("rb") as lines, part.open("wb") as file:
+        file.writelines(line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin)
+    counts = count_pairs(read_corpus(part, tokenizer="whitespace"), vocabulary=vocabulary.words)
     return extend(model, counts, words=words)
 
 
@@ -95,4 +105,4 @@ def coverage(model, halves, words, *, others=20):
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

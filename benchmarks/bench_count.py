@@ -1,52 +1,47 @@
 """Counting, side by side with GloVe's own programs, in bounded memory, and as the corpus grows.
 
-    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py [CORPUS]
+    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py CORPUS
 
-CORPUS is raw text (default: ../shared/data/corpora/enwiki-38m.txt.xz); it is lower-cased to a-z beforehand, so
-that all programs read the same words. Without GLOVE_BUILD the rows of GloVe are left out. Each command runs
-REPEATS times in turn with its rivals, and the quickest run counts.
+CORPUS is raw text, plain or compressed; it is cut into words beforehand, so that all programs read the same ones.
+Without GLOVE_BUILD the rows of GloVe are left out. Each command runs REPEATS times in turn with its rivals, and the
+quickest run counts.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from measure import PSDVEC, Cost, best, run, table
+from corpora import add_corpus_arguments, write_words
+from measure import PSDVEC, Cost, best, run, run_script, table
 from psdvec.counts.matrix import load_counts
 from psdvec.counts.weighting import UNIT
-from psdvec.text.corpus import read_corpus
 
 REPEATS = int(os.environ.get("REPEATS", "3"))
 WORDS = 50_000
-DEFAULT = Path(__file__).parent.parent.parent / "shared/data/corpora/enwiki-38m.txt.xz"
 
 
 def main() -> None:
-    corpus = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_corpus_arguments(parser)
+    options = parser.parse_args()
     glove = os.environ.get("GLOVE_BUILD")
     with tempfile.TemporaryDirectory(prefix="bench-count-") as temporary:
         folder = Path(temporary)
-        text = tokenise(corpus, folder / "text")
+        text = write_words(options.corpus, folder / "text", tokenizer=options.tokenizer)
         warm_up(folder)
         for window, weighting in ((3, "flat"), (10, "harmonic")):
             against_glove(text, folder, window, weighting, Path(glove) if glove else None)
         by_memory(text, folder)
         by_size(text, folder)
-
-
-def tokenise(corpus: Path, path: Path) -> Path:
-    text = read_corpus(corpus, tokenizer="paper")
-    with path.open("wb") as file:
-        for block in text.blocks():
-            file.write(text.space(block)[0].tobytes().replace(b"'", b" "))
-    return path
 
 
 def warm_up(folder: Path) -> None:
@@ -159,4 +154,4 @@ def by_size(text: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_distributed.py CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
 
-CORPUS is text, plain or compressed, and is unpacked beforehand, so that it can be cut. Each worker has one thread, and
-so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
+CORPUS is raw text, plain or compressed; it is unpacked beforehand, so that it can be cut. Each worker has one thread,
+and so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
 The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and processor
 seconds, which mean something on a loaded machine too; then how much two processes without Dask get in each other's
 way, which is what two workers can gain at best here; then what each stage took and left on disk, which is what
@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
+from corpora import add_corpus_arguments
+from measure import run_script
 from psdvec.cluster.client import open_client, run_jobs
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
@@ -35,7 +37,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("corpus", type=Path)
+    add_corpus_arguments(parser)
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--window", type=int, default=10)
     parser.add_argument("--new-words", type=int, default=4_000)
@@ -69,8 +71,8 @@ def load():
 def count(source, output, client, options, **more):
     alone = {"workers": 1} if client is None else {"client": client, **more}
     count_pairs(
-        read_corpus(source), max_words=options.words, window=options.window, memory=options.memory,
-        output=output, overwrite=True, **alone,
+        read_corpus(source, tokenizer=options.tokenizer), max_words=options.words, window=options.window,
+        memory=options.memory, output=output, overwrite=True, **alone,
     )  # fmt: skip
 
 
@@ -141,8 +143,8 @@ class Stages(LogProgress):
 def bench_stages(text, folder, client, options):
     print(f"stages on one worker; load {load()}")
     count_pairs(
-        read_corpus(text), max_words=options.words, window=options.window, memory=options.memory,
-        output=folder / "stages", client=client, block_size=options.block_size,
+        read_corpus(text, tokenizer=options.tokenizer), max_words=options.words, window=options.window,
+        memory=options.memory, output=folder / "stages", client=client, block_size=options.block_size,
         progress=Stages(folder / "stages.work", client),
     )  # fmt: skip
     shutil.rmtree(folder / "stages")
@@ -218,4 +220,4 @@ def timed(work, client):
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -1,82 +1,206 @@
-"""What new words lose against being fitted together, the time a word, and the neighbours of a domain's words.
+"""Words that come later: what they lose against being fitted together, and what other ways to place them would give.
 
-python benchmarks/bench_extend.py COUNTS TESTSETS [--domain COUNTS2] [--held-out 500] [--ridge auto]
+    python benchmarks/bench_extend.py CORPUS TESTSETS [--domain CORPUS2] [--words 50000] [--dim 300] [--held-out 500]
+    [--fasttext]
+
+CORPUS is raw text, plain or compressed. Some words of the test sets are left out of the fit and placed afterwards, from
+the same counts (and from those of CORPUS2). Most questions of the nine sets hold none of them, and change only because
+the other words are fitted without them; so the questions that hold one stand in a column of their own, over the sets
+that have at least ten of them, and these sets beside it. The rows:
+
+- *fitted together*: nothing was left out, which is what the others are measured by;
+- *placed*: ``psdvec.extend``;
+- *à la carte* (Khodak et al. 2018): the mean of the vectors around a word, times the matrix that best turns such means
+  into the vectors of the words that were fitted;
+- *fastText*, with ``--fasttext``: once trained with all words, and once without those left out, whose vectors are then
+  made of their subwords. Its rows are to be compared with each other. This takes long.
+
+With ``--domain``, the nearest words of the most frequent words that the model lacks are printed too.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import tempfile
 import time
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-import nine_sets
-from psdvec.counts.matrix import load_counts
+from corpora import add_corpus_arguments, write_words
+from measure import run_script
+from nine_sets import nine_tasks, score, test_words
+from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
+from psdvec.errors import InputError
+from psdvec.evaluation.tasks import Task
+from psdvec.methods.matrices import context_matrix
+from psdvec.resources import format_size, peak_memory, resolve_workers
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.text.corpus import read_corpus
+from psdvec.vectors.embeddings import Embeddings
+from split import take
+
+FEWEST = 10  # questions with a word left out that a set must have, to be in the mean over such questions
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("counts")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_corpus_arguments(parser)
     parser.add_argument("testsets")
-    parser.add_argument("--domain")
-    parser.add_argument("--held-out", type=int, default=500)
-    parser.add_argument("--first-rank", type=int, default=2000)
+    parser.add_argument("--domain", help="another corpus, to place the words from")
+    parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--held-out", type=int, default=500)
+    parser.add_argument("--first-rank", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of the words left out")
     parser.add_argument("--ridge", nargs="+", default=["auto"])
     parser.add_argument("--unigrams", nargs="+", default=["corpus"])
+    parser.add_argument("--fasttext", action="store_true")
+    parser.add_argument("--epochs", type=int, default=5, help="of fastText")
     options = parser.parse_args()
-    counts = load_counts(options.counts)
-    known = nine_sets.test_words(options.testsets)
+    tasks = nine_tasks(options.testsets)
+    counts = count(options.corpus, options)
+    known = test_words(options.testsets)
     candidates = [word for word in counts.vocabulary.words[options.first_rank :] if word in known]
-    out = np.random.default_rng(0).choice(candidates, options.held_out, replace=False).tolist()
-    changes = {"rounds": options.rounds}
-    joint = fit(counts, dim=options.dim, changes=changes)
-    print("together:", nine_sets.show(nine_sets.score(joint.words, joint.vectors, options.testsets)))
-    model = fit(without(counts, set(out)), dim=options.dim, changes=changes)
-    stores = {"same corpus": counts}
+    if len(candidates) < options.held_out:
+        raise InputError(
+            f"only {len(candidates):,} words of the test sets have a rank above {options.first_rank:,} here; give a "
+            "smaller --held-out or --first-rank, or a larger corpus"
+        )
+    out = np.random.default_rng(options.seed).choice(candidates, options.held_out, replace=False).tolist()
+    table = Table(tasks, out, counts.vocabulary)
+    joint, took = timed(lambda: fit(counts, dim=options.dim, changes={"rounds": options.rounds}))
+    table.add("fitted together", joint, f"{took:.0f} s in all")
+    model = fit(without(counts, set(out)), dim=options.dim, changes={"rounds": options.rounds})
+    place_words(table, "placed", model, counts, out, options)
+    placed, took = timed(lambda: a_la_carte(model, counts, out))
+    table.add("à la carte", placed, f"{took:.0f} s in all")
     if options.domain:
-        stores["domain"] = load_counts(options.domain)
-    for name, store in stores.items():
-        for ridge in options.ridge:
-            for unigrams in options.unigrams:
-                extend_and_score(name, model, store, out, ridge, unigrams, options.testsets)
+        other = count(options.domain, options)
+        place_words(table, "placed from the domain", model, other, out, options)
+    if options.fasttext:
+        add_fasttext(table, counts.vocabulary, out, options)
+    print(f"\npeak memory {format_size(peak_memory())}")
     if options.domain:
-        show_neighbours(joint, stores["domain"])
+        show_neighbours(joint, other)
 
 
-def extend_and_score(name, model, store, out, ridge, unigrams, testsets):
-    words = [word for word in out if word in store.vocabulary]
+def count(corpus, options) -> Cooccurrence:
+    return count_pairs(read_corpus(corpus, tokenizer=options.tokenizer), max_words=options.words)
+
+
+class Table:
+    """A table that is printed row by row: the mean over all questions, and over those that hold a word left out."""
+
+    def __init__(self, tasks: Sequence[Task], out: Collection[str], vocabulary: Vocabulary) -> None:
+        self.tasks = tasks
+        known, left = set(vocabulary.words), set(out)
+        covered = [take(task, places_of(task, lambda item: item <= known)) for task in tasks]
+        holding = [take(task, places_of(task, lambda item: item & left)) for task in covered]
+        self.others = [take(task, places_of(task, lambda item: not item & left)) for task in covered]
+        self.holding = [task for task in holding if len(task.items) >= FEWEST]
+        share = sum(len(task.items) for task in holding) / sum(len(task.items) for task in covered)
+        dropped = [task.name for task in holding if len(task.items) < FEWEST]
+        print(
+            f"{len(out)} words left out; of the questions that {len(vocabulary):,} words cover, {share:.0%} hold one"
+            + (f"; fewer than {FEWEST} do in {', '.join(dropped)}" if dropped else "")
+        )
+        print(
+            "questions that do: " + ", ".join(f"{len(task.items):,} of {task.name}" for task in self.holding)
+        )
+        names = [task.name for task in self.holding]
+        print(f"\n| | all questions | without such a word | with one | {' | '.join(names)} | time |")
+        print("|---" * (len(names) + 5) + "|")
+
+    def add(self, name: str, embeddings: Embeddings, time_taken: str) -> None:
+        """Score one way to have vectors of all words and print its row."""
+        parts = [score(embeddings, tasks) for tasks in (self.tasks, self.others, self.holding)]
+        points = [value for column, value in parts[-1].items() if column != "mean"]
+        numbers = [f"{value:.1f}" for value in (*(part["mean"] for part in parts), *points)]
+        print(f"| {' | '.join([name, *numbers, time_taken])} |", flush=True)
+
+
+def places_of(task: Task, holds) -> list[int]:
+    return [place for place, item in enumerate(task.items) if holds({word.lower() for word in item})]
+
+
+def timed(work):
     start = time.perf_counter()
-    extension = extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
-    took = 1000 * (time.perf_counter() - start) / len(words)
-    new = extension
-    lengths = np.linalg.norm(new.vectors, axis=1)
-    print(
-        f"{name}, {len(words)} words, ridge {ridge}, unigrams {unigrams}: {took:.1f} ms a word, median length "
-        f"{np.median(lengths[len(model) :]):.2f} (core {np.median(lengths[: len(model)]):.2f})"
-    )
-    print("   ", nine_sets.show(nine_sets.score(new.words, new.vectors, testsets)))
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def each(seconds: float, words: Sequence[str]) -> str:
+    return f"{1000 * seconds / len(words):.1f} ms a word"
+
+
+def place_words(table, name, model, store, out, options):
+    """Place the words by every ridge and every kind of unigrams asked for."""
+    words = [word for word in out if word in store.vocabulary]
+    for ridge, unigrams in itertools.product(options.ridge, options.unigrams):
+        start = time.perf_counter()
+        placed = extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
+        took = each(time.perf_counter() - start, words)
+        table.add(f"{name}, ridge {ridge}, unigrams of the {unigrams}", placed, took)
+
+
+def a_la_carte(model, counts: Cooccurrence, words: Sequence[str]) -> Embeddings:
+    """Return the model and ``words`` placed by v = A u, where u is the mean of the vectors around a word."""
+    H = context_matrix(counts)
+    ids = counts.vocabulary.ids
+    core, new = ([ids[word] for word in group] for group in (model.words, words))
+    V = np.asarray(model.vectors, np.float64)
+    U = means(H[core][:, core], V)
+    A = np.linalg.lstsq(U, V, rcond=None)[0]  # min Σ |v - u A|², over the words that were fitted
+    placed = means(H[new][:, core], V) @ A
+    return Embeddings((*model.words, *words), np.concatenate([V, placed]).astype(np.float32))
+
+
+def means(H, V):
+    """Return the mean of the vectors ``V`` around each word, weighted by the counts ``H`` of its contexts."""
+    return (H @ V) / np.maximum(np.asarray(H.sum(axis=1)), 1e-12)[:, None]
+
+
+def add_fasttext(table, vocabulary, out, options):
+    """Train fastText with all the words and without some, and add both to the table."""
+    with tempfile.TemporaryDirectory(prefix="bench-extend-") as folder:
+        text = write_words(options.corpus, Path(folder, "words"), tokenizer=options.tokenizer)
+        for name, unseen in (("fastText, all words", set()), ("fastText, made of subwords", set(out))):
+            vectors, took = timed(lambda unseen=unseen: train_fasttext(text, vocabulary, unseen, options))
+            table.add(name, vectors, f"{took:.0f} s in all")
+
+
+def train_fasttext(text: Path, vocabulary: Vocabulary, unseen: Collection[str], options) -> Embeddings:
+    """Train skip-gram with subwords on all words but those ``unseen``; return vectors of all, also of those."""
+    from gensim.models import FastText
+
+    model = FastText(
+        vector_size=options.dim, sg=1, window=5, negative=5, sample=1e-4, alpha=0.05, min_count=1,
+        epochs=options.epochs, workers=resolve_workers(None),
+    )  # fmt: skip
+    counts = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+    model.build_vocab_from_freq({word: count for word, count in counts.items() if word not in unseen})
+    tokens = sum(len(line.split()) for line in text.open(encoding="utf-8"))
+    model.train(corpus_file=str(text), total_words=tokens, epochs=model.epochs)
+    return Embeddings(vocabulary.words, np.array([model.wv[word] for word in vocabulary.words]))
 
 
 def show_neighbours(model, store, *, words=20, neighbours=10):
     """Show the nearest words of the most frequent unknown words of a domain."""
-    unknown = [word for word in store.vocabulary.words if word not in model.key_to_index and len(word) > 3][
-        :300
-    ]
-    start = time.perf_counter()
-    new = extend(model, store, words=unknown)
-    took = time.perf_counter() - start
-    print(f"{len(unknown)} words are unknown to the model: {1000 * took / len(unknown):.1f} ms a word")
-    unit = new.vectors / np.maximum(np.linalg.norm(new.vectors, axis=1, keepdims=True), 1e-9)
-    for word in unknown[:words]:
-        if word in new.key_to_index:
-            order = np.argsort(-(unit @ unit[new.key_to_index[word]]))[1 : neighbours + 1]
-            print(f"  {word}: {', '.join(new.words[i] for i in order)}")
+    unknown = [word for word in store.vocabulary.words if word not in model.key_to_index and len(word) > 3]
+    new = extend(model, store, words=unknown[:300])
+    print("\nthe most frequent words that the model lacks, and those nearest to them:")
+    for word in new.learned[:words]:
+        print(f"  {word}: {', '.join(other for other, _ in new.most_similar(word, topn=neighbours))}")
 
 
 def without(counts, out):
@@ -96,4 +220,4 @@ def without(counts, out):
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

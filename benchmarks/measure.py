@@ -6,14 +6,23 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from psdvec.compare.values import Cost
+from psdvec.errors import PSDVecError
 
 PSDVEC = [sys.executable, "-m", "psdvec"]
+
+
+def run_script(main: Callable[[], None]) -> None:
+    """Run a benchmark; what is wrong with its input ends it with one sentence."""
+    try:
+        main()
+    except PSDVecError as error:
+        raise SystemExit(f"{Path(sys.argv[0]).name}: {error}") from None
 
 
 def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Path | None = None) -> Cost:
@@ -38,7 +47,8 @@ def _run(command: list[str], stdin: Path | None, stdout: Path | None) -> Cost:
         wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{command} failed: {said.decode()}")
+        why = said.decode(errors="replace").strip().rpartition("\n")[2].removeprefix("psdvec: ")
+        raise PSDVecError(f"'{' '.join(command)}' failed: {why}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 

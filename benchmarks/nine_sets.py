@@ -1,44 +1,47 @@
-"""Scores of the paper's nine sets in points, by ``psdvec.evaluate``: Spearman, accuracy, 3CosMul.
-
-One rule differs from ``psdvec evaluate``, so that figures stay comparable with older ones: a synonym question
-counts when it and its answer have vectors, and wrong choices without one are never chosen.
-"""
+"""The paper's nine sets, and points at any tasks, by ``psdvec.evaluate`` itself: Spearman, accuracy, 3CosMul."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
+
+from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tables import column_title
-from psdvec.evaluation.tasks import Choices
-from psdvec.evaluation.testsets import NOT_IN_PAPER, find_tasks
+from psdvec.evaluation.tasks import Task
+from psdvec.evaluation.testsets import CATALOGUE, find_tasks, locate
 from psdvec.vectors.embeddings import Embeddings
 
 
-def nine_tasks(folder):
+def named_tasks(names: Sequence[str], folder: str | Path) -> list[Task]:
+    """Return the tasks of these names, all of them: a mean over fewer would have the same name and another meaning."""
+    missing = [entry.name for entry in CATALOGUE if entry.name in names and not locate(entry, folder=folder)]
+    if missing:
+        raise InputError(
+            f"test sets that this benchmark needs are not on this machine: {', '.join(missing)}; put them into "
+            f"'{folder}' (psdvec testsets list says where each is from)"
+        )
+    return list(find_tasks(names, folder=folder))
+
+
+def nine_tasks(folder: str | Path) -> list[Task]:
     """Return the paper's similarity, synonym and analogy tasks."""
-    return [task for task in find_tasks(folder=folder) if task.name not in NOT_IN_PAPER]
+    return named_tasks([entry.name for entry in CATALOGUE if entry.in_paper], folder)
 
 
-def test_words(folder):
+def test_words(folder: str | Path) -> set[str]:
     """Return every word of the nine sets, lower-cased."""
     return {word.lower() for task in nine_tasks(folder) for item in task.items for word in item}
 
 
-def score(words, vectors, folder):
-    """Return the points of each set, and their mean as ``mean``."""
-    tasks = [without_unknown_choices(task, set(words)) for task in nine_tasks(folder)]
-    report = evaluate(Embeddings(words, vectors), tasks, methods=["3cosmul"], resamples=0)
+def score(embeddings: Embeddings, tasks: Sequence[Task]) -> dict[str, float]:
+    """Return the points at each task, and the mean over all of them as ``mean``."""
+    report = evaluate(embeddings, tasks, methods=["3cosmul"], resamples=0)
     points = {column_title(task.name, ""): 100 * report.get("model", task.name).value for task in tasks}
-    return points | {"mean": 100 * report.mean("model")}
+    return points | {"mean": float(np.mean(list(points.values())))}
 
 
-def without_unknown_choices(task, known):
-    if not isinstance(task, Choices):
-        return task
-    items = tuple((*item[:2], *(word for word in item[2:] if word.lower() in known)) for item in task.items)
-    return replace(task, items=items)
-
-
-def show(points):
+def show(points: dict[str, float]) -> str:
     return "  ".join(f"{name} {value:.1f}" for name, value in points.items())

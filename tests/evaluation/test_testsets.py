@@ -18,6 +18,7 @@ from psdvec.evaluation import answers
 from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.testsets import (
     CATALOGUE,
+    NOT_IN_PAPER,
     Address,
     Origin,
     TestSet,
@@ -102,6 +103,31 @@ def test_without_names_the_usual_sets_that_are_there_are_read(tmp_path: Path, mo
     for name in ("luong_rare.txt", "EN-RG-65.txt", "ws353.txt"):
         put(tmp_path, name, "a b 1\n")
     assert [task.name for task in find_tasks(folder=tmp_path)] == ["rg-65", "rare-words"]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "line"),
+    [
+        ("simverb-3500", "SimVerb-3500.txt", "take\tremove\tV\t6.81\tSYNONYMS\n"),
+        ("simverb-3500", "EN-SimVerb-3500.txt", "take\tremove\t6.81\n"),
+        ("semeval-2017", "EN_SEMEVAL17.txt", "take\tremove\t6.81\n"),
+        ("mturk-771", "EN-MTurk-771.txt", "take\tremove\t6.81\n"),
+    ],
+)
+def test_a_set_outside_the_paper_is_found_by_its_usual_names_and_only_on_request(
+    tmp_path: Path, name, file, line
+):
+    put(tmp_path, file, line)
+    (task,) = find_tasks([name], folder=tmp_path)
+    assert (task.items, task.gold.tolist()) == ((("take", "remove"),), [6.81])
+    assert name in NOT_IN_PAPER
+    assert name not in [usual.name for usual in find_tasks(folder=tmp_path)]
+
+
+def test_a_phrase_is_read_as_one_word_of_its_pair(tmp_path: Path):
+    put(tmp_path, "EN_SEMEVAL17.txt", "Promised Land\tBaku\t0.42\ncar\tbicycle\t2.83\n")
+    (task,) = find_tasks(["semeval-2017"], folder=tmp_path)
+    assert task.items == (("Promised Land", "Baku"), ("car", "bicycle"))
 
 
 def test_a_file_of_the_users_own_is_a_task(tmp_path: Path):
