@@ -1,6 +1,7 @@
 """What each departure from the paper is worth: the rows of section 9 of docs/theory.md, one at a time.
 
     python benchmarks/ablation.py CORPUS TESTSETS --work FOLDER [--words 30000] [--dim 200] [--seeds 3] [--device cuda]
+        [--recipes default paper]
 
 CORPUS is raw text, plain or compressed. First the default recipe, with one departure at a time taken back to what the
 paper does; then the paper's recipe, with one at a time put to what we do. Prints two tables in Markdown, a mean over
@@ -38,6 +39,7 @@ COUNTING = {
     "default": {"window": 20, "weighting": "harmonic"},
     "paper": {"window": 3, "weighting": "flat"},
 }
+OTHER = {"default": "paper", "paper": "default"}
 PARTS = ("development", "reported", "untouched")
 
 
@@ -88,7 +90,7 @@ class Variant:
 
 def variants(recipe: str) -> Iterator[Variant]:
     """Yield a recipe as it is, then with one departure at a time put to what the other recipe does."""
-    other = next(name for name in RECIPES if name != recipe)
+    other = OTHER[recipe]
     name = {"default": "default recipe", "paper": "the paper's recipe"}[recipe]
     yield Variant(name, recipe, {}, COUNTING[recipe], recipe == "paper")
     for row in DEPARTURES:
@@ -115,10 +117,11 @@ def main():
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--recipes", nargs="+", choices=OTHER, default=list(OTHER))
     options = parser.parse_args()
     parts = all_parts(options.testsets)
     records = Records(options.work / "ablation.jsonl")
-    for recipe in ("default", "paper"):
+    for recipe in options.recipes:
         print("| | development | reported | untouched | seconds |\n|---|---|---|---|---|")
         for variant in variants(recipe):
             runs = [measure(variant, seed, parts, records, options) for seed in range(options.seeds)]
