@@ -87,7 +87,8 @@ def test_only_numbers_that_are_given_change_a_recipe(names, recipe, tmp_path):
     numbers = {name: getattr(Recipe(), name) for name in names}
     arguments = ["fit", "counts", "-o", str(tmp_path / "model"), "--recipe", recipe]
     for name, value in numbers.items():
-        arguments += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        flag = name.replace("_", "-")
+        arguments += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("psdvec.solver.fit.fit", fit)
         CliRunner().invoke(app, arguments)

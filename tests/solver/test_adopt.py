@@ -12,13 +12,14 @@ from scipy import sparse
 from psdvec import formats, load
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
+from psdvec.reference import ridge as ridge_reference
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
 from psdvec.solver.recipe import make_recipe
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import sparse_vectors
-from tests.solver.test_extend import dense_ridge, vectors_of
+from tests.solver.test_extend import dense_cells, vectors_of
 from tests.toy import drawn_counts
 
 CORE = 40
@@ -113,7 +114,8 @@ def test_the_result_is_a_model_that_comes_back_from_disk(bare, counts, tmp_path)
 def test_the_solution_is_that_of_the_dense_normal_equations(bare, counts, recipe):
     word = counts.vocabulary.words[CORE + 5]
     found = extend(bare, counts, words=[word], recipe=recipe, ridge="2")
-    x = dense_ridge(found, counts, counts.vocabulary.ids[word], 2.0, make_recipe(recipe).damping)
+    cells = dense_cells(found, counts, counts.vocabulary.ids[word], CORE)
+    x = ridge_reference.solve(cells, ridge=2.0, damping=make_recipe(recipe).damping)
     np.testing.assert_allclose(found.vectors[-1], x[:8], rtol=1e-3, atol=1e-4)
 
 
