@@ -95,7 +95,8 @@ def test_the_rules_are_said(report: Report):
 
 def test_csv_has_a_line_for_each_model_task_and_metric(report: Report):
     rows = list(csv.DictReader(io.StringIO(as_csv(report))))
-    assert len(rows) == 9
+    assert len(rows) == 9 + 3
+    assert [row["task"] for row in rows[9:]] == ["mean"] * 3
     assert float(rows[0]["score"]) == pytest.approx(report.scores[0].value)
     assert rows[0]["best"] == "True"
     assert rows[0]["p_against_best"] == ""
