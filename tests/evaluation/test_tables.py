@@ -93,8 +93,10 @@ def test_the_difference_that_could_have_been_seen_is_shown(report: Report):
 def test_the_mean_has_an_interval_and_is_compared(report: Report):
     assert interval_table(report).header[-1] == "mean"
     mean = report.means["bad"]
-    errors = [report.get("bad", task).items.error() for task in report.tasks]
-    assert mean.error == pytest.approx(math.hypot(*errors) / 2)
+    sets = [report.get("bad", task) for task in report.tasks]
+    assert mean.low == pytest.approx(mean.value - math.hypot(*(one.value - one.low for one in sets)) / 2)
+    assert mean.high == pytest.approx(mean.value + math.hypot(*(one.high - one.value for one in sets)) / 2)
+    assert all(one.high <= 1 for one in report.means.values())
     assert mean.low < mean.value == report.mean("bad") < mean.high
     assert as_values(report)["means"]["bad"]["low"] == mean.low
     assert report.means["good"].is_best

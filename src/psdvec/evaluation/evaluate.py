@@ -47,7 +47,7 @@ def evaluate(
     methods : how to solve analogies; the first counts in the mean over tasks
     ignore_case : treat ``Paris`` and ``paris`` as one word, the more frequent of them (gensim's rule)
     restrict_vocab : use only this many words, the first
-    resamples : how many resamples to draw for each interval; with 0, only analogies and the mean have one
+    resamples : how many resamples to draw for each interval; with 0, only analogies have one
     seed : seed of the resampling
 
     Examples

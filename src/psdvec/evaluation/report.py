@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -28,33 +29,22 @@ from psdvec.evaluation.scores import (
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.testsets import NOT_IN_PAPER
 
-_HALF_WIDTH = 1.959964  # standard errors on each side of a 95 % interval
-
 
 @dataclass(frozen=True)
 class MeanScore:
     """A model's mean over the tasks that count, NaN if it lacks one of them.
 
-    ``error`` is its standard error; the other values are those of a :class:`~psdvec.evaluation.scores.Score`.
+    Its values are those of a :class:`~psdvec.evaluation.scores.Score`.
     """
 
     model: str
     value: float
-    error: float
+    low: float
+    high: float
     is_best: bool
     against_best: Difference
     p_adjusted: float
     spread: float
-
-    @property
-    def low(self) -> float:
-        """The lower end of its 95 % interval."""
-        return self.value - _HALF_WIDTH * self.error
-
-    @property
-    def high(self) -> float:
-        """The upper end of its 95 % interval."""
-        return self.value + _HALF_WIDTH * self.error
 
 
 @dataclass(frozen=True)
@@ -119,7 +109,9 @@ class Report:
     def means(self) -> dict[str, MeanScore]:
         """Every model's :meth:`mean`, with its interval and its test against the best of them.
 
-        The sets are taken as independent, so that the variance of a sum over them is the sum of their variances.
+        The sets are taken as independent. The distances from the mean to the ends of its interval are those of the
+        sets, squared, added up and divided by the square of their number, as variances would be: so an interval near
+        100 points stays within them (Zou and Donner, 2008).
         """
         values = {model: self.mean(model) for model in self.models}
         best = best_of(values)
@@ -132,7 +124,8 @@ class Report:
             model: MeanScore(
                 model=model,
                 value=value,
-                error=self._mean_error(model),
+                low=value - self._mean_width(model, "low"),
+                high=value + self._mean_width(model, "high"),
                 is_best=model == best,
                 against_best=compared[model],
                 p_adjusted=adjusted[model],
@@ -151,9 +144,10 @@ class Report:
     def _counted(self, model: str) -> list[Score | None]:
         return [self.find(model, task, self.tasks[task]) for task in self.counted]
 
-    def _mean_error(self, model: str) -> float:
-        errors = [score.items.error() if score else float("nan") for score in self._counted(model)]
-        return float(np.linalg.norm(errors) / len(errors))
+    def _mean_width(self, model: str, end: Literal["low", "high"]) -> float:
+        scores = self._counted(model)
+        widths = [getattr(score, end) - score.value if score else float("nan") for score in scores]
+        return float(np.linalg.norm(widths) / len(widths))
 
     def _mean_spread(self, model: str) -> float:
         """Return the standard deviation over seeds of the mean, if there are as many seeds for every set."""

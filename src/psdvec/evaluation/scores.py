@@ -100,13 +100,6 @@ class Answers:
             return bootstrap_spearman(self.gold[self.used], outcomes, resamples=resamples, seed=seed)
         return bootstrap_mean(outcomes.mean(axis=0), resamples=resamples, seed=seed)
 
-    def error(self) -> float:
-        """Return the standard error of the score."""
-        if self.used.sum() < 2:
-            return float("nan")
-        values = self._values(self.used)
-        return error_of_mean(values - values.mean(), self._pairs(self.used))
-
     def test(self, other: Answers, *, seed: int) -> float:
         """Return the probability of a difference from ``other`` this large, over the items that both use."""
         used = self.used & other.used
@@ -163,10 +156,6 @@ class SpanCounts:
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
         """Return the bootstrap interval of F1 over resampled sentences."""
         return bootstrap_f1(self._table(), resamples=resamples, seed=seed) if resamples else NO_INTERVAL
-
-    def error(self) -> float:
-        """Return the standard error of F1."""
-        return error_of_mean(f1_values(self._table()) - self.score())
 
     def test(self, other: SpanCounts, *, seed: int) -> float:
         """Return the probability of a difference from ``other`` this large."""

@@ -292,9 +292,12 @@ def _score_cell(score: Score | MeanScore | None, *, marked: bool) -> str:
 
 
 def _detectable(scores: Sequence[Score | MeanScore | None]) -> str:
-    """Return the median over models of the difference from the best that could have been seen."""
+    """Return the median over models of the difference from the best that could have been seen.
+
+    A model that does the same as the best at every item tells nothing of that.
+    """
     found = [score.against_best.detectable for score in scores if score]
-    known = [value for value in found if math.isfinite(value)]
+    known = [value for value in found if value > 1e-9]  # of rounding
     return _number(median(known) if known else math.nan) + " "
 
 
