@@ -115,6 +115,12 @@ def test_the_test_finds_what_a_paired_bootstrap_finds():
     assert ours == pytest.approx(theirs, abs=0.04)
 
 
+def test_what_does_not_vary_cannot_be_compared():
+    gold, one, other = similarity_set(np.random.default_rng(6), 30, 0.8, 0.7, 0.6)
+    assert np.isnan(paired_spearman_test(np.ones(30), one, other))
+    assert np.isnan(paired_spearman_test(gold, np.ones((1, 30)), other))
+
+
 def test_several_seeds_are_compared_by_their_means():
     gold, one, other = similarity_set(np.random.default_rng(4), 300, 0.8, 0.7, 0.6)
     single = paired_spearman_test(gold, one, other)

@@ -75,7 +75,7 @@ def paired_spearman_test(
     it is compared with what it becomes when the models' ranks are swapped at random items. That is exact for models
     that err in the same manner, and nearly right for others, because the difference is divided by its standard error.
     Otherwise it is compared with the t distribution. The test is two-sided and counts the observed arrangement as one
-    of the draws.
+    of the draws. NaN if one of the correlations is not defined.
 
     >>> paired_spearman_test(np.arange(4.0), np.ones((1, 4)) * [1, 2, 3, 4], np.ones((1, 4)) * [1, 2, 3, 4])
     1.0
@@ -85,6 +85,8 @@ def paired_spearman_test(
     sorted_gold, n = _sort(gold), len(gold)
     values = [_values(sorted_gold, _sort(rows)).mean(axis=0) for rows in (first, second)]
     observed = float(_studentised(values[0] - values[1]))
+    if np.isnan(observed):
+        return float("nan")
     if n > SMALL or len(first) > 1 or len(second) > 1:
         return float(2 * stats.t.sf(abs(observed), n - 1))
     generator = np.random.default_rng(seed)
