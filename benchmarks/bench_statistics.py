@@ -26,7 +26,7 @@ from psdvec.evaluation.resampling import paired_test
 from psdvec.evaluation.scores import holm
 
 LEVEL = 0.05
-SIZES = (65, 200, 350, 1000, 3000)
+SIZES = (65, 200, 400, 1000, 3000)
 PARTS = ("correlations", "unlike", "analogies", "coverage", "family")
 
 

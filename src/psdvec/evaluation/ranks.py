@@ -22,7 +22,7 @@ import numpy as np
 from psdvec.arrays import Float64s, Int64s
 from psdvec.evaluation.resampling import CELLS, percentiles
 
-SMALL = 200  # items up to which the test swaps the models' ranks; above it, the t distribution is as good
+SMALL = 350  # items up to which the test swaps the models' ranks; above it, the t distribution is as good
 
 
 def spearman(first: Float64s, second: Float64s) -> float:
@@ -71,7 +71,7 @@ def paired_spearman_test(
     """Return the probability of correlations with ``gold`` this far apart if the two models are equally good.
 
     ``first`` and ``second`` are (s, n), one row per seed; the means over seeds are compared. The statistic is the
-    difference divided by its standard error, from :func:`spearman_values`. Up to 200 items, and with one seed each,
+    difference divided by its standard error, from :func:`spearman_values`. Up to 350 items, and with one seed each,
     it is compared with what it becomes when the models' ranks are swapped at random items. That is exact for models
     that err in the same manner, and nearly right for others, because the difference is divided by its standard error.
     Otherwise it is compared with the t distribution. The test is two-sided and counts the observed arrangement as one
