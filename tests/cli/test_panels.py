@@ -62,8 +62,9 @@ def test_the_numbers_of_the_default_recipe_are_shown(command: str, run, monkeypa
     assert " ".join(text.split()).count("paper has others") == 1
     lines = text.splitlines()
     for name, value in asdict(Recipe()).items():
-        place = next(place for place, line in enumerate(lines) if f" --{name} " in line)
-        shown = name if value is True else value
+        flag = name.replace("_", "-")
+        place = next(place for place, line in enumerate(lines) if f" --{flag} " in line)
+        shown = {True: flag, False: f"no-{flag}"}[value] if isinstance(value, bool) else value
         assert f"[default: {shown}]" in "".join(lines[place : place + 2])
 
 

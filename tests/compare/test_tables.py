@@ -19,14 +19,14 @@ from psdvec.evaluation.tables import make_tables as make_report_tables
 def made_up(*, second: bool = False) -> Comparison:
     paper = {"psd-core-20": Cost(30.0, 30.0, 3_000_000_000), "psd": Cost(6.0, 6.0, 1_000_000_000)}
     runs = (
-        TrainingRun("psd", Cost(2.0, 2.0, 10), paper, Path("models/psd")),
-        TrainingRun("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, Path("models/svd")),
-        TrainingRun("glove", Cost(2.0, 2.0, 10), {}, None, "it <was> ended"),
+        TrainingRun("psd", Cost(2.0, 2.0, 10), paper, (Path("models/psd"),)),
+        TrainingRun("svd", Cost(2.0, 2.0, 10), {"svd": Cost(9.0, 9.0, 500)}, (Path("models/svd"),)),
+        TrainingRun("glove", Cost(2.0, 2.0, 10), {}, error="it <was> ended"),
     )
     later = (
-        TrainingRun("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, Path("x")),
-        TrainingRun("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, Path("x")),
-        TrainingRun("glove", Cost(1.0, 1.0, 10), {}, None, "it <was> ended"),
+        TrainingRun("psd", Cost(1.0, 1.0, 10), {name: Cost(3.0, 3.0, 9) for name in paper}, (Path("x"),)),
+        TrainingRun("svd", Cost(1.0, 1.0, 10), {"svd": Cost(3.0, 3.0, 9)}, (Path("x"),)),
+        TrainingRun("glove", Cost(1.0, 1.0, 10), {}, error="it <was> ended"),
     )
     found = {
         "settings": {"svd": {"window": 5, "shift": 1.0}},
@@ -49,14 +49,14 @@ def made_up(*, second: bool = False) -> Comparison:
 
 def test_table_two_adds_steps_and_divides_by_the_second_corpus():
     rows = made_up(second=True).tables.costs.rows
-    assert rows[0] == ("psd", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "9 B", "6.0")
+    assert rows[0] == ("psd", "1", "36.0", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "6.0", "9 B", "6.0")
     assert rows[1][-1] == "3.0"
-    assert rows[2][:2] == ("glove", "failed")
+    assert rows[2][:3] == ("glove", "–", "failed")
 
 
 def test_methods_that_read_the_text_are_not_charged_with_counting():
     one, two = (
-        TrainingRun(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, Path(name))
+        TrainingRun(name, Cost(5.0, 5.0, 1), {name: Cost(2.0, 2.0, 1)}, (Path(name),))
         for name in ("word2vec", "svd")
     )
     assert (one.total, two.total) == (2.0, 7.0)
@@ -76,7 +76,7 @@ def test_values_are_ready_for_json_and_hold_every_step():
     assert values["costs"][0]["training"]["wall"] == 36
     assert values["costs"][0]["steps"]["psd"]["wall"] == 6
     assert values["costs"][2] == {
-        "method": "glove", "error": "it <was> ended", "training": None, "steps": {},
+        "method": "glove", "error": "it <was> ended", "training": None, "steps": {}, "seeds": 0,
         "counting": {"wall": 2, "processor": 2, "memory": 10},
     }  # fmt: skip
 

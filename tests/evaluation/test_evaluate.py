@@ -8,7 +8,8 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.scores import bootstrap_mean, bootstrap_spearman, paired_test, spearman
+from psdvec.evaluation.ranks import bootstrap_spearman, spearman
+from psdvec.evaluation.resampling import bootstrap_mean, paired_test
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, read_task
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of
@@ -41,7 +42,7 @@ def test_missing_words_can_count_as_the_mean():
     mean = e.vectors.mean(axis=0)
     cosine = float(mean @ e["a"] / np.linalg.norm(mean))
     score = evaluate(e, [PAIRS], oov="mean").get("model", "toy")
-    assert score.items.outcomes[3] == pytest.approx(cosine, abs=1e-6)
+    assert score.items.outcomes[0, 3] == pytest.approx(cosine, abs=1e-6)
 
 
 def test_common_scores_all_models_on_the_pairs_all_of_them_cover():
@@ -60,7 +61,7 @@ def test_common_scores_all_models_on_the_pairs_all_of_them_cover():
 def test_a_synonym_question_is_right_when_the_answer_is_nearest():
     task = Choices("syn", (("a", "b", "c"), ("a", "c", "b"), ("a", "b", "x")))
     score = evaluate(line_of_words("a b c", [0, 0.1, 0.5]), [task]).get("model", "syn")
-    assert score.items.outcomes.tolist() == [1, 0, 0]
+    assert score.items.outcomes.tolist() == [[1, 0, 0]]
     assert score.value == 0.5
     assert (score.covered, score.total) == (2, 3)
 
@@ -84,7 +85,7 @@ def test_analogies_are_right_when_the_best_word_is_the_answer(metric: str):
     )
     task = Analogies("royal", items, ("one", "two", "two"))
     score = evaluate(square(), [task]).get("model", "royal", metric)
-    assert score.items.outcomes.tolist() == [1, 0, 0]
+    assert score.items.outcomes.tolist() == [[1, 0, 0]]
     assert score.value == 0.5
     assert score.sections == {"one": (1.0, 1), "two": (0.0, 1)}
 

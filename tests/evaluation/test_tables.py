@@ -22,6 +22,7 @@ from psdvec.evaluation.tables import (
     as_csv,
     as_values,
     coverage_table,
+    interval_table,
     make_tables,
     rules,
     score_table,
@@ -45,6 +46,10 @@ def models() -> dict[str, Embeddings]:
     }
 
 
+def models_of(*names: str) -> dict[str, Embeddings]:
+    return {name: e for name, e in models().items() if name in names}
+
+
 def tasks() -> list[Pairs | Analogies]:
     truth = models()["good"]
     items = tuple((WORDS[i], WORDS[j]) for i in range(60) for j in range(i) if (i + j) % 3 == 0)
@@ -59,7 +64,7 @@ def report() -> Report:
     return evaluate(models(), tasks())
 
 
-def test_the_best_is_marked_and_so_is_what_is_no_different(report: Report):
+def test_the_best_is_marked_and_what_is_worse_is_not(report: Report):
     table = score_table(report)
     assert table.header == ("model", "MEN", "Google ×", "Google +", "mean")
     by_model = {row[0]: row[1] for row in table.rows}
@@ -72,6 +77,43 @@ def test_a_difference_that_is_noise_is_marked(report: Report):
     column = [row[2][-1] for row in score_table(report).rows]
     assert column.count("*") == 1
     assert "≈" in column
+
+
+def test_the_difference_that_could_have_been_seen_is_shown(report: Report):
+    *models, last = score_table(report).rows
+    assert [row[0] for row in models] == list(report.models)
+    assert last[0] == "detectable"
+    found = [report.get(name, "men").against_best for name in ("alike", "bad")]
+    assert float(last[1]) == pytest.approx(np.median([100 * one.detectable for one in found]), abs=0.05)
+    assert "not told apart from the best at this size" in rules(report)
+    alone = evaluate(models_of("good"), tasks())
+    assert len(score_table(alone).rows) == 1
+
+
+def test_the_mean_has_an_interval_and_is_compared(report: Report):
+    assert interval_table(report).header[-1] == "mean"
+    mean = report.means["bad"]
+    sets = [report.get("bad", task) for task in report.tasks]
+    assert mean.low == pytest.approx(mean.value - math.hypot(*(one.value - one.low for one in sets)) / 2)
+    assert mean.high == pytest.approx(mean.value + math.hypot(*(one.high - one.value for one in sets)) / 2)
+    assert all(one.high <= 1 for one in report.means.values())
+    assert mean.low < mean.value == report.mean("bad") < mean.high
+    assert as_values(report)["means"]["bad"]["low"] == mean.low
+    assert report.means["good"].is_best
+    assert mean.p_adjusted < 0.05
+    assert report.mean_difference("good", "good").p == 1
+
+
+def test_a_list_of_vectors_is_a_method_trained_with_several_seeds():
+    one, other = models()["good"], models()["alike"]
+    report = evaluate({"both": [one, other], "bad": models()["bad"]}, tasks())
+    apart = evaluate({"one": one, "other": other}, tasks())
+    for column in report.columns:
+        values = [apart.get(name, *column).value for name in ("one", "other")]
+        score = report.get("both", *column)
+        assert (score.value, score.spread) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+    assert [row[:2] for row in make_tables(report).seeds.rows] == [("both", "2")]
+    assert make_tables(apart).seeds is None
 
 
 def test_coverage_is_shown_for_every_set(report: Report):
@@ -95,7 +137,8 @@ def test_the_rules_are_said(report: Report):
 
 def test_csv_has_a_line_for_each_model_task_and_metric(report: Report):
     rows = list(csv.DictReader(io.StringIO(as_csv(report))))
-    assert len(rows) == 9
+    assert len(rows) == 9 + 3
+    assert [row["task"] for row in rows[9:]] == ["mean"] * 3
     assert float(rows[0]["score"]) == pytest.approx(report.scores[0].value)
     assert rows[0]["best"] == "True"
     assert rows[0]["p_against_best"] == ""

@@ -56,6 +56,10 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = default(
         "compare.run.compare", "seed"
     ),
+    seeds: Annotated[
+        str,
+        typer.Option(help="How many seeds per method; auto: two to five, fewer for methods that take long."),
+    ] = default("compare.run.compare", "seeds"),
     workers: Workers = None,
     resume: Annotated[
         bool,
@@ -75,8 +79,8 @@ def compare(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
         tokenizer=tokenizer, window=window, weighting=weighting, settings=settings or (), second=second or (),
         also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
-        testsets=testsets, tagging=tagging or (), seed=seed, workers=workers, resume=resume,
-        progress=make_progress(quiet=quiet),
+        testsets=testsets, tagging=tagging or (), seed=seed, seeds=int(seeds) if seeds.isdecimal() else seeds,
+        workers=workers, resume=resume, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     for name, text in comparison.header.items():
         print(f"{name}: {text}")

@@ -53,7 +53,7 @@ def evaluate_models(
     sections: Annotated[
         bool, typer.Option("--sections", help="Also show sections of analogies and labels of tags.")
     ] = False,
-    intervals: Annotated[bool, typer.Option("--intervals", help="Also show bootstrap intervals.")] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Also show 95 % intervals.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")] = False,
     html: Annotated[

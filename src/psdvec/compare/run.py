@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def compare(
     testsets: str | Path | None = None,
     tagging: Sequence[str] = (),
     seed: int = 0,
+    seeds: int | str = 1,
     workers: int | None = None,
     resume: bool = False,
     progress: Progress = LogProgress(),
@@ -74,6 +76,10 @@ def compare(
     tasks, testsets, tagging
         Which test sets, where they are, and tagging tasks; see :mod:`psdvec.evaluation.testsets` and
         :mod:`psdvec.evaluation.tagging.conll`.
+    seeds
+        How many seeds to train each method with, from ``seed`` on. Scores are then means over seeds, times and memory
+        medians. ``"auto"`` chooses by the time of the first training: five up to a minute, two above ten minutes, and
+        three between. Methods in which nothing is random are trained once, and so are all on the second corpus.
     resume
         Continue in an ``output`` that exists already; finished steps are not repeated.
     """
@@ -81,6 +87,8 @@ def compare(
     _check_output(output, resume=resume)
     if not methods:
         raise InputError(f"no method is named; choose from {', '.join(METHODS)}")
+    if seeds != "auto" and not (isinstance(seeds, int) and seeds >= 1):
+        raise InputError(f"seeds={seeds} is not a number of seeds; give a whole number from 1 on, or auto")
     changed = _sort_settings(methods, settings)
     chosen = {name: method_named(name) for name in methods}
     left_out = {
@@ -99,14 +107,15 @@ def compare(
         name: {**counting[name], **settings_of(name), **changed.get(name, {})} for name in present
     }
     plan = Plan(
-        methods=tuple(chosen), dim=dim, seed=seed, workers=resolve_workers(workers), tokenizer=tokenizer,
-        min_count=min_count, max_words=max_words, counting=counting, settings=changed,
+        methods=tuple(chosen), dim=dim, seed=seed, seeds=seeds, workers=resolve_workers(workers),
+        tokenizer=tokenizer, min_count=min_count, max_words=max_words, counting=counting, settings=changed,
     )  # fmt: skip
     found_tasks = find_tasks(tasks, folder=testsets)
     tagging_data = [load_tagging(spec, seed=seed) for spec in tagging]
     others = {name: formats.load(path, progress=progress) for name, path in (also or {}).items()}
-    benches = [Bench(output / folder, files, plan, progress) for folder, files in ((".", corpus), ("second", second))
-               if files]  # fmt: skip
+    benches = [Bench(output, corpus, plan, progress)]
+    if second:
+        benches.append(Bench(output / "second", second, replace(plan, seeds=1), progress))
 
     output.mkdir(parents=True, exist_ok=True)
     warm_up(present, tokenizer)
@@ -118,11 +127,12 @@ def compare(
             f"no method could be trained ({failures}); mend that, and continue in '{output}' with resume=True"
         )
 
-    models = {run.method: formats.load(run.vectors) for run in runs if run.vectors is not None} | others
+    models = {run.method: [formats.load(path) for path in run.vectors] for run in runs if run.vectors}
+    models |= {name: [vectors] for name, vectors in others.items()}
     progress.say(f"judging {len(models)} models")
     report = evaluate(models, found_tasks, common=True, seed=seed, progress=progress)
     quality = {name: report.mean(name) for name in report.models}
-    dense = {name: model for name, model in models.items() if csr_of(model.vectors) is None}
+    dense = {name: each[0] for name, each in models.items() if csr_of(each[0].vectors) is None}
     for data in tagging_data:
         report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
 

@@ -2,7 +2,8 @@
 
 A :class:`Bench` trains the methods of a :class:`~psdvec.compare.values.Plan` on one corpus and returns a
 :class:`~psdvec.compare.values.TrainingRun` for each. The cost of a step is written beside its output, together with
-what the step was asked to do, so that a finished step is found again. Steps may be shared: the paper's core words serve
+what the step was asked to do, so that a finished step is found again. A method may be trained with several seeds; the
+vectors of all but the first are in folders that end in ``-seed-N``. Steps may be shared: the paper's core words serve
 its method with and without regularisation, and word2vec's vectors serve sparse coding.
 """
 
@@ -16,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,7 @@ from psdvec.text.corpus import read_corpus
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 CORE = "psd-core"
+PAPER = ("psd", "psd-unreg", "psd-original")  # their core words and the others are two steps
 COUNTING = {
     name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
 }
@@ -104,6 +107,22 @@ def compile_kernels(methods: Iterable[str], tokenizer: str) -> None:
             fit_method(name, counts, output=Path(folder) / name, dim=4, settings=settings)
 
 
+def seeds_for(method: str, asked: int | str, seconds: float) -> int:
+    """Return how many seeds to train a method with whose first training took so many ``seconds``.
+
+    ``"auto"`` is five up to a minute, two above ten minutes, and three between. A method in which nothing is random is
+    trained once.
+
+    >>> [seeds_for("glove", "auto", seconds) for seconds in (60, 61, 600, 601)], seeds_for("ppmi", 5, 1)
+    ([5, 3, 3, 2], 1)
+    """
+    if "seed" not in inspect.signature(METHODS[method].function).parameters:
+        return 1
+    if isinstance(asked, int):
+        return asked
+    return 5 if seconds <= 60 else 3 if seconds <= 600 else 2
+
+
 class Bench:
     """Trains methods on one corpus, below one ``folder``: counts/, models/, and beside each output its cost.
 
@@ -122,24 +141,36 @@ class Bench:
 
     def train(self, methods: Sequence[str]) -> tuple[TrainingRun, ...]:
         """Train ``methods`` one after another, and note how large the corpus is."""
-        runs = tuple(self._train_one(method) for method in methods)
+        runs = tuple(self._train_method(method) for method in methods)
         counted = [self._place_of_counts(run.method) for run in runs if run.counting is not None]
         self.size = self._read_size(counted[0]) if counted else {}
         return runs
 
-    def _train_one(self, method: str) -> TrainingRun:
-        """Train ``method`` step by step, except for steps that are already finished."""
+    def _train_method(self, method: str) -> TrainingRun:
+        """Train ``method`` with as many seeds as are asked for; it fails if it fails with one of them."""
+        runs = [self._train_one(method, self.plan.seed)]
+        if runs[0].training is not None:
+            count = seeds_for(method, self.plan.seeds, runs[0].training.wall)
+            runs += [self._train_one(method, self.plan.seed + i) for i in range(1, count)]
+        failed = next((run for run in runs if run.error is not None), None)
+        if failed is not None:
+            return failed
+        steps = {name: _median([run.steps[name] for run in runs]) for name in runs[0].steps}
+        return replace(runs[0], steps=steps, vectors=tuple(path for run in runs for path in run.vectors))
+
+    def _train_one(self, method: str, seed: int) -> TrainingRun:
+        """Train ``method`` with one seed, step by step, except for steps that are already finished."""
         counting: Cost | None = None
         costs: dict[str, Cost] = {}
         try:
             counts = self._place_of_counts(method)
             counting = self._run(counts, self._counting_command(method))
-            for name, command in self._steps(method, counts):
-                costs[name] = self._run(f"models/{name}", command)
+            for name, command in self._steps(method, counts, seed):
+                costs[name] = self._run(self._place_of(name, seed), command)
         except FailedCommandError as error:
             self.progress.say(f"{method} failed: {error}")
-            return TrainingRun(method, counting, costs, None, str(error))
-        return TrainingRun(method, counting, costs, self.folder / "models" / method)
+            return TrainingRun(method, counting, costs, error=str(error))
+        return TrainingRun(method, counting, costs, (self.folder / self._place_of(method, seed),))
 
     def _read_size(self, counts: str) -> dict[str, int]:
         """Return how many words were read for ``counts``, and the size of the vocabulary."""
@@ -171,6 +202,9 @@ class Bench:
             file.write(json.dumps({"key": key, "cost": asdict(cost)}, indent=1).encode())
         return cost
 
+    def _place_of(self, name: str, seed: int) -> str:
+        return f"models/{name}" + (f"-seed-{seed}" if seed != self.plan.seed else "")
+
     def _place_of_counts(self, method: str) -> str:
         options = self.plan.counting[method]
         return "counts/" + "-".join(str(options[name]).replace(":", "") for name in COUNTING)
@@ -183,48 +217,76 @@ class Bench:
         command += [part for name in COUNTING for part in (f"--{name}", str(options[name]))]
         return [*command, "--workers", str(plan.workers)]
 
-    def _steps(self, method: str, counts: str) -> list[tuple[str, list[str]]]:
-        """Return the training steps of ``method``: for each the folder below models/ and the command."""
+    def _steps(self, method: str, counts: str, seed: int) -> list[tuple[str, list[str]]]:
+        """Return the training steps of ``method``: for each its name and the command."""
         settings = dict(self.plan.settings.get(method, {}))
-        if method in ("psd", "psd-unreg"):
-            return self._paper_steps(method, counts, settings)
+        if method in PAPER:
+            return self._paper_steps(method, counts, settings, seed)
         if method == "sparse" and "vectors" not in settings:
-            base = self._fit_step("word2vec", counts, self.plan.settings.get("word2vec", {}))
-            return [base, self._fit_step("sparse", counts, {**settings, "vectors": "models/word2vec"})]
-        return [self._fit_step(method, counts, settings)]
+            base = self._fit_step("word2vec", counts, self.plan.settings.get("word2vec", {}), seed)
+            settings["vectors"] = self._place_of("word2vec", seed)
+            return [base, self._fit_step("sparse", counts, settings, seed)]
+        return [self._fit_step(method, counts, settings, seed)]
 
     def _paper_steps(
-        self, method: str, counts: str, settings: Mapping[str, Any]
+        self, method: str, counts: str, settings: Mapping[str, Any], seed: int
     ) -> list[tuple[str, list[str]]]:
         """Return the fit of the core words and the ridge for the others as two steps, as in the paper's table 3."""
-        own = {**(METHODS[method].recipe or {}), **settings}
+        recipe = METHODS[method].recipe or {}
+        own = {**recipe, **settings}
         placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
         extend_options, fit_options = _options(placing), _options(fitting)
         core = settings["core"] if "core" in settings else paper_core(self._read_size(counts)["vocabulary"])
-        name = f"{CORE}-{core}" + (f"-{method}" if fitting else "")
-        fit = ["fit", counts, "--recipe", "paper", "--max-words", str(core), *self._common(), *fit_options]
-        extend = ["extend", f"models/{name}", counts, "--workers", str(self.plan.workers), *extend_options]
+        plain = recipe["name"] == "paper" and not fitting
+        name = f"{CORE}-{core}" + ("" if plain else f"-{method}")
+        fit = [
+            "fit",
+            counts,
+            "--recipe",
+            recipe["name"],
+            "--max-words",
+            str(core),
+            *self._common(seed),
+            *fit_options,
+        ]
+        extend = [
+            "extend",
+            self._place_of(name, seed),
+            counts,
+            "--workers",
+            str(self.plan.workers),
+            *extend_options,
+        ]
         return [(name, fit), (method, extend)]
 
-    def _fit_step(self, method: str, counts: str, settings: Mapping[str, Any]) -> tuple[str, list[str]]:
-        command = ["fit", counts, "--method", method, *self._common()]
+    def _fit_step(
+        self, method: str, counts: str, settings: Mapping[str, Any], seed: int
+    ) -> tuple[str, list[str]]:
+        command = ["fit", counts, "--method", method, *self._common(seed)]
         if METHODS[method].reads == "corpus" and "vectors" not in settings:
             command += [part for file in self.files for part in ("--corpus", file)]
         for name, value in settings.items():
             command += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
         return method, command
 
-    def _common(self) -> list[str]:
+    def _common(self, seed: int) -> list[str]:
         plan = self.plan
-        return ["--dim", str(plan.dim), "--seed", str(plan.seed), "--workers", str(plan.workers)]
+        return ["--dim", str(plan.dim), "--seed", str(seed), "--workers", str(plan.workers)]
+
+
+def _median(costs: Sequence[Cost]) -> Cost:
+    """Return the median of each of wall seconds, processor seconds and memory."""
+    walls, processors, sizes = zip(*((cost.wall, cost.processor, cost.memory) for cost in costs), strict=True)
+    return Cost(median(walls), median(processors), int(median(sizes)))
 
 
 def _options(settings: Mapping[str, Any]) -> list[str]:
     """Return settings of a recipe as the options that set them."""
     options = []
     for name, value in settings.items():
+        flag = name.replace("_", "-")
         options += (
-            [f"--{'' if value else 'no-'}{name}"] if isinstance(value, bool) else [f"--{name}", str(value)]
+            [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
         )
     return options

@@ -37,6 +37,8 @@ def make_header(plan: Plan, benches: Sequence[Bench], also: Mapping[str, str | P
             header[title] += f", {bench.size['tokens']:,} words, vocabulary of {bench.size['vocabulary']:,}"
     header["dimensions"] = str(plan.dim)
     header["seed"] = str(plan.seed)
+    if plan.seeds != 1:
+        header["seeds per method"] = str(plan.seeds)
     if also:
         header["also judged"] = ", ".join(f"{name} ({Path(path).name})" for name, path in also.items())
     return header
@@ -64,6 +66,7 @@ def make_tables(
     trained_with = _settings_table(settings)
     titled = {
         "Table 1. Scores": evaluation.scores if evaluation.scores.rows else None,
+        "Spread over seeds": evaluation.seeds,
         "Table 2. Training time and memory": costs,
         "Table 3. Core words against words placed by ridge": core,
         "Items covered": evaluation.coverage if evaluation.scores.rows else None,
@@ -82,17 +85,18 @@ def make_tables(
 
 def _cost_table(runs: Sequence[TrainingRun], second: Sequence[TrainingRun]) -> Table:
     """Return seconds and peak memory per method; with a second corpus, also the ratio of the training times."""
-    header: tuple[str, ...] = ("method", "training s", "peak memory", "counting s", "text to vectors s")
+    header: tuple[str, ...] = ("method", "seeds", "training s", "processor s", "peak memory", "counting s")
+    header += ("text to vectors s",)
     if second:
-        header += ("second: training s", "peak memory", "ratio of times")
+        header += ("second: training s", "processor s", "peak memory", "ratio of times")
     rows = []
     for place, run in enumerate(runs):
-        cells = [run.method, *_cost_cells(run)]
+        cells = [run.method, str(len(run.vectors)) if run.vectors else NONE, *_cost_cells(run)]
         if second:
             other = second[place]
             one, two = run.training, other.training
             ratio = f"{one.wall / two.wall:.1f}" if one and two else NONE
-            cells += [*_cost_cells(other)[:2], ratio]
+            cells += [*_cost_cells(other)[:3], ratio]
         rows.append(tuple(cells))
     return Table(header, tuple(rows))
 
@@ -101,9 +105,9 @@ def _cost_cells(run: TrainingRun) -> list[str]:
     cost = run.training
     counting = f"{run.charged.wall:.1f}" if run.charged else NONE
     if cost is None:
-        return [FAILED, NONE, counting, NONE]
+        return [FAILED, NONE, NONE, counting, NONE]
     total = f"{run.total:.1f}"
-    return [f"{cost.wall:.1f}", format_size(cost.memory), counting, total]
+    return [f"{cost.wall:.1f}", f"{cost.processor:.1f}", format_size(cost.memory), counting, total]
 
 
 def _core_table(
@@ -161,8 +165,9 @@ def _remarks(
             "No test set was found on this machine, so nothing was judged; see psdvec testsets fetch."
         )
     lines.append(
-        "Times are wall seconds of whole processes, from start to vectors on disk, all with the same number of "
-        "threads; peak memory is the largest resident size. Kernels were compiled beforehand. Counting is listed "
+        "Times are seconds of whole processes, from start to vectors on disk, all with the same number of threads: "
+        "wall seconds, and beside them those of all processor cores together, which depend less on what else the "
+        "machine does; peak memory is the largest resident size. Kernels were compiled beforehand. Counting is listed "
         "separately; methods that read the text take only the vocabulary from the counts and are not charged for it."
     )
     shared = [run.method for run in runs if len(run.steps) > 1]
@@ -170,6 +175,12 @@ def _remarks(
         lines.append(
             f"The times of {' and '.join(shared)} are sums over their steps; "
             "a step that two methods share was run once."
+        )
+    if any(len(run.vectors) > 1 for run in runs):
+        lines.append(
+            "Of a method trained with several seeds, scores are means over them, and times and memory medians. Tests "
+            "and intervals are over items, each with its mean over seeds; how far seeds scatter is shown beside them. "
+            "Taggers use the vectors of the first seed."
         )
     return tuple(lines)
 
@@ -208,6 +219,7 @@ def _run_values(run: TrainingRun) -> dict[str, Any]:
     return {
         "method": run.method,
         "error": run.error,
+        "seeds": len(run.vectors),
         "counting": asdict(run.counting) if run.counting else None,
         "training": asdict(run.training) if run.training else None,
         "steps": {name: asdict(cost) for name, cost in run.steps.items()},

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 class Plan:
     """What is asked of a comparison, apart from the corpus.
 
-    ``counting`` holds, by method, the window, weighting and gaps of the counts it is trained on; ``settings``, by
-    method, the hyper-parameters that are not left at their defaults.
+    ``seeds`` is how many seeds each method is trained with, from ``seed`` on, or ``"auto"``
+    (:func:`psdvec.compare.steps.seeds_for`). ``counting`` holds, by method, the window, weighting and gaps of the
+    counts it is trained on; ``settings``, by method, the hyper-parameters that are not left at their defaults.
     """
 
     methods: tuple[str, ...]
     dim: int
     seed: int
+    seeds: int | str
     workers: int
     tokenizer: str
     min_count: int
@@ -48,12 +50,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """How the training of a method went: the cost of counting and of each step, or the error that ended it."""
+    """How the training of a method went: the cost of counting and of each step, or the error that ended it.
+
+    ``vectors`` are the model folders, one for each seed; the cost of a step is the median over seeds.
+    """
 
     method: str
     counting: Cost | None = None
     steps: Mapping[str, Cost] = field(default_factory=dict)
-    vectors: Path | None = None
+    vectors: tuple[Path, ...] = ()
     error: str | None = None
 
     @property

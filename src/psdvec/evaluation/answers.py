@@ -8,6 +8,7 @@ go.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -69,10 +70,11 @@ class JudgedModel:
         known = (ids >= 0).all(axis=1)
         rarest = np.where(known, ids.max(axis=1), -1)
         if isinstance(task, Pairs):
-            return {"spearman": Answers(used, self._pair_cosines(ids, oov), task.gold, rarest)}
+            return {"spearman": Answers(used, self._pair_cosines(ids, oov)[None], task.gold, rarest)}
         if isinstance(task, Choices):
-            return {"accuracy": Answers(used, self._choose(task, ids, used, oov), None, rarest)}
+            return {"accuracy": Answers(used, self._choose(task, ids, used, oov)[None], None, rarest)}
         answers: dict[str, Answers] = {}
+        pairs = task.pairs()
         for method in methods:
             found = solve_analogies(
                 self.vectors,
@@ -84,7 +86,7 @@ class JudgedModel:
             )
             right = np.zeros(len(ids))
             right[known] = self.first[found] == ids[known][:, 3]
-            answers[method] = Answers(used, right, None, rarest)
+            answers[method] = Answers(used, right[None], None, rarest, pairs)
         return answers
 
     def _pair_cosines(self, ids: Int64s, oov: Oov) -> Float64s:
@@ -117,7 +119,7 @@ class JudgedModel:
 
 
 def answer_task(
-    models: Mapping[str, JudgedModel],
+    models: Mapping[str, Sequence[JudgedModel]],
     task: Task,
     *,
     oov: Oov,
@@ -125,16 +127,20 @@ def answer_task(
     methods: Sequence[AnalogyMethod],
     progress: Progress,
 ) -> dict[str, dict[str, Answers]]:
-    """Return by metric, then by model, what happened at the items of ``task``."""
-    ids = {name: model.ids_of(task) for name, model in models.items()}
-    known = {name: (found >= 0).all(axis=1) for name, found in ids.items()}
+    """Return by metric, then by model, what happened at the items of ``task``; a model may have several seeds."""
+    ids = {name: [seed.ids_of(task) for seed in seeds] for name, seeds in models.items()}
+    known = {name: np.all([(found >= 0).all(axis=1) for found in each], axis=0) for name, each in ids.items()}
     shared = np.all(list(known.values()), axis=0)
     answers: dict[str, dict[str, Answers]] = {}
-    for name, model in models.items():
-        used = shared if common else known[name] if oov == "skip" else np.ones(len(ids[name]), dtype=bool)
-        found = model.answer(task, ids[name], np.asarray(used), oov=oov, methods=methods, progress=progress)
-        for metric, items in found.items():
-            answers.setdefault(metric, {})[name] = items
+    for name, seeds in models.items():
+        used = np.asarray(shared if common else known[name] if oov == "skip" else np.ones_like(shared))
+        found = [
+            seed.answer(task, own, used, oov=oov, methods=methods, progress=progress)
+            for seed, own in zip(seeds, ids[name], strict=True)
+        ]
+        for metric, first in found[0].items():
+            outcomes = np.concatenate([one[metric].outcomes for one in found])
+            answers.setdefault(metric, {})[name] = replace(first, outcomes=outcomes)
     return answers
 
 

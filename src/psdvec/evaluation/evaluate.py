@@ -22,7 +22,7 @@ from psdvec.vectors.search import AnalogyMethod
 
 
 def evaluate(
-    models: Embeddings | Mapping[str, Embeddings],
+    models: Embeddings | Mapping[str, Embeddings | Sequence[Embeddings]],
     tasks: Iterable[Task],
     *,
     oov: Oov = "skip",
@@ -38,7 +38,8 @@ def evaluate(
 
     Parameters
     ----------
-    models : one model, or several by name
+    models : one model, or several by name; a list of vectors under one name is a method trained with several seeds,
+        and its scores are means over them
     tasks : from :func:`psdvec.evaluation.testsets.find_tasks` or :func:`psdvec.evaluation.tasks.read_task`
     oov : what to do with an item that has a word without a vector: ``"skip"`` it, or use a vector of zeros
         (``"zero"``) or the mean of all vectors (``"mean"``) for the word; an analogy then counts as wrong
@@ -46,7 +47,7 @@ def evaluate(
     methods : how to solve analogies; the first counts in the mean over tasks
     ignore_case : treat ``Paris`` and ``paris`` as one word, the more frequent of them (gensim's rule)
     restrict_vocab : use only this many words, the first
-    resamples : how many resamples to draw for each interval; 0 for no intervals
+    resamples : how many resamples to draw for each interval; with 0, only analogies have one
     seed : seed of the resampling
 
     Examples
@@ -61,10 +62,9 @@ def evaluate(
     named = {"model": models} if isinstance(models, Embeddings) else dict(models)
     tasks = tuple(tasks)
     judged = {}
-    for name, e in named.items() if tasks else ():  # lengths take a pass over the vectors
-        first = slice(restrict_vocab)
-        vectors = e.vectors if restrict_vocab is None else e.vectors[first]
-        judged[name] = JudgedModel(e.words[first], vectors, e.lengths[first], ignore_case=ignore_case)
+    for name, found in named.items() if tasks else ():  # lengths take a pass over the vectors
+        seeds = [found] if isinstance(found, Embeddings) else found
+        judged[name] = [_judged(e, restrict_vocab, ignore_case=ignore_case) for e in seeds]
     answers = [
         answer_task(judged, task, oov=oov, common=common, methods=methods, progress=progress)
         for task in tasks
@@ -92,3 +92,9 @@ def add_tagging(report: Report, results: Sequence[TaggingResult], *, resamples: 
         seed=report.seed,
     )
     return replace(report, scores=(*report.scores, *scores.values()), tagging=(*report.tagging, *results))
+
+
+def _judged(e: Embeddings, restrict_vocab: int | None, *, ignore_case: bool) -> JudgedModel:
+    first = slice(restrict_vocab)
+    vectors = e.vectors if restrict_vocab is None else e.vectors[first]
+    return JudgedModel(e.words[first], vectors, e.lengths[first], ignore_case=ignore_case)

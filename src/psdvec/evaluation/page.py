@@ -73,10 +73,11 @@ svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .
 <p>{rules}</p>
 <p class="key">{key}</p>
 <div class="scroll">{scores}</div>
-<h2>Scores with 95 % bootstrap intervals</h2>
+<h2>Scores with 95 % intervals</h2>
 <div class="scroll">{bars}</div>
 <details><summary>The intervals as numbers</summary><div class="scroll">{intervals}</div></details>
 {bands}
+{seeds}
 <h2>Coverage</h2>
 <p>The percentage of a set's items that have vectors for all their words.</p>
 <div class="scroll">{covered}</div>
@@ -105,6 +106,7 @@ def as_html(
         "scores": html_table(tables.scores),
         "intervals": html_table(tables.intervals),
         "coverage": html_table(tables.coverage),
+        "seeds": f"<h2>Spread over seeds</h2>{_scrolling(tables.seeds)}" if tables.seeds else "",
         "tagging": f"<h2>Tagging</h2>{_scrolling(tables.tagging)}" if tables.tagging else "",
         "sections": _plots("Sections", "", "".join(_scrolling(table) for table in tables.sections)),
         "sets": html_table(_set_table(report)),

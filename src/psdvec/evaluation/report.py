@@ -9,14 +9,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.evaluation.answers import Oov
-from psdvec.evaluation.scores import Answers, Score, SpanCounts
+from psdvec.evaluation.clusters import normal_test
+from psdvec.evaluation.scores import (
+    NO_DIFFERENCE,
+    Answers,
+    Difference,
+    Score,
+    SpanCounts,
+    best_of,
+    holm,
+    spread_of,
+)
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.testsets import NOT_IN_PAPER
+
+
+@dataclass(frozen=True)
+class MeanScore:
+    """A model's mean over the tasks that count, NaN if it lacks one of them.
+
+    Its values are those of a :class:`~psdvec.evaluation.scores.Score`.
+    """
+
+    model: str
+    value: float
+    low: float
+    high: float
+    is_best: bool
+    against_best: Difference
+    p_adjusted: float
+    spread: float
 
 
 @dataclass(frozen=True)
@@ -65,14 +93,67 @@ class Report:
             )
         return score
 
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The tasks that the mean is over: not those of the catalogue that are not in the paper's tables."""
+        return tuple(task for task in self.tasks if task not in NOT_IN_PAPER) or tuple(self.tasks)
+
     def mean(self, model: str) -> float:
-        """Return the mean over tasks, each by its first metric; NaN if the model lacks a score at one of them.
+        """Return the mean over the tasks that count, each by its first metric; NaN if the model lacks a score there.
 
         Sets of the catalogue that are not in the paper's tables, such as Rare Words, do not count.
         """
-        counted = [task for task in self.tasks if task not in NOT_IN_PAPER] or list(self.tasks)
-        scores = [self.find(model, task, self.tasks[task]) for task in counted]
-        return float(np.mean([score.value if score else float("nan") for score in scores]))
+        return float(np.mean([score.value if score else float("nan") for score in self._counted(model)]))
+
+    @cached_property
+    def means(self) -> dict[str, MeanScore]:
+        """Every model's :meth:`mean`, with its interval and its test against the best of them.
+
+        The sets are taken as independent. The distances from the mean to the ends of its interval are those of the
+        sets, squared, added up and divided by the square of their number, as variances would be: so an interval near
+        100 points stays within them (Zou and Donner, 2008).
+        """
+        values = {model: self.mean(model) for model in self.models}
+        best = best_of(values)
+        compared = {
+            model: self.mean_difference(model, best) if best and model != best else NO_DIFFERENCE
+            for model in self.models
+        }
+        adjusted = holm({model: difference.p for model, difference in compared.items()})
+        return {
+            model: MeanScore(
+                model=model,
+                value=value,
+                low=value - self._mean_width(model, "low"),
+                high=value + self._mean_width(model, "high"),
+                is_best=model == best,
+                against_best=compared[model],
+                p_adjusted=adjusted[model],
+                spread=self._mean_spread(model),
+            )
+            for model, value in values.items()
+        }
+
+    def mean_difference(self, first: str, second: str) -> Difference:
+        """Return how the means of two models differ, over the items of each set that both use."""
+        both = zip(self._counted(first), self._counted(second), strict=True)
+        found = np.array([_subtract(one, other) for one, other in both])
+        value, error = float(found[:, 0].mean()), float(np.linalg.norm(found[:, 1]) / len(found))
+        return Difference(value, error, normal_test(value, error))
+
+    def _counted(self, model: str) -> list[Score | None]:
+        return [self.find(model, task, self.tasks[task]) for task in self.counted]
+
+    def _mean_width(self, model: str, end: Literal["low", "high"]) -> float:
+        scores = self._counted(model)
+        widths = [getattr(score, end) - score.value if score else float("nan") for score in scores]
+        return float(np.linalg.norm(widths) / len(widths))
+
+    def _mean_spread(self, model: str) -> float:
+        """Return the standard deviation over seeds of the mean, if there are as many seeds for every set."""
+        found = [score.items.seed_scores() for score in self._counted(model) if score]
+        alike = len({len(scores) for scores in found}) == 1
+        return spread_of(np.mean(found, axis=0)) if alike else float("nan")
 
     def best(self, task: str, metric: str) -> str | None:
         """Return the model with the highest score in a column, or None if there is no score to compare."""
@@ -86,9 +167,19 @@ class Report:
         """
         one, other = (self.get(model, task, metric).items for model in (first, second))
         if isinstance(one, Answers) and isinstance(other, Answers):
-            return one.compare(other, seed=self.seed)
+            return one.test(other, seed=self.seed)
         if isinstance(one, SpanCounts) and isinstance(other, SpanCounts):
-            return one.compare(other, seed=self.seed)
+            return one.test(other, seed=self.seed)
         raise InputError(
             f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
         )
+
+
+def _subtract(one: Score | None, other: Score | None) -> tuple[float, float]:
+    """Return the difference of two scores and its error, NaN if one is missing or they are of different kinds."""
+    if one and other:
+        if isinstance(one.items, Answers) and isinstance(other.items, Answers):
+            return one.items.subtract(other.items)
+        if isinstance(one.items, SpanCounts) and isinstance(other.items, SpanCounts):
+            return one.items.subtract(other.items)
+    return float("nan"), float("nan")

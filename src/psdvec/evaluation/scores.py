@@ -2,40 +2,69 @@
 
 :class:`Answers` holds right and wrong answers, or cosines beside human scores; :class:`SpanCounts` holds counts of
 spans per sentence. From the items of all models, :func:`score_column` makes a :class:`Score` per model, each with its
-bootstrap interval and its paired test against the best, drawn here and once. The functions at the end do the
-resampling; every random draw comes from the ``seed``.
+interval and its paired test against the best, made here and once. The statistics themselves are in
+:mod:`~psdvec.evaluation.ranks`, :mod:`~psdvec.evaluation.clusters` and :mod:`~psdvec.evaluation.resampling`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float64s, Int64s
+from psdvec.evaluation.clusters import cluster_interval, error_of_mean, paired_cluster_test
+from psdvec.evaluation.ranks import bootstrap_spearman, paired_spearman_test, spearman, spearman_values
+from psdvec.evaluation.resampling import bootstrap_f1, bootstrap_mean, f1_values, paired_f1_test, paired_test
 from psdvec.evaluation.tagging.tags import Counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
 
 NO_INTERVAL = (float("nan"), float("nan"))
-_CELLS = 4_000_000  # numbers drawn at a time
+_SEEN = 1.959964 + 0.841621  # standard errors: two-sided level of 5 %, power of 80 %
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two models compare at the items that both use: by how much the first is better, and how sure that is.
+
+    ``error`` is the standard error of ``value`` if the models were equally good, ``p`` the probability of a difference
+    this large in that case.
+    """
+
+    value: float
+    error: float
+    p: float
+
+    @property
+    def detectable(self) -> float:
+        """The difference that a two-sided test at 5 % finds four times out of five."""
+        return _SEEN * self.error
+
+
+NO_DIFFERENCE = Difference(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """Outcomes at the m items of a similarity, synonym or analogy task.
 
-    ``used``: (m,) bool, whether the item counts. ``outcomes``: (m,) float64, the cosine of a pair, or 1 for a right
-    answer and 0 for a wrong one. ``gold``: (m,) float64, the human scores, or None if there are none. ``rarest``: (m,)
-    int64, the highest id among the item's words, or -1 if one of them is missing.
+    ``used``: (m,) bool, whether the item counts. ``outcomes``: (s, m) float64, one row for each seed that the model was
+    trained with: the cosine of a pair, or 1 for a right answer and 0 for a wrong one. ``gold``: (m,) float64, the human
+    scores, or None if there are none. ``rarest``: (m,) int64, the highest id among the item's words, or -1 if one of
+    them is missing. ``pairs``: (m, 2) int64, the pairs of words that make an analogy; None if items are independent.
+
+    The score is the mean over seeds, and so is what each item contributes to it; intervals and tests take the seeds as
+    they are, and say how far other items might have led.
     """
 
     used: Bools
     outcomes: Float64s
     gold: Float64s | None
     rarest: Int64s
+    pairs: Int64s | None = None
 
     @property
     def covered(self) -> int:
@@ -47,32 +76,59 @@ class Answers:
         """How many items there are."""
         return len(self.used)
 
-    def score(self, among: Bools | None = None) -> float:
-        """Return the score over the used items, or over those of them in ``among``; NaN if there are none."""
+    def seed_scores(self, among: Bools | None = None) -> Float64s:
+        """Return the score of each seed over the used items, or over those of them in ``among``; NaN without any."""
         used = self.used if among is None else self.used & among
         if self.gold is not None:
-            return spearman(self.gold[used], self.outcomes[used])
-        return float(self.outcomes[used].mean()) if used.any() else float("nan")
+            return np.array([spearman(self.gold[used], row[used]) for row in self.outcomes])
+        return self.outcomes[:, used].mean(axis=1) if used.any() else np.full(len(self.outcomes), np.nan)
+
+    def score(self, among: Bools | None = None) -> float:
+        """Return the mean of :meth:`seed_scores`."""
+        return float(self.seed_scores(among).mean())
 
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
-        """Return the bootstrap interval of the score."""
-        if resamples == 0 or self.used.sum() < 2:
+        """Return the 95 % interval of the score: by bootstrap, for analogies by their pairs of words."""
+        outcomes = self.outcomes[:, self.used]
+        if self.used.sum() < 2:
             return NO_INTERVAL
-        outcomes = self.outcomes[self.used]
+        if self.pairs is not None:
+            return cluster_interval(outcomes.mean(axis=0), self.pairs[self.used])
+        if resamples == 0:
+            return NO_INTERVAL
         if self.gold is not None:
             return bootstrap_spearman(self.gold[self.used], outcomes, resamples=resamples, seed=seed)
-        return bootstrap_mean(outcomes, resamples=resamples, seed=seed)
+        return bootstrap_mean(outcomes.mean(axis=0), resamples=resamples, seed=seed)
 
-    def compare(self, other: Answers, *, seed: int) -> float:
-        """Return the probability that the difference from ``other`` is noise, over the items that both use."""
+    def test(self, other: Answers, *, seed: int) -> float:
+        """Return the probability of a difference from ``other`` this large, over the items that both use."""
         used = self.used & other.used
         if used.sum() < 2:
             return float("nan")
-        parts = [
-            one.outcomes[used] if one.gold is None else item_products(one.gold[used], one.outcomes[used])
-            for one in (self, other)
-        ]
-        return paired_test(parts[0], parts[1], seed=seed)
+        if self.gold is not None:
+            rows = (one.outcomes[:, used] for one in (self, other))
+            return paired_spearman_test(self.gold[used], *rows, seed=seed)
+        first, second = self._values(used), other._values(used)
+        if self.pairs is not None:
+            return paired_cluster_test(first, second, self.pairs[used])
+        return paired_test(first, second, seed=seed)
+
+    def subtract(self, other: Answers) -> tuple[float, float]:
+        """Return the difference from ``other`` over the items that both use, and its error (:class:`Difference`)."""
+        used = self.used & other.used
+        if used.sum() < 2:
+            return float("nan"), float("nan")
+        difference = self._values(used) - other._values(used)
+        return float(difference.mean()), error_of_mean(difference, self._pairs(used))
+
+    def _values(self, used: Bools) -> Float64s:
+        """Return what each of the items ``used`` contributes to the score, whose mean it is."""
+        outcomes = self.outcomes[:, used]
+        values = outcomes if self.gold is None else spearman_values(self.gold[used], outcomes)
+        return np.asarray(values.mean(axis=0))
+
+    def _pairs(self, used: Bools) -> Int64s | None:
+        return None if self.pairs is None else self.pairs[used]
 
 
 @dataclass(frozen=True)
@@ -88,6 +144,10 @@ class SpanCounts:
 
     total = covered
 
+    def seed_scores(self) -> Float64s:
+        """Return the score of each seed; taggers are trained on the vectors of one."""
+        return np.array([self.score()])
+
     def score(self) -> float:
         """Return F1 over all spans."""
         right, found, gold = self._table().sum(axis=0)
@@ -97,9 +157,14 @@ class SpanCounts:
         """Return the bootstrap interval of F1 over resampled sentences."""
         return bootstrap_f1(self._table(), resamples=resamples, seed=seed) if resamples else NO_INTERVAL
 
-    def compare(self, other: SpanCounts, *, seed: int) -> float:
-        """Return the probability that the difference from ``other`` is noise."""
+    def test(self, other: SpanCounts, *, seed: int) -> float:
+        """Return the probability of a difference from ``other`` this large."""
         return paired_f1_test(self._table(), other._table(), seed=seed)
+
+    def subtract(self, other: SpanCounts) -> tuple[float, float]:
+        """Return the difference in F1 from ``other``, and its error (:class:`Difference`)."""
+        difference = f1_values(self._table()) - f1_values(other._table())
+        return float(difference.mean()), error_of_mean(difference)
 
     def _table(self) -> Float64s:
         return np.array([(one.right, one.found, one.gold) for one in self.sentences], dtype=np.float64)
@@ -116,9 +181,11 @@ Items = TypeVar("Items", Answers, SpanCounts)
 class Score:
     """The score of one model at one task by one metric; NaN if no item could be used.
 
-    ``low`` and ``high`` are the ends of its 95 % bootstrap interval, NaN if none was drawn. ``p_against_best`` is the
-    probability that its difference from the best model's score is noise, NaN for the best itself and where nothing can
-    be compared. ``sections`` holds the score and the number of items of each section.
+    ``low`` and ``high`` are the ends of its 95 % interval, NaN if none was made. ``against_best`` is its difference
+    from the best model's score, and ``p_adjusted`` the probability of that difference adjusted for the number of
+    comparisons (:func:`holm`); NaN for the best itself and where nothing can be compared. ``sections`` holds the score
+    and the number of items of each section. ``seeds`` is the number of seeds that the score is a mean over, ``spread``
+    their standard deviation, NaN if there is one.
     """
 
     model: str
@@ -132,7 +199,10 @@ class Score:
     total: int
     sections: Sections
     is_best: bool
-    p_against_best: float
+    against_best: Difference
+    p_adjusted: float
+    seeds: int
+    spread: float
     items: ItemScores = field(repr=False)
 
 
@@ -148,15 +218,15 @@ def score_column(
 ) -> dict[str, Score]:
     """Score all models at one task by one metric, from their ``items`` and ``sections`` by name.
 
-    This is where intervals are drawn, one per model, and where every other model is tested against the best.
+    This is where intervals are made, one per model, and where every other model is tested against the best.
     """
     values = {model: one.score() for model, one in items.items()}
-    finite = [model for model in values if math.isfinite(values[model])]
-    best = max(finite, key=lambda model: values[model], default=None)
+    best = best_of(values)
     scores = {}
     for model, one in items.items():
         low, high = one.interval(resamples=resamples, seed=seed)
-        compared = best is not None and model != best and model in finite
+        compared = best is not None and model != best and math.isfinite(values[model])
+        seed_scores = one.seed_scores()
         scores[model] = Score(
             model=model,
             task=task,
@@ -169,10 +239,48 @@ def score_column(
             total=one.total,
             sections=sections[model],
             is_best=model == best,
-            p_against_best=one.compare(items[best], seed=seed) if best and compared else float("nan"),
+            against_best=Difference(*one.subtract(items[best]), one.test(items[best], seed=seed))
+            if best and compared
+            else NO_DIFFERENCE,
+            p_adjusted=float("nan"),
+            seeds=len(seed_scores),
+            spread=spread_of(seed_scores),
             items=one,
         )
-    return scores
+    adjusted = holm({model: score.against_best.p for model, score in scores.items()})
+    return {model: replace(score, p_adjusted=adjusted[model]) for model, score in scores.items()}
+
+
+def best_of(values: Mapping[str, float]) -> str | None:
+    """Return the name of the highest value that is not NaN, or None if there is none."""
+    finite = [model for model in values if math.isfinite(values[model])]
+    return max(finite, key=lambda model: values[model], default=None)
+
+
+def spread_of(seed_scores: Float64s) -> float:
+    """Return the standard deviation over seeds, NaN if there is one."""
+    return float(seed_scores.std(ddof=1)) if len(seed_scores) > 1 else float("nan")
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Return the probabilities of the tests against the best, adjusted by Holm's method; NaN stays NaN.
+
+    Which model is the best is known only from the same scores, and the best of many is best in part by luck. So the
+    family is not the m − 1 tests against the best but the m (m − 1) / 2 of any two models: then, if all models of a
+    column are equally good, all are taken for equal with a probability of at least 95 %.
+
+    >>> {name: round(p, 3) for name, p in holm({"best": float("nan"), "b": 0.01, "c": 0.02}).items()}
+    {'best': nan, 'b': 0.03, 'c': 0.04}
+    """
+    tested = sorted(
+        (name for name in p_values if math.isfinite(p_values[name])), key=lambda name: p_values[name]
+    )
+    family = len(tested) * (len(tested) + 1) // 2
+    adjusted, highest = dict(p_values), 0.0
+    for place, name in enumerate(tested):
+        highest = max(highest, min(1.0, p_values[name] * (family - place)))
+        adjusted[name] = highest
+    return adjusted
 
 
 def score_task(
@@ -205,128 +313,3 @@ def _score_sections(task: Task, items: Answers) -> Sections:
     return {
         section: (items.score(chosen), int((items.used & chosen).sum())) for section, chosen in within.items()
     }
-
-
-def spearman(first: Float64s, second: Float64s) -> float:
-    """Return Spearman's rank correlation, equal values sharing their mean rank; NaN if it is not defined.
-
-    >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 3)
-    0.5
-    """
-    return float(item_products(first, second).mean()) if len(first) > 1 else float("nan")
-
-
-def item_products(first: Float64s, second: Float64s) -> Float64s:
-    """Return each item's part in the rank correlation: the products of standardised ranks, whose mean it is."""
-    return _standard_ranks(first) * _standard_ranks(second)
-
-
-def bootstrap_spearman(
-    first: Float64s, second: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
-    """Return the percentile interval of :func:`spearman` over pairs resampled with replacement."""
-    generator = np.random.default_rng(seed)
-    draws = np.empty(resamples)
-    at_once = max(1, _CELLS // max(len(first), 1))
-    for start in range(0, resamples, at_once):
-        chosen = generator.integers(len(first), size=(min(at_once, resamples - start), len(first)))
-        products = _standard_ranks(first[chosen]) * _standard_ranks(second[chosen])
-        draws[start : start + len(chosen)] = products.mean(axis=1)
-    return _percentiles(draws, confidence)
-
-
-def bootstrap_mean(
-    outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
-    """Return the percentile interval of the mean over ``outcomes`` resampled with replacement.
-
-    Resampling n items with few distinct values is one multinomial draw.
-
-    >>> bootstrap_mean(np.ones(10))
-    (1.0, 1.0)
-    """
-    values, counts = np.unique(outcomes, return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(len(outcomes), counts / len(outcomes), size=resamples)
-    return _percentiles(drawn @ values / len(outcomes), confidence)
-
-
-def paired_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the probability of a mean difference this large if the two models are swapped at random items.
-
-    The values are what each item contributes to a score: 1 or 0 for right or wrong, :func:`item_products` for a rank
-    correlation. The test is two-sided and counts the observed arrangement as one of the draws.
-
-    >>> paired_test(np.ones(4), np.ones(4))
-    1.0
-    """
-    difference = first - second
-    difference = difference[difference != 0].astype(np.float32)
-    if not len(difference):
-        return 1.0
-    generator = np.random.default_rng(seed)
-    observed = abs(float(difference.sum()))
-    at_least = 0
-    at_once = max(1, _CELLS // len(difference))
-    for start in range(0, resamples, at_once):
-        size = (min(at_once, resamples - start), len(difference))
-        swapped = generator.integers(2, size=size, dtype=np.int8).astype(np.float32) @ difference
-        at_least += int((np.abs(2 * swapped - difference.sum()) >= observed * (1 - 1e-6)).sum())
-    return (at_least + 1) / (resamples + 1)
-
-
-def bootstrap_f1(
-    table: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
-    """Return the percentile interval of F1 over resampled sentences, the rows (right, found, gold) of ``table``.
-
-    >>> bootstrap_f1(np.array([[1.0, 1.0, 1.0]] * 5))
-    (1.0, 1.0)
-    """
-    generator = np.random.default_rng(seed)
-    sums = np.stack(
-        [table[generator.integers(len(table), size=len(table))].sum(axis=0) for _ in range(resamples)]
-    )
-    return _percentiles(_f1(sums), confidence)
-
-
-def paired_f1_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the probability of a difference in F1 this large if the models are swapped at random sentences.
-
-    >>> paired_f1_test(np.array([[1.0, 1.0, 1.0]] * 5), np.array([[1.0, 1.0, 1.0]] * 5))
-    1.0
-    """
-    observed = abs(float(_f1(first.sum(axis=0)) - _f1(second.sum(axis=0))))
-    difference = second - first
-    differs = difference.any(axis=1)
-    if not differs.any():
-        return 1.0
-    generator = np.random.default_rng(seed)
-    at_least = 0
-    at_once = max(1, _CELLS // int(differs.sum()))
-    for start in range(0, resamples, at_once):
-        size = (min(at_once, resamples - start), int(differs.sum()))
-        moved = generator.integers(2, size=size, dtype=np.int8).astype(np.float64) @ difference[differs]
-        swapped = _f1(first.sum(axis=0) + moved) - _f1(second.sum(axis=0) - moved)
-        at_least += int((np.abs(swapped) >= observed - 1e-12).sum())
-    return (at_least + 1) / (resamples + 1)
-
-
-def _f1(sums: Float64s) -> Float64s:
-    return np.asarray(2 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1))
-
-
-def _standard_ranks(values: Float64s) -> Float64s:
-    from scipy import stats  # takes half a second to import, which commands that only query need not pay
-
-    ranks = stats.rankdata(values, axis=-1)
-    ranks -= ranks.mean(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(ranks / np.sqrt((ranks**2).mean(axis=-1, keepdims=True)))
-
-
-def _percentiles(draws: Float64s, confidence: float) -> tuple[float, float]:
-    draws = draws[np.isfinite(draws)]
-    if not len(draws):
-        return float("nan"), float("nan")
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)

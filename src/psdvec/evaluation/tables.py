@@ -1,8 +1,8 @@
 """A report in words and numbers: tables for people, CSV and JSON for programs.
 
 Scores are in points, where 100 is perfect; the best of each column is marked, and so is a score that the paired test
-cannot tell from it. All numbers come from the :class:`~psdvec.evaluation.report.Report`: nothing is computed here. The
-page with plots is in :mod:`psdvec.evaluation.page`.
+does not tell from it. All numbers come from the :class:`~psdvec.evaluation.report.Report`: nothing is computed here.
+The page with plots is in :mod:`psdvec.evaluation.page`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-from psdvec.evaluation.report import Report
+from psdvec.evaluation.report import MeanScore, Report
 from psdvec.evaluation.scores import Score
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.tagging.tags import Counts
@@ -24,6 +25,7 @@ BEST = "*"
 NOISE = "≈"
 NONE = "–"
 NOISE_LEVEL = 0.05
+SEEN = "detectable"
 
 _COLUMNS = {entry.name: entry.column for entry in CATALOGUE} | {"conll2003": "NER", "conll2000": "Chunk"}
 _METRICS = {"3cosmul": " ×", "3cosadd": " +"}
@@ -45,6 +47,7 @@ class ReportTables:
     intervals: Table
     coverage: Table
     tagging: Table | None
+    seeds: Table | None
     sections: tuple[Table, ...]
     rules: str
     values: Mapping[str, Any]
@@ -58,6 +61,7 @@ def make_tables(report: Report) -> ReportTables:
         intervals=interval_table(report),
         coverage=coverage_table(report),
         tagging=tagging_table(report),
+        seeds=seed_table(report),
         sections=tuple(filter(None, sections)),
         rules=rules(report),
         values=as_values(report),
@@ -74,29 +78,47 @@ def column_title(task: str, metric: str) -> str:
 
 
 def score_table(report: Report) -> Table:
-    """Return one row per model with its scores, their marks, and the mean over tasks."""
+    """Return one row per model with its scores, their marks, and the mean over tasks.
+
+    With several models, a last row says what difference from the best could have been seen in each column: the median
+    over the other models.
+    """
     header = ("model", *(column_title(*column) for column in report.columns), "mean")
-    means = {model: report.mean(model) for model in report.models}
-    highest = max((mean for mean in means.values() if math.isfinite(mean)), default=None)
-    rows = []
+    several = len(report.models) > 1
+    rows: list[tuple[str, ...]] = []
     for model in report.models:
-        cells = [
-            _score_cell(report.find(model, *column), marked=len(report.models) > 1)
-            for column in report.columns
-        ]
-        best = BEST if len(report.models) > 1 and means[model] == highest else " "
-        rows.append((model, *cells, _number(means[model]) + best))
+        scores = [*(report.find(model, *column) for column in report.columns), report.means[model]]
+        rows.append((model, *(_score_cell(score, marked=several) for score in scores)))
+    if several:
+        columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
+        rows.append(
+            (SEEN, *(_detectable(column) for column in columns), _detectable([*report.means.values()]))
+        )
     return Table(header, tuple(rows))
 
 
 def interval_table(report: Report) -> Table:
-    """Return one row per model with the bootstrap intervals of its scores, in points."""
+    """Return one row per model with the intervals of its scores and of their mean, in points."""
+    rows = []
+    for model in report.models:
+        scores = [*(report.find(model, *column) for column in report.columns), report.means[model]]
+        known = [score if score is not None and math.isfinite(score.low) else None for score in scores]
+        rows.append((model, *(f"{100 * s.low:.1f}-{100 * s.high:.1f}" if s else NONE for s in known)))
+    header = ("95 % between", *(column_title(*column) for column in report.columns), "mean")
+    return Table(header, tuple(rows))
+
+
+def seed_table(report: Report) -> Table | None:
+    """Return one row per model with its number of seeds and how far they scatter, or None if all have one."""
     rows = []
     for model in report.models:
         scores = [report.find(model, *column) for column in report.columns]
-        known = [score if score is not None and math.isfinite(score.low) else None for score in scores]
-        rows.append((model, *(f"{100 * s.low:.1f}-{100 * s.high:.1f}" if s else NONE for s in known)))
-    return Table(("95 % between", *(column_title(*column) for column in report.columns)), tuple(rows))
+        seeds = max((score.seeds for score in scores if score), default=1)
+        if seeds > 1:
+            spreads = [*(score.spread if score else math.nan for score in scores), report.means[model].spread]
+            rows.append((model, str(seeds), *(_number(spread, digits=2) for spread in spreads)))
+    header = ("standard deviation", "seeds", *(column_title(*column) for column in report.columns), "mean")
+    return Table(header, tuple(rows)) if rows else None
 
 
 def coverage_table(report: Report) -> Table:
@@ -158,17 +180,27 @@ def rules(report: Report) -> str:
     case = "case is ignored" if report.ignore_case else "case matters"
     text = f"Scores are in points; {missing}; {case}. The mean takes analogies by the first method shown."
     if len(report.models) > 1:
-        text += f" {BEST} best; {NOISE} no different from the best (paired test, p ≥ {NOISE_LEVEL})."
+        text += (
+            f" {BEST} best; {NOISE} not told apart from the best at this size (paired test, p ≥ {NOISE_LEVEL} by "
+            f"Holm's method over all pairs of models in the column). {SEEN}: the difference from the best that a "
+            "single test would have found four times out of five."
+        )
+    if seed_table(report):
+        text += " Scores of a method trained with several seeds are means over them."
     return text
 
 
 def as_csv(report: Report) -> str:
-    """Return one line per model, task and metric."""
+    """Return one line per model, task and metric, and one per model for the mean."""
     file = io.StringIO()
     fields = ["model", "task", "metric", "score", "low", "high", "covered", "total", "best", "p_against_best"]
+    fields += ["p_adjusted", "detectable", "seeds", "spread"]
     writer = csv.DictWriter(file, fields, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_record(score) for score in report.scores)
+    writer.writerows(
+        {"model": model, "task": "mean", **_mean_record(mean)} for model, mean in report.means.items()
+    )
     return file.getvalue()
 
 
@@ -181,7 +213,7 @@ def as_values(report: Report) -> dict[str, Any]:
             "ignore_case": report.ignore_case,
             "seed": report.seed,
         },
-        "means": {model: _finite(report.mean(model)) for model in report.models},
+        "means": {model: _mean_record(mean) for model, mean in report.means.items()},
         "scores": [
             _record(score)
             | {
@@ -223,8 +255,27 @@ def _record(score: Score) -> dict[str, Any]:
         "high": _finite(score.high),
         "covered": score.covered,
         "total": score.total,
+        **_comparison_record(score),
+        "seeds": score.seeds,
+    }
+
+
+def _mean_record(mean: MeanScore) -> dict[str, Any]:
+    return {
+        "score": _finite(mean.value),
+        "low": _finite(mean.low),
+        "high": _finite(mean.high),
+        **_comparison_record(mean),
+    }
+
+
+def _comparison_record(score: Score | MeanScore) -> dict[str, Any]:
+    return {
         "best": score.is_best,
-        "p_against_best": _finite(score.p_against_best),
+        "p_against_best": _finite(score.against_best.p),
+        "p_adjusted": _finite(score.p_adjusted),
+        "detectable": _finite(score.against_best.detectable),
+        "spread": _finite(score.spread),
     }
 
 
@@ -232,13 +283,23 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _score_cell(score: Score | None, *, marked: bool) -> str:
-    """Return a score in points; marked with ``*`` if it is the best, with ``≈`` if it may be as good."""
+def _score_cell(score: Score | MeanScore | None, *, marked: bool) -> str:
+    """Return a score in points; marked with ``*`` if it is the best, with ``≈`` if it is not told apart from it."""
     if score is None:
         return f"{NONE} "
-    mark = BEST if score.is_best else NOISE if score.p_against_best >= NOISE_LEVEL else " "
+    mark = BEST if score.is_best else NOISE if score.p_adjusted >= NOISE_LEVEL else " "
     return _number(score.value) + (mark if marked else " ")
 
 
-def _number(value: float) -> str:
-    return f"{100 * value:.1f}" if math.isfinite(value) else NONE
+def _detectable(scores: Sequence[Score | MeanScore | None]) -> str:
+    """Return the median over models of the difference from the best that could have been seen.
+
+    A model that does the same as the best at every item tells nothing of that.
+    """
+    found = [score.against_best.detectable for score in scores if score]
+    known = [value for value in found if value > 1e-9]  # of rounding
+    return _number(median(known) if known else math.nan) + " "
+
+
+def _number(value: float, *, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f}" if math.isfinite(value) else NONE

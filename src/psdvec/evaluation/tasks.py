@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Float64s
+from psdvec.arrays import Float64s, Int64s
 from psdvec.errors import InputError
 from psdvec.text.lines import read_lines
 
@@ -48,6 +48,19 @@ class Analogies:
     items: tuple[tuple[str, ...], ...]
     sections: tuple[str, ...]
     kind: Kind = "analogies"
+
+    def pairs(self) -> Int64s:
+        """Return the (m, 2) numbers of the pairs {a, a*} and {b, b*} of each question.
+
+        A pair is the same in whichever order its words stand.
+
+        >>> Analogies("toy", (("a", "A", "b", "B"), ("B", "b", "A", "a")), ("all", "all")).pairs().tolist()
+        [[0, 1], [1, 0]]
+        """
+        numbers: dict[frozenset[str], int] = {}
+        halves = [(frozenset(item[:2]), frozenset(item[2:])) for item in self.items]
+        found = [[numbers.setdefault(half, len(numbers)) for half in each] for each in halves]
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 Task: TypeAlias = Pairs | Choices | Analogies

@@ -1,0 +1,167 @@
+"""Rank correlation: the score of word similarity, how sure it is, and whether two models differ in it.
+
+The test of a difference rests on the influence function of Spearman's correlation. Let u and v be the ranks of an item
+in the two variables, divided by their number and centred, C the mean of uv, V and W those of u² and v², so that
+ρ = C / √(VW). One more item at (x, y) changes C in three ways: by its own product uv, because it raises the rank of
+every item above x, and because it raises that of every item above y; it changes V and W in the same manner:
+
+    c = uv − C + A(x; v) + A(y; u) − 2C     A(x; h) = mean over items j of h_j [x_j > x], half if x_j = x
+    a = u² − V + 2 A(x; u) − 2V             b = v² − W + 2 A(y; v) − 2W
+    influence = c / √(VW) − ρ/2 (a/V + b/W)
+
+Without A, these are the influence values of a Pearson correlation of ranks, which are right only if both models err in
+the same manner: see ``benchmarks/bench_statistics.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psdvec.arrays import Float64s, Int64s
+from psdvec.evaluation.resampling import CELLS, percentiles
+
+SMALL = 350  # items up to which the test swaps the models' ranks; above it, the t distribution is as good
+
+
+def spearman(first: Float64s, second: Float64s) -> float:
+    """Return Spearman's rank correlation, equal values sharing their mean rank; NaN if it is not defined.
+
+    >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 3)
+    0.5
+    """
+    return float(_correlations(_sort(first), _sort(second))) if len(first) > 1 else float("nan")
+
+
+def spearman_values(first: Float64s, second: Float64s) -> Float64s:
+    """Return the part of each item in the rank correlation: the correlation plus the item's influence on it.
+
+    Their mean is the correlation, and their variance divided by their number is, nearly, the variance of the
+    correlation over sets of items of this size. Both arrays are (..., n); the last axis holds the items.
+
+    >>> spearman_values(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    return _values(_sort(first), _sort(second))
+
+
+def bootstrap_spearman(
+    gold: Float64s, outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    """Return the percentile interval of :func:`spearman` over items resampled with replacement.
+
+    ``outcomes`` is (n,), or (s, n) for s seeds, whose correlations are averaged.
+    """
+    generator = np.random.default_rng(seed)
+    rows = np.atleast_2d(outcomes)
+    draws = np.empty(resamples)
+    at_once = max(1, CELLS // max(len(gold), 1))
+    for start in range(0, resamples, at_once):
+        chosen = generator.integers(len(gold), size=(min(at_once, resamples - start), len(gold)))
+        drawn = _sort(gold[chosen])
+        found = [_correlations(drawn, _sort(row[chosen])) for row in rows]
+        draws[start : start + len(chosen)] = np.mean(found, axis=0)
+    return percentiles(draws, confidence)
+
+
+def paired_spearman_test(
+    gold: Float64s, first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0
+) -> float:
+    """Return the probability of correlations with ``gold`` this far apart if the two models are equally good.
+
+    ``first`` and ``second`` are (s, n), one row per seed; the means over seeds are compared. The statistic is the
+    difference divided by its standard error, from :func:`spearman_values`. Up to 350 items, and with one seed each,
+    it is compared with what it becomes when the models' ranks are swapped at random items. That is exact for models
+    that err in the same manner, and nearly right for others, because the difference is divided by its standard error.
+    Otherwise it is compared with the t distribution. The test is two-sided and counts the observed arrangement as one
+    of the draws. NaN if one of the correlations is not defined.
+
+    >>> paired_spearman_test(np.arange(4.0), np.ones((1, 4)) * [1, 2, 3, 4], np.ones((1, 4)) * [1, 2, 3, 4])
+    1.0
+    """
+    from scipy import stats  # takes half a second to import, which commands that only query need not pay
+
+    sorted_gold, n = _sort(gold), len(gold)
+    values = [_values(sorted_gold, _sort(rows)).mean(axis=0) for rows in (first, second)]
+    observed = float(_studentised(values[0] - values[1]))
+    if np.isnan(observed):
+        return float("nan")
+    if n > SMALL or len(first) > 1 or len(second) > 1:
+        return float(2 * stats.t.sf(abs(observed), n - 1))
+    generator = np.random.default_rng(seed)
+    ranks = [stats.rankdata(rows[0]) for rows in (first, second)]
+    at_least, at_once = 0, max(1, CELLS // (8 * n))
+    for start in range(0, resamples, at_once):
+        swapped = generator.integers(2, size=(min(at_once, resamples - start), n), dtype=np.int8) == 1
+        one, other = (np.where(swapped, ranks[1 - i], ranks[i]) for i in (0, 1))
+        drawn = _studentised(_values(sorted_gold, _sort(one)) - _values(sorted_gold, _sort(other)))
+        at_least += int((np.abs(drawn) >= abs(observed) * (1 - 1e-9)).sum())
+    return (at_least + 1) / (resamples + 1)
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Values in order along the last axis: who is where, where each run of equals starts and stops, and the ranks."""
+
+    order: Int64s
+    starts: Int64s
+    stops: Int64s
+    ranks: Float64s  # divided by n and centred, in the original order
+
+    def above(self, h: Float64s) -> Float64s:
+        """Return for each item the mean over all items of ``h`` where they are above it, half where they are equal."""
+        n = self.order.shape[-1]
+        shape = np.broadcast_shapes(self.order.shape, h.shape)
+        order, starts, stops = (
+            np.broadcast_to(part, shape) for part in (self.order, self.starts, self.stops)
+        )
+        sums = np.zeros((*shape[:-1], n + 1))
+        np.cumsum(np.take_along_axis(np.broadcast_to(h, shape), order, axis=-1), axis=-1, out=sums[..., 1:])
+        below = (np.take_along_axis(sums, starts, axis=-1) + np.take_along_axis(sums, stops, axis=-1)) / 2
+        found = np.empty(shape)
+        np.put_along_axis(found, order, (sums[..., -1:] - below) / n, axis=-1)
+        return found
+
+
+def _sort(values: Float64s) -> _Sorted:
+    n = values.shape[-1]
+    order = np.argsort(values, axis=-1)
+    in_order = np.take_along_axis(values, order, axis=-1)
+    places = np.broadcast_to(np.arange(n), in_order.shape)
+    differs = in_order[..., 1:] != in_order[..., :-1]
+    starts, stops = np.zeros(in_order.shape, dtype=np.int64), np.full(in_order.shape, n, dtype=np.int64)
+    starts[..., 1:] = np.where(differs, places[..., 1:], 0)
+    starts = np.maximum.accumulate(starts, axis=-1)
+    stops[..., :-1] = np.where(differs, places[..., 1:], n)
+    stops = np.minimum.accumulate(stops[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(in_order.shape)
+    np.put_along_axis(ranks, order, (starts + stops) / (2 * n) - 0.5, axis=-1)
+    return _Sorted(order, starts, stops, ranks)
+
+
+def _correlations(x: _Sorted, y: _Sorted) -> Float64s:
+    u, v = x.ranks, y.ranks
+    with np.errstate(invalid="ignore"):
+        return np.asarray((u * v).mean(axis=-1) / np.sqrt((u**2).mean(axis=-1) * (v**2).mean(axis=-1)))
+
+
+def _values(x: _Sorted, y: _Sorted) -> Float64s:
+    """Return the formula at the head of this module, with the correlation added."""
+    u, v = x.ranks, y.ranks
+    C, V, W = (np.mean(part, axis=-1, keepdims=True) for part in (u * v, u**2, v**2))
+    c = u * v + x.above(v) + y.above(u) - 3 * C
+    a = u**2 + 2 * x.above(u) - 3 * V
+    b = v**2 + 2 * y.above(v) - 3 * W
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = C / np.sqrt(V * W)
+        return np.asarray(rho + c / np.sqrt(V * W) - rho / 2 * (a / V + b / W))
+
+
+def _studentised(differences: Float64s) -> Float64s:
+    """Return the mean divided by its standard error, 0 if there is no difference at all."""
+    n = differences.shape[-1]
+    mean, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
+    noise = 1e-12  # sums of rounded numbers are not exactly zero
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(np.abs(mean) < noise, 0.0, mean / np.where(error < noise, 0.0, error))
