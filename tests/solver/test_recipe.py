@@ -51,3 +51,8 @@ def test_unknown_names_are_refused():
         make_recipe("best")
     with pytest.raises(InputError, match="has no 'kappa'"):
         make_recipe("default", kappa=1)
+
+
+def test_a_cap_of_its_own_and_a_saturation_exclude_each_other():
+    with pytest.raises(InputError, match="own_cap is True; give saturation 0 with it"):
+        make_recipe("original", saturation=1.0)

@@ -121,7 +121,7 @@ class Recipe:
         _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
         _demand(self.saturation >= 0, "saturation", self.saturation, "a positive count, or 0 to use the cut")
         _demand(0 <= self.cut < 1, "cut", self.cut, "a share from 0 to below 1")
-        _demand(not (self.own_cap and self.saturation), "own_cap", self.own_cap, "it only with saturation 0")
+        _demand(not (self.own_cap and self.saturation), "own_cap", self.own_cap, "saturation 0 with it")
         _demand(0 <= self.majoriser <= 1, "majoriser", self.majoriser, "a number from 0 to 1")
         _demand(0 <= self.emphasis <= 1, "emphasis", self.emphasis, "a number from 0 to 1")
         _demand(0 <= self.unigram <= 1, "unigram", self.unigram, "a number from 0 to 1")
