@@ -2,8 +2,9 @@
 
 A method is a function ``fit(source, *, dim, seed, workers, progress, ...)`` that returns a
 :class:`~psdvec.solver.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, with the words in the
-vocabulary's order. Its other keyword arguments are its hyper-parameters, with the defaults of the paper that proposed
-it. A function is imported only when it is first used, so that a missing package matters only to its own method.
+vocabulary's order. Its other keyword arguments are its hyper-parameters, with defaults from a search or from the paper
+that proposed it (``docs/comparing.md``). A function is imported only when it is first used, so that a missing package
+matters only to its own method.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ def fit(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = LogProgress(),
-    x_max: float = 100.0,
+    x_max: float = 10.0,
     alpha: float = 0.75,
     eta: float = 0.05,
-    epochs: int | None = None,
+    epochs: int = 25,
 ) -> Embeddings:
     """Fit vectors by AdaGrad; the same seed gives the same vectors with one worker, and similar ones with more.
 
@@ -52,20 +52,19 @@ def fit(
     eta
         The initial step of AdaGrad.
     epochs
-        Passes over all pairs; if None, what the authors advise: 50 below 300 dimensions, otherwise 100.
+        Passes over all pairs.
     """
     if dim < 1:
         raise InputError(f"dim is {dim}; give 1 or more")
-    if min(x_max, eta) <= 0 or (epochs is not None and epochs < 1):
+    if min(x_max, eta) <= 0 or epochs < 1:
         raise InputError(
             f"x_max {x_max}, eta {eta} and epochs {epochs} must all be above 0; give greater ones"
         )
     generator = np.random.default_rng(seed)
     pairs = weigh_pairs(context_matrix(counts), x_max=x_max, alpha=alpha, generator=generator)
     vectors = first_vectors(len(counts), dim, generator)
-    passes = epochs or (50 if dim < 300 else 100)
-    with limit_threads(workers), progress.stage("GloVe", total=passes, unit="epochs") as stage:
-        for loss in descend(pairs, vectors, eta=eta, epochs=passes):
+    with limit_threads(workers), progress.stage("GloVe", total=epochs, unit="epochs") as stage:
+        for loss in descend(pairs, vectors, eta=eta, epochs=epochs):
             stage.advance(1)
             stage.note(f"loss {loss / len(pairs.rows):.5f}")
     together = vectors[0, :, :dim] + vectors[1, :, :dim]

@@ -19,9 +19,9 @@ def fit(
     workers: int | None = None,
     progress: Progress = LogProgress(),
     window: int = 5,
-    negative: int = 15,
-    epochs: int = 5,
-    subsample: float = 1e-3,
+    negative: int = 5,
+    epochs: int = 15,
+    subsample: float = 1e-4,
     alpha: float = 0.05,
 ) -> Embeddings:
     """Train CBOW on ``corpus``; with one worker, the same seed gives the same vectors.
@@ -52,9 +52,9 @@ def fit_skipgram(
     workers: int | None = None,
     progress: Progress = LogProgress(),
     window: int = 5,
-    negative: int = 15,
-    epochs: int = 5,
-    subsample: float = 1e-3,
+    negative: int = 5,
+    epochs: int = 15,
+    subsample: float = 1e-4,
     alpha: float = 0.025,
 ) -> Embeddings:
     """Train skip-gram on ``corpus``; see :func:`fit`."""
