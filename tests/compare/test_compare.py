@@ -26,6 +26,7 @@ from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
 from psdvec.solver.recipe import make_recipe
 from psdvec.storage.artefact import open_artefact
+from psdvec.text.tokenizers import TOKENIZERS
 from tests.evaluation.test_scores import count_resampling
 
 
@@ -139,6 +140,11 @@ def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice
 
 def test_kernels_are_compiled_for_any_method_of_counts():
     compile_kernels([name for name, method in METHODS.items() if method.reads == "counts"], "whitespace")
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_kernels_are_compiled_for_any_tokenizer(tokenizer):
+    compile_kernels(["psdvec"], tokenizer)
 
 
 # Steps

@@ -174,3 +174,8 @@ def test_an_empty_corpus_is_refused_and_leaves_no_output(tmp_path):
     with pytest.raises(InputError, match="the corpus holds no words"):
         count_pairs(read_corpus(tmp_path / "empty"), output=tmp_path / "counts")
     assert not (tmp_path / "counts").exists()
+
+
+def test_a_vocabulary_without_words_is_refused():
+    with pytest.raises(InputError, match="the vocabulary given holds no word"):
+        count_pairs([["a", "b"]], vocabulary=[])

@@ -94,8 +94,8 @@ def placed_densely(model, counts, word):
     s = scales.emphases
     plain = np.column_stack([model.vectors[:core] * model.signs, -model.constant]).astype(float)
     F = plain * s[:core, None]
-    A = (F * W[core, :core, None]).T @ F + model.recipe.damping * np.diag((F**2).sum(axis=0))
-    b = F.T @ (T[core, :core] / s[core])
+    A = 2 * (F * W[core, :core, None]).T @ F + 2 * model.recipe.damping * F.T @ F  # W and T average two cells
+    b = 2 * F.T @ (T[core, :core] / s[core])
     solutions = [np.linalg.solve(A + mu * np.eye(len(A)), b) for mu in RIDGES]
     vector = model.vectors[model.key_to_index[word]]
     return min(solutions, key=lambda x: np.linalg.norm(x[:-1] - vector)), plain

@@ -97,10 +97,11 @@ def warm_up(methods: Iterable[str], tokenizer: str) -> None:
 
 def compile_kernels(methods: Iterable[str], tokenizer: str) -> None:
     """Compile by counting a few made-up sentences and training ``methods`` on them."""
-    drawn = np.random.default_rng(0).integers(60, size=(200, 12))
+    words = [first + second for first in "abcdef" for second in "abcdefghij"]  # words to every tokenizer
+    drawn = np.random.default_rng(0).choice(words, size=(200, 12))
     with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
         text, counts = Path(folder) / "text", Path(folder) / "counts"
-        text.write_text("\n".join(" ".join(f"w{i}" for i in line) for line in drawn))
+        text.write_text("\n".join(" ".join(line) for line in drawn.tolist()))
         count_pairs(read_corpus(text, tokenizer=tokenizer), min_count=1, output=counts)
         for name in methods:
             settings = {"epochs": 1} if name == "glove" else {}

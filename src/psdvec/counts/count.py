@@ -139,6 +139,8 @@ def count_pairs(
     if output is not None:
         check_output(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
+    if given == ():
+        raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = Counting(given, min_count, max_words, window, weighting, gaps)
     described = describe(text, what)
     plan |= {"vocabulary": given, **described._asdict()}

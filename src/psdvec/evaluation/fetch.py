@@ -26,7 +26,7 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
 
 # By hand, and not by pooch: most sets are files inside packages, which pooch cannot get through pip with the user's own
-# settings for it; for the three that have an address, pooch would replace one call of urlopen and one of sha256.
+# settings for it; for the four that have an address, pooch would replace one call of urlopen and one of sha256.
 _SECONDS = 60
 
 
