@@ -33,7 +33,7 @@ def fit(
     progress: Progress = LogProgress(),
     root: float = 0.5,
     context_smoothing: float = 0.75,
-    power: float = 0.0,
+    power: float = 0.5,
 ) -> Embeddings:
     """Factorise the matrix of scaled correlations of ``counts``.
 
