@@ -74,17 +74,29 @@ def resolve_workers(workers: int | None) -> int:
 
 
 @contextmanager
+def limit_blas(threads: int) -> Iterator[None]:
+    """Use this many threads in every BLAS of this process, and restore the previous numbers afterwards.
+
+    SciPy has a BLAS of its own, which no limit reaches that was set before it was loaded; so it is loaded here.
+    """
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(threads, user_api="blas"):
+        yield
+
+
+@contextmanager
 def limit_threads(workers: int | None) -> Iterator[None]:
     """Use this many threads in kernels and BLAS, and restore the previous numbers afterwards."""
     import numba
-    from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()
     most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     threads = min(resolve_workers(workers), most)
     numba.set_num_threads(threads)
     try:
-        with threadpool_limits(threads, user_api="blas"):
+        with limit_blas(threads):
             yield
     finally:
         numba.set_num_threads(before)

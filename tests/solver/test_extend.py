@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -308,3 +312,29 @@ def test_the_ridge_of_greatest_evidence_is_found_where_the_evidence_has_several_
         climbed = next((i for i in range(7) if evidences[i + 1] <= evidences[i]), 7)
         fooled += bool(evidences[climbed] < evidences.max() - 1)
     assert fooled > 5, "a search that stops at the first fall would have passed"
+
+
+def test_no_blas_uses_threads_of_its_own_while_a_word_is_solved(counts, model, tmp_path):
+    """In a process of its own, since SciPy's BLAS must not have been loaded before."""
+    counts.save(tmp_path / "counts")
+    model.save(tmp_path / "model")
+    program = """
+import sys
+import psdvec
+from psdvec.solver import noncore
+from threadpoolctl import threadpool_info
+
+solve = noncore.solve_word
+def asking(*given, **options):
+    found = solve(*given, **options)
+    print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+    return found
+
+noncore.solve_word = asking
+psdvec.extend(sys.argv[1], sys.argv[2], words=[sys.argv[3]], quiet=True)
+"""
+    word = counts.vocabulary.words[CORE]
+    command = [sys.executable, "-c", program, tmp_path / "model", tmp_path / "counts", word]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert said.stdout == "{1}\n"

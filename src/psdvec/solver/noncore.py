@@ -15,7 +15,7 @@ import numpy as np
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.parallel import map_ordered
-from psdvec.resources import resolve_workers
+from psdvec.resources import limit_blas, resolve_workers
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
 
@@ -38,11 +38,9 @@ def solve_words(
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[Placed | None]:
     """Solve each word of ``setting`` on its own, by threads; None for those with too few contexts."""
-    from threadpoolctl import threadpool_limits
-
     threads = resolve_workers(workers)
     results: list[Placed | None] = []
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with limit_blas(1), ThreadPoolExecutor(threads) as pool:
         items = enumerate(pairs_of(counts, setting.ids))
         for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
             results.append(result)
