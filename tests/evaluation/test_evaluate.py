@@ -224,3 +224,9 @@ def test_simlex_with_its_own_header_and_columns_is_read(tmp_path: Path):
 def test_a_line_that_fits_no_task_is_refused_with_its_number(tmp_path: Path, text: str, kind, message: str):
     with pytest.raises(InputError, match=message):
         read_task(write(tmp_path, text), kind=kind)
+
+
+def test_a_task_without_questions_is_refused():
+    vectors = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
+    with pytest.raises(InputError, match="the task 'empty' holds no questions; leave it out"):
+        evaluate(vectors, [Pairs("empty", (), np.zeros(0))])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from psdvec.errors import InputError
 from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import SpanCounts, score_column, score_task
@@ -61,6 +62,9 @@ def evaluate(
     """
     named = {"model": models} if isinstance(models, Embeddings) else dict(models)
     tasks = tuple(tasks)
+    for task in tasks:
+        if not task.items:
+            raise InputError(f"the task '{task.name}' holds no questions; leave it out")
     judged = {}
     for name, found in named.items() if tasks else ():  # lengths take a pass over the vectors
         seeds = [found] if isinstance(found, Embeddings) else found
