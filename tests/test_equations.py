@@ -265,7 +265,7 @@ def test_equation_12_is_the_posterior_deviation_of_a_coordinate(counts, H, recip
     word = counts.vocabulary.words[CORE + 3]
     placed = extend(model, counts, words=[word], ridge="2", damping=0.1)
     assert placed.deviations[-1] == pytest.approx(CALIBRATION * expected, rel=1e-3)
-    assert f"κ₀ = {CALIBRATION}" in THEORY
+    assert f"deviation = {CALIBRATION} √" in THEORY
 
 
 def test_every_numbered_equation_of_the_page_has_its_test():

@@ -140,10 +140,8 @@ def _listed(values: Mapping[str, Any] | None) -> str | None:
 def _read(tally: Mapping[str, int] | None) -> str | None:
     if tally is None:
         return None
-    sentences = (
-        f" in {tally['sentences']:,} sentences" if tally["sentences"] else ""
-    )  # not known of other programs'
-    return f"{tally['tokens']:,} words{sentences}"
+    sentences = tally["sentences"]  # 0 where another program counted, and did not say
+    return f"{tally['tokens']:,} words" + (f" in {sentences:,} sentences" if sentences else "")
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> str:

@@ -59,7 +59,7 @@ def test_the_numbers_of_the_default_recipe_are_shown(command: str, run, monkeypa
     for title in (SOLVER, MACHINE):
         assert f"─ {title} ─" in text
     assert "from the recipe" not in text
-    assert " ".join(text.split()).count("paper has others") == 1
+    assert " ".join(text.split()).count("the other recipes have others") == 1
     lines = text.splitlines()
     for name, value in asdict(Recipe()).items():
         flag = name.replace("_", "-")

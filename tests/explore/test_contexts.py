@@ -11,9 +11,11 @@ from psdvec.counts.weighting import UNIT
 from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.reference import rounds
+from psdvec.solver.fit import fit
 from psdvec.solver.pmi import margins, word_scales
 from psdvec.solver.recipe import RIDGES
 from tests.explore.conftest import RARE
+from tests.toy import drawn_counts
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +115,16 @@ def test_a_word_placed_from_other_counts_has_contexts_but_no_fitted_values(index
 def test_a_word_that_was_not_counted_is_missing(index):
     with pytest.raises(MissingWordError, match="did you mean 'guitar'"):
         index.of_pair("piano", "guitarr")
+
+
+def test_weights_are_those_that_a_word_was_placed_with_also_if_it_had_a_cap_of_its_own():
+    counts = drawn_counts(words=60, sentences=900, weighting="flat")
+    index = ContextIndex(fit(counts, dim=5, recipe="original", core=40, changes={"cut": 0.1}), counts)
+    word = counts.vocabulary.words[45]
+    H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts.vocabulary))
+    block = np.sort(H[:40, 40:][H[:40, 40:] > 0])
+    cap = block[int(0.9 * block.size)]
+    for cell in index.of_word(word, topn=5)["contexts"]:
+        j = counts.vocabulary.ids[cell["word"]]
+        both = np.minimum(np.sqrt(np.array([H[45, j], H[j, 45]]) / cap), 1)
+        assert cell["weight"] == pytest.approx(both.mean())

@@ -45,7 +45,7 @@ RecipeName = Annotated[
     str,
     typer.Option(
         help="Recipe to start from: default, paper or original. The numbers under Solver are the default recipe's; "
-        "paper has others."
+        "the other recipes have others."
     ),
 ]
 Core = Annotated[
@@ -150,7 +150,8 @@ def extend(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Recipe for vectors that psdvec did not fit: paper or default; default: paper. A model has its own.",
+            help="Recipe for vectors that psdvec did not fit: paper, original or default; paper if not given. A model "
+            "has its own.",
             show_default=False,
         ),
     ] = None,

@@ -132,6 +132,8 @@ class ContextIndex:
         from psdvec.solver.pmi import pmi, weight
 
         constants, s = self._scales
+        if self.model.recipe.own_cap and i not in self._core_ids:
+            constants, s = self._setting.constants, self._setting.scales
         H = np.zeros((2, len(self.words)))
         H[0, after], H[1, before] = H_after, H_before
         core = self._core_ids

@@ -78,8 +78,7 @@ def extend(
     counts
         A count store, or the folder that holds it.
     recipe
-        The name of the recipe for vectors that psdvec did not fit, ``"paper"`` or ``"default"``; ``"paper"``, if None.
-        A model has its own.
+        The name of the recipe for vectors that psdvec did not fit; ``"paper"``, if None. A model has its own.
     words
         The words to learn; all words of the counts that the model lacks, if None.
     refresh
