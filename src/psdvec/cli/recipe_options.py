@@ -16,6 +16,19 @@ import typer
 from psdvec.cli.options import with_parameters
 from psdvec.solver.recipe import Recipe
 
+
+def share_or_off(text: str | float) -> float:
+    """Read a share, for which ``off`` is 0.
+
+    >>> share_or_off("off"), share_or_off("1.5")
+    (0.0, 1.5)
+    """
+    try:
+        return 0.0 if text == "off" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a share; give off, or a number such as 2") from None
+
+
 HELP = {
     "smoothing": "κ: share of the independent model in the smoothed probabilities.",
     "background": "β: share of the expected count in the weights.",
@@ -35,8 +48,13 @@ HELP = {
     "momentum": "θ: how far each round looks ahead along the last step.",
     "ridge": "auto, a number, or bands such as 2:80000,4:130000,8.",
     "damping": "Weight that pulls the fitted values of words placed later towards 0.",
+    "power": "Power of the eigenvalues in the vectors; in the factorisation it is 0.5.",
+    "spelling": "How much a word's spelling counts beside its contexts; off: not at all.",
+    "spelling_ridge": "λ: how little n-grams of letters learn from a few words.",
+    "spelling_noise": "How often a word must be seen for n-grams to learn half as much from it.",
     "own_cap": "Take --cut anew over the pairs that words placed later have with the core.",
 }
+PARSERS: dict[str, Any] = {"spelling": {"parser": share_or_off, "metavar": "SHARE"}}
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
 
@@ -54,7 +72,9 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=field.default,
-            annotation=Annotated[TYPES[str(field.type)], typer.Option(help=HELP[field.name])],
+            annotation=Annotated[
+                TYPES[str(field.type)], typer.Option(help=HELP[field.name], **PARSERS.get(field.name, {}))
+            ],
         )
         for field in fields(Recipe)
     ]

@@ -108,7 +108,7 @@ class ContextIndex:
     @cached_property
     def _lengths(self) -> Float64s:
         """The length of each core word's vector."""
-        return np.asarray(np.linalg.norm(self.model.vectors[: self.model.core], axis=1), dtype=np.float64)
+        return np.asarray(np.linalg.norm(self.model.rows[: self.model.core], axis=1), dtype=np.float64)
 
     def _id(self, word: str) -> int:
         ids = self.counts.vocabulary.ids
@@ -168,8 +168,8 @@ class ContextIndex:
         own = model.key_to_index.get(self.words[i])
         if own is None:
             return np.full(rows.size, np.nan)
-        constant = model.constant[own] if own < model.core else self._placed_constant(i, model.vectors[own])
-        products = (model.vectors[rows] * model.signs) @ model.vectors[own]
+        constant = model.constant[own] if own < model.core else self._placed_constant(i, model.rows[own])
+        products = (model.rows[rows] * model.signs) @ model.rows[own]
         return np.asarray(products - constant * model.constant[rows], dtype=np.float64)
 
     def _placed_constant(self, i: int, vector: Float32s) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,13 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         order = np.argsort(places < 0, kind="stable")
         vectors, places = vectors.take(order), places[order]
     row_sums, column_sums = margins(counts)
-    plan = make_recipe(recipe)
+    plan = replace(make_recipe(recipe), power=0.5, spelling=0.0)
     seen = np.where(places >= 0, counts.vocabulary.counts[places], 0)
     return Model(
         words=tuple(vectors.words),
         vectors=vectors.vectors,
+        rows=vectors.vectors,
+        stretch=np.ones(vectors.dim, np.float32),
         counts=seen if vectors.counts is None else vectors.counts,
         deviations=np.full(places.size, np.nan, np.float32)
         if vectors.deviations is None

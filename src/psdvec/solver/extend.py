@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -24,6 +25,7 @@ from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.model import Model, check_vectors, write_model
 from psdvec.solver.setting import Placed, prepare
+from psdvec.solver.spelling import mix, place_spelled
 from psdvec.storage.artefact import check_output
 from psdvec.vectors.embeddings import Embeddings
 
@@ -155,7 +157,7 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
         raise InputError(
             "the model and the counts have no word in common; give counts of the same language and spelling"
         )
-    lengths = np.linalg.norm(model.vectors[: model.core], axis=1)
+    lengths = np.linalg.norm(model.rows[: model.core], axis=1)
     if not lengths.any():
         raise InputError("all vectors of the model are zero; fit it again")
 
@@ -224,27 +226,29 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
     thin = tuple(word for word, result in placed.items() if result is None)
     learned = tuple(word for word in found if word not in model.key_to_index)
     refreshed = tuple(word for word in found if word in model.key_to_index)
-    d = model.dim
-    vectors, deviations, constant = (
-        np.array(model.vectors),
-        np.array(model.deviations),
-        np.array(model.constant),
-    )
-    for word in refreshed:
-        row, (x, deviation) = model.key_to_index[word], found[word]
-        vectors[row], deviations[row] = x[:d], deviation
-        if row < model.core and x.size > d:
-            constant[row] = x[d]
-    if learned:
-        vectors = np.concatenate([vectors, np.stack([found[word][0][:d] for word in learned])])
-        deviations = np.concatenate([deviations, np.array([found[word][1] for word in learned], np.float32)])
-    frequencies = [counts.vocabulary.counts[counts.vocabulary.ids[word]] for word in learned]
+    new = [*refreshed, *learned]
+    seen = counts.vocabulary.counts[[counts.vocabulary.ids[word] for word in new]]
+    old = np.array([model.key_to_index[word] for word in refreshed], dtype=np.int64)
+    constant = np.array(model.constant)
+    for word, row in zip(refreshed, old.tolist(), strict=True):
+        if row < model.core and found[word][0].size > model.dim:
+            constant[row] = found[word][0][model.dim]
+    rows = np.array([found[word][0][: model.dim] for word in new], np.float32).reshape(-1, model.dim)
+    deviations = np.array([found[word][1] for word in new], np.float32)
+    vectors = mix(rows, model.stretch, None, share=0.0)
+    if model.subwords is not None:
+        noise = model.recipe.spelling_noise
+        vectors, factors = place_spelled(model.subwords, new, rows, model.stretch, seen, noise=noise)
+        deviations = deviations * factors
+    is_shown = model.rows is not model.vectors
+    all_vectors = _with_rows(model.vectors, old, vectors)
     return _extension(
         model,
         words=(*model.words, *learned),
-        counts=np.concatenate([model.counts, np.array(frequencies, dtype=np.int64)]),
-        vectors=vectors,
-        deviations=deviations,
+        counts=np.concatenate([model.counts, seen[len(refreshed) :]]),
+        vectors=all_vectors,
+        rows=_with_rows(model.rows, old, rows) if is_shown else all_vectors,
+        deviations=_with_rows(model.deviations, old, deviations),
         constant=constant,
         sources=(model.origin, counts.origin),
         origin={"model": "in memory"},
@@ -252,6 +256,13 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
         refreshed=refreshed,
         thin=thin,
     )
+
+
+def _with_rows(old: Array, places: Int64s, new: Array) -> Array:
+    """Return ``old`` with the first rows of ``new`` at ``places``, and the others at the end."""
+    changed = np.concatenate([old, new[places.size :]])
+    changed[places] = new[: places.size]
+    return changed
 
 
 def _extension(model: Model, **changes: Any) -> Extension:

@@ -126,6 +126,8 @@ def fit(
             scales=scales,
             constants=constants,
             recipe=plan,
+            workers=workers,
+            progress=progress,
         )
         if words > centre:
             model = _with_others(

@@ -19,22 +19,29 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
+from psdvec.progress import LogProgress, Progress
 from psdvec.solver.pmi import Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
+from psdvec.solver.spelling import learn_subwords, mix, stretches
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.sparse import csr_of, sparse_vectors
+from psdvec.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
 
 KIND = "embeddings"
-VERSION = 1
+VERSION = 2
 VECTORS = "vectors.safetensors"
 SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse: the arrays of a CSR matrix
+ROWS = "rows"  # beside the vectors in their file, where the two differ: the factor rows
 SCALES = ("signs", "constant", "row_sums", "column_sums")  # arrays that a model adds to plain vectors
+NGRAMS = "ngrams.safetensors"
+BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +52,9 @@ class Model(Embeddings):
     (n,) int64. ``vectors`` (n, d) float32. ``deviations`` (n,) float32: standard deviation of each coordinate of a
     word's vector; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
     ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
+    ``rows`` (n, d) float32 are the rows V of the factorisation, against which new words are solved. The vectors show
+    them with their coordinates multiplied by ``stretch`` (d,), and mixed with what the words' ``subwords`` say,
+    equations (13) and (15).
     ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
     scales were measured from counts (:mod:`psdvec.solver.adopt`). ``counting`` says how the pairs were counted,
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
@@ -53,6 +63,8 @@ class Model(Embeddings):
 
     counts: Int64s
     deviations: Float32s
+    rows: Float32s = field(kw_only=True)
+    stretch: Float32s = field(kw_only=True)
     signs: Float32s = field(kw_only=True)
     constant: Float32s = field(kw_only=True)
     row_sums: Float64s = field(kw_only=True)
@@ -86,7 +98,7 @@ class Model(Embeddings):
     def _values(self) -> tuple[Any, ...]:
         scales = (getattr(self, name) for name in SCALES)
         how = (self.constants, self.recipe, self.core, self.adopted, dict(self.counting))
-        return (*super()._values(), *scales, *how)
+        return (*super()._values(), self.rows, self.stretch, *scales, *how)
 
 
 def model_of(
@@ -98,8 +110,13 @@ def model_of(
     scales: WordScales,
     constants: Constants,
     recipe: Recipe,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
 ) -> Model:
-    """Split X = V J Vᵀ, given by its eigenpairs, into vectors, signs and the constant direction; undo the emphasis."""
+    """Split X = V J Vᵀ, given by its eigenpairs, into rows, signs and the constant direction; undo the emphasis.
+
+    The vectors are these rows, stretched, and mixed with what n-grams learn from them.
+    """
     n = len(vectors)
     kept = np.flatnonzero(values)
     rows = vectors[:, kept] * np.sqrt(np.abs(values[kept])).astype(np.float32)
@@ -114,10 +131,24 @@ def model_of(
     filled[:, : min(dim, rows.shape[1])] = rows[:, :dim]
     all_signs = np.ones(dim, np.float32)
     all_signs[: min(dim, signs.size)] = signs[:dim]
+    names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
+    stretch = stretches(filled, scales.emphases, power=recipe.power)
+    subwords = None
+    if recipe.spelling:
+        stretched = filled * stretch
+        lengths = lengths_of(stretched)
+        subwords = learn_subwords(
+            names, stretched / lengths[:, None], seen, length=float(lengths.mean()), recipe=recipe,
+            workers=workers, progress=progress,
+        )  # fmt: skip
+    spelled = None if subwords is None else subwords.predict(names)
     return Model(
-        words=counts.vocabulary.words[:n],
-        counts=np.array(counts.vocabulary.counts[:n]),
-        vectors=filled,
+        words=names,
+        counts=seen,
+        vectors=mix(filled, stretch, spelled, share=recipe.spelling),
+        rows=filled,
+        stretch=stretch,
+        subwords=subwords,
         deviations=np.full(n, np.nan, np.float32),
         signs=all_signs,
         constant=np.ascontiguousarray(constant),
@@ -163,21 +194,32 @@ def write_model(
     if isinstance(embeddings, Model):
         arrays |= {name: getattr(embeddings, name) for name in SCALES}
     csr = csr_of(embeddings.vectors)
-    sparse = {} if csr is None else {"columns": embeddings.dim}
+    more: dict[str, Any] = {} if csr is None else {"columns": embeddings.dim}
+    tensors = {"vectors": embeddings.vectors}
+    if isinstance(embeddings, Model) and embeddings.rows is not embeddings.vectors:
+        arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
+    subwords = embeddings.subwords
+    if subwords is not None:
+        more["subwords"] = {
+            "share": subwords.share, "length": subwords.length, "leverage": subwords.leverage
+        }  # fmt: skip
     with create_artefact(
         path,
         kind=KIND,
         version=VERSION,
-        parameters={**(parameters or {}), **sparse},
+        parameters={**(parameters or {}), **more},
         sources=[dict(source) for source in sources],
         overwrite=overwrite,
     ) as writer:
         if csr is None:
-            write_safetensors(writer.folder / VECTORS, {"vectors": embeddings.vectors})
+            write_safetensors(writer.folder / VECTORS, tensors)
             writer.add_file(VECTORS)
         else:
             for name in SPARSE:
                 writer.add_array(name, getattr(csr, name))
+        if subwords is not None:
+            write_safetensors(writer.folder / NGRAMS, subwords.arrays())
+            writer.add_file(NGRAMS)
         for name, array in arrays.items():
             writer.add_array(name, array)
 
@@ -201,7 +243,9 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     """
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     words = read_words(artefact)
-    vectors = _sparse_of(artefact) if f"{SPARSE[0]}.npy" in artefact.files else _dense_of(artefact)
+    is_sparse = f"{SPARSE[0]}.npy" in artefact.files
+    tensors = {} if is_sparse else map_safetensors(artefact.file(VECTORS))
+    vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
     if vectors is None or vectors.shape[:1] != (len(words),):
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
     arrays: dict[str, Any] = {
@@ -210,20 +254,26 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
         if f"{file}.npy" in artefact.files
     }
     made = artefact.parameters
+    subwords = _subwords_of(artefact)
     if "constants" not in made:
-        return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made))
+        return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
         arrays |= {name: artefact.array(name) for name in SCALES}
+        is_shown = ROWS in tensors
+        arrays["rows"] = tensors[ROWS] if is_shown else vectors
+        width = vectors.shape[1]
+        arrays["stretch"] = artefact.array("stretch") if is_shown else np.ones(width, np.float32)
         model = Model(
             words,
             vectors,
             **arrays,
             constants=Constants(**made["constants"]),
-            recipe=Recipe(**made["recipe"]),
+            recipe=Recipe(**(BEFORE | made["recipe"])),
             core=int(made["core"]),
             adopted=bool(made.get("adopted", False)),
             counting=dict(made["counting"]),
             sources=artefact.sources,
+            subwords=subwords,
             origin={"model": artefact.path.name, "digest": artefact.digest},
         )
         _check_shapes(model, artefact.path)
@@ -232,8 +282,14 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     return model
 
 
-def _dense_of(artefact: Artefact) -> Array | None:
-    return map_safetensors(artefact.file(VECTORS)).get("vectors")
+def _subwords_of(artefact: Artefact) -> Subwords | None:
+    if "subwords" not in artefact.parameters:
+        return None
+    try:
+        parts: dict[str, Any] = map_safetensors(artefact.file(NGRAMS))
+        return Subwords(**parts, **artefact.parameters["subwords"])
+    except (TypeError, ValueError, AttributeError, InputError) as error:
+        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
 
 
 def _sparse_of(artefact: Artefact) -> Array | None:
@@ -261,19 +317,21 @@ def _check_shapes(model: Model, path: Path) -> None:
             )
     if (
         not 0 < core <= n
+        or model.rows.shape != model.vectors.shape
         or model.signs.shape != model.vectors.shape[1:]
+        or model.stretch.shape != model.vectors.shape[1:]
         or not (np.abs(model.signs) == 1).all()
     ):
         raise StoreError(f"'{path}' is damaged: its scales do not fit its vectors; make it again")
-    for name in ("constant", "row_sums", "column_sums"):
+    for name in ("stretch", "constant", "row_sums", "column_sums"):
         if not np.isfinite(getattr(model, name)).all():
             raise StoreError(f"'{path}' is damaged: {name} holds a value that is not finite; make it again")
 
 
 def check_vectors(model: Model) -> None:
-    """Raise :class:`StoreError` where a vector is not finite; all vectors are read."""
-    if not np.isfinite(model.vectors).all():
-        row = int(np.flatnonzero(~np.isfinite(model.vectors).all(axis=1))[0])
+    """Raise :class:`StoreError` where a row of the factorisation is not finite; all are read."""
+    if not np.isfinite(model.rows).all():
+        row = int(np.flatnonzero(~np.isfinite(model.rows).all(axis=1))[0])
         raise StoreError(
             f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
         )

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psdvec.arrays import Array, Float64s, Int32s, Int64s
+from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
+from psdvec.kernels.contexts import columns_of
 from psdvec.parallel import map_ordered
-from psdvec.resources import limit_blas, resolve_workers
+from psdvec.resources import limit_blas, limit_threads, resolve_workers
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
 
@@ -27,7 +28,6 @@ Pairs = tuple[
 ]  # the columns of a word's row, counts; the rows of its column, counts
 
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
-_PIECE = 1 << 16  # columns that are searched at a time
 
 
 def solve_words(
@@ -40,15 +40,23 @@ def solve_words(
     """Solve each word of ``setting`` on its own, by threads; None for those with too few contexts."""
     threads = resolve_workers(workers)
     results: list[Placed | None] = []
-    with limit_blas(1), ThreadPoolExecutor(threads) as pool:
-        items = enumerate(pairs_of(counts, setting.ids))
+    with limit_threads(workers), limit_blas(1), ThreadPoolExecutor(threads) as pool:
+        items = zip(range(setting.ids.size), pairs_of(counts, setting.ids), _means_of(setting), strict=True)
         for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
             results.append(result)
             advance(1)
     return results
 
 
-def _solve_one(setting: Setting, place: int, pairs: Pairs) -> Placed | None:
+def _means_of(setting: Setting) -> Iterator[Float64s | None]:
+    """Yield the mean of each word's prior."""
+    for start in range(0, setting.ids.size, BATCH):
+        part = slice(start, min(start + BATCH, setting.ids.size))
+        means = setting.means(part)
+        yield from [None] * (part.stop - start) if means is None else means
+
+
+def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None) -> Placed | None:
     columns, after, rows, before = pairs
     one = setting.scales.take(slice(place, place + 1))
     itself, core_of = setting.ids[place], setting.core_of
@@ -62,7 +70,7 @@ def _solve_one(setting: Setting, place: int, pairs: Pairs) -> Placed | None:
     if cells.rows.size < setting.min_contexts:
         return None
     ridges = setting.choose(int(itself) + 1)
-    x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges)
+    x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges, mean=mean)
     return x.astype(np.float32), deviation
 
 
@@ -70,30 +78,11 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
     """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]
-        places = _places_of(counts.indices, batch, n=len(counts.vocabulary))
-        columns = counts.indices[places]
-        order = np.argsort(columns, kind="stable")
-        places, columns = places[order], columns[order]
-        rows = np.searchsorted(counts.indptr, places, side="right") - 1
+        slot_of = np.full(len(counts.vocabulary), -1, np.int32)
+        slot_of[batch] = np.arange(batch.size)
+        starts, rows, places = columns_of(counts.indptr, counts.indices, slot_of, batch.size)
         before = counts.values[places] / UNIT
-        bounds = np.searchsorted(columns, batch), np.searchsorted(columns, batch, side="right")
-        for word, lo, hi in zip(batch, *bounds, strict=True):
+        for word, slot in zip(batch.tolist(), slot_of[batch].tolist(), strict=True):
             row = slice(counts.indptr[word], counts.indptr[word + 1])
-            yield counts.indices[row], counts.values[row] / UNIT, rows[lo:hi], before[lo:hi]
-
-
-def _places_of(columns: Int32s, words: Int64s, *, n: int) -> Int64s:
-    """Return the places in ``columns`` of any of ``words``, rising.
-
-    Words that are solved together mostly have neighbouring ids: whatever lies outside their range is left out first,
-    which needs no table, in pieces that stay in the cache.
-    """
-    chosen = np.zeros(n, bool)
-    chosen[words] = True
-    low, width = np.int32(words.min()), np.uint32(words.max() - words.min())
-    found = [np.empty(0, np.int64)]
-    for begin in range(0, len(columns), _PIECE):
-        piece = columns[begin : begin + _PIECE]
-        near = np.flatnonzero((piece - low).view(np.uint32) <= width)
-        found.append(near[chosen[piece[near]]] + begin)
-    return np.concatenate(found)
+            column = slice(starts[slot], starts[slot + 1])
+            yield counts.indices[row], counts.values[row] / UNIT, rows[column], before[column]

@@ -90,6 +90,12 @@ class Recipe:
     damping
         η of equation (9): the weight with which fitted values of words placed later are held at 0, which stands for
         the few rounds that words fitted together get.
+    power
+        Of the eigenvalues in the vectors, equation (13); in the factorisation it is 1/2.
+    spelling
+        a of equation (15): how much a word's spelling counts in its vector, beside its contexts; 0 is off.
+    spelling_ridge, spelling_noise
+        λ of equation (14), and c₀: how often a word must have been seen for its vector to count half of what it may.
     own_cap
         Whether ``cut`` is taken anew over the pairs of core words with words placed later, as the original program
         did; these pairs are rarer, so that more of them weigh much.
@@ -111,8 +117,12 @@ class Recipe:
     rounds: int = 6
     relaxation: float = 1.5
     momentum: float = 0.5
-    ridge: str = "auto"
+    ridge: str = "0.5"
     damping: float = 0.04
+    power: float = 0.35
+    spelling: float = 2.0
+    spelling_ridge: float = 1.0
+    spelling_noise: float = 100.0
     own_cap: bool = False
 
     def __post_init__(self) -> None:
@@ -133,6 +143,17 @@ class Recipe:
         _demand(0 <= self.damping < math.inf, "damping", self.damping, "0 or a positive weight")
         _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
         _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
+        _demand(0 <= self.power <= 1, "power", self.power, "a number from 0 to 1")
+        _demand(0 <= self.spelling < math.inf, "spelling", self.spelling, "off or 0, or a positive number")
+        _demand(
+            0 < self.spelling_ridge < math.inf, "spelling_ridge", self.spelling_ridge, "a positive number"
+        )
+        _demand(
+            0 <= self.spelling_noise < math.inf,
+            "spelling_noise",
+            self.spelling_noise,
+            "0 or a positive number",
+        )
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
 
     @property
@@ -172,6 +193,8 @@ _PAPER = Recipe(
     momentum=0.0,
     ridge="2:80000,4:130000,8",
     damping=0.0,
+    power=0.5,
+    spelling=0.0,
 )
 
 RECIPES: Mapping[str, Recipe] = {
@@ -184,6 +207,8 @@ RECIPES: Mapping[str, Recipe] = {
 def make_recipe(name: str = "default", **changes: Any) -> Recipe:
     """Return the recipe ``name`` with ``changes``; a change that is None leaves the setting as it is.
 
+    ``spelling`` may also be ``"off"``.
+
     >>> make_recipe("paper", rounds=6).rounds
     6
     """
@@ -193,4 +218,7 @@ def make_recipe(name: str = "default", **changes: Any) -> Recipe:
     unknown = sorted(set(changes) - known)
     if unknown:
         raise InputError(f"a recipe has no '{unknown[0]}'; it has: {', '.join(sorted(known))}")
-    return replace(RECIPES[name], **{key: value for key, value in changes.items() if value is not None})
+    given = {key: value for key, value in changes.items() if value is not None}
+    if given.get("spelling") == "off":
+        given["spelling"] = 0.0
+    return replace(RECIPES[name], **given)

@@ -7,9 +7,9 @@ returns a :class:`Setting`. From then on every word is solved on its own, in wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, constants_for, margins, with_own_cap, word_scales
 from psdvec.solver.recipe import UNIGRAMS, parse_ridge
 from psdvec.solver.ridge import Regressors, make_regressors
+from psdvec.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
 Placed = tuple[Float32s, float]  # a word's vector, the constant direction last, and its deviation
 
 
+class Spelling(NamedTuple):
+    """What gives a prior its mean: vectors of n-grams, and by how much their coordinates are stretched."""
+
+    subwords: Subwords
+    stretch: Float32s
+
+
 @dataclass(frozen=True)
 class Setting:
     """Everything that the words ``ids`` of a count store are solved with.
 
     ``scales`` are those of the words, ``old`` those of the core words, in the counts at hand; ``core_of`` (n,) is the
-    core row of each word of the counts, or -1. ``choose`` gives the ridges to try for a word of a given rank.
+    core row of each word of the counts, or -1. ``choose`` gives the ridges to try for a word of a given rank. ``names``
+    are the words themselves, whose ``spelling`` is the mean of their priors, where there is one.
     """
 
     ids: Int64s
@@ -42,10 +51,21 @@ class Setting:
     regressors: Regressors
     choose: Callable[[int], tuple[float, ...]]
     min_contexts: int
+    names: Sequence[str]
+    spelling: Spelling | None
 
     def take(self, part: slice) -> Setting:
         """Return the setting of some of the words."""
-        return replace(self, ids=self.ids[part], scales=self.scales.take(part))
+        return replace(self, ids=self.ids[part], scales=self.scales.take(part), names=self.names[part])
+
+    def means(self, part: slice) -> Float64s | None:
+        """Return the means (m, k) of the priors of some of the words, equation (16); None if all are 0."""
+        if self.spelling is None:
+            return None
+        subwords, stretch = self.spelling
+        means = np.zeros((len(self.names[part]), self.regressors.features.shape[1]))
+        means[:, : stretch.size] = subwords.vectors_of(self.names[part]) / stretch
+        return means
 
 
 def prepare(
@@ -82,6 +102,8 @@ def prepare(
         regressors=make_regressors(model, old, damping=damping),
         choose=parse_ridge(ridge),
         min_contexts=min_contexts,
+        names=[counts.vocabulary.words[i] for i in ids.tolist()],
+        spelling=None if model.subwords is None else Spelling(model.subwords, model.stretch),
     )
 
 

@@ -18,7 +18,16 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.errors import InputError
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "<i1", "U8": "<u1"}
+_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "U64": "<u8",
+    "I32": "<i4",
+    "I8": "<i1",
+    "U8": "<u1",
+}
 _ROWS_AT_ONCE = 65_536  # of a matrix that is written
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LARGEST_HEADER = 100_000_000

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError
+from psdvec.errors import InputError, MissingWordError
 from psdvec.vectors import search
 from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
 from psdvec.vectors.intervals import Interval, similarity_interval
@@ -25,6 +25,7 @@ from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.queries import Queries, read_query, unit_vector
 from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
 from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.subwords import Subwords, Unseen, check_unseen
 from psdvec.vectors.values import html_table, one_per_word, same
 from psdvec.vectors.words import WordIndex
 
@@ -41,6 +42,7 @@ class Embeddings(WordIndex):
     vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.sparse.SparseRows`
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of each coordinate of a word's vector
+    subwords : what makes vectors of the spelling of words that have none, or None
     tokenizer : how the vectors' text was cut into words, ``"unicode"``, ``"paper"`` or ``"whitespace"``; or None, if
         that is not known
 
@@ -56,6 +58,7 @@ class Embeddings(WordIndex):
     counts: Int64s | None = None
     deviations: Float32s | None = None
     tokenizer: str | None = field(default=None, kw_only=True)
+    subwords: Subwords | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         sparse = csr_of(self.vectors) is not None
@@ -93,7 +96,8 @@ class Embeddings(WordIndex):
     def _values(self) -> tuple[Any, ...]:
         csr = csr_of(self.vectors)
         vectors = (self.vectors,) if csr is None else (csr.data, csr.indices, csr.indptr, self.dim)
-        return (tuple(self.words), *vectors, self.counts, self.deviations)
+        spelling = () if self.subwords is None else self.subwords.parts()
+        return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling)
 
     def save(self, path: str | Path, **options: Any) -> None:
         """Write the vectors to ``path``, as :func:`psdvec.save` does and with its options."""
@@ -145,6 +149,27 @@ class Embeddings(WordIndex):
         vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
         vector.setflags(write=False)
         return vector
+
+    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
+        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
+
+        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
+        its spelling is asked for, and a word of whose letters nothing is known is one then too.
+        """
+        if word in self or check_unseen(unseen) == "error":
+            return self.get_vector(word)
+        spelled: Float32s = self._spelling().vectors_of([word])[0]
+        if not spelled.any():
+            raise MissingWordError(word, self.closest_spellings)
+        spelled.setflags(write=False)
+        return spelled
+
+    def _spelling(self) -> Subwords:
+        if self.subwords is None:
+            raise InputError(
+                "these vectors know nothing of spelling; fit them with psdvec, and without spelling=off"
+            )
+        return self.subwords
 
     def get(self, word: str, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
@@ -198,6 +223,30 @@ class Embeddings(WordIndex):
             None if self.counts is None else self.counts[ids],
             None if self.deviations is None else self.deviations[ids],
             tokenizer=self.tokenizer,
+            subwords=self.subwords,
+        )
+
+    def with_spelled(self, words: Iterable[str]) -> Embeddings:
+        """Return these embeddings with a vector for each of ``words`` that lacks one, made of its spelling.
+
+        The new words come last, in the order given; a word of whose letters nothing is known stays without a vector.
+        """
+        missing = [word for word in dict.fromkeys(words) if word not in self]
+        if not missing:
+            return self
+        spelled = self._spelling().vectors_of(missing)
+        told = np.asarray(spelled.any(axis=1))
+        new = [word for word, tells in zip(missing, told.tolist(), strict=True) if tells]
+        deviations = None
+        if self.deviations is not None:
+            deviations = np.concatenate([self.deviations, self._spelling().deviations_of(spelled[told])])
+        return Embeddings(
+            (*self.words, *new),
+            np.concatenate([self.vectors, spelled[told]]),
+            None if self.counts is None else np.concatenate([self.counts, np.zeros(len(new), np.int64)]),
+            deviations,
+            tokenizer=self.tokenizer,
+            subwords=self.subwords,
         )
 
     # Comparing given words

@@ -89,6 +89,8 @@ class _Solver:
         self.log_kappa = float(np.log(setting.constants.smoothing))
         self.scales, self.old = put_scales(setting.scales, device), put_scales(setting.old, device)
         self.rho = put(setting.scales.rho, device).double()
+        means = setting.means(slice(None))
+        self.means = None if means is None else torch.from_numpy(means).to(device)
         word, self.rows, self.weights, self.targets, self.squares, self.seen = self._cells(counts)
         self.lengths = torch.bincount(word, minlength=setting.ids.size)
         self.starts = torch.cumsum(self.lengths, 0) - self.lengths
@@ -144,9 +146,15 @@ class _Solver:
         words = torch.from_numpy(chosen).to(self.device)
         cells = self.seen[words].clamp(min=self.setting.regressors.cells).double()
         A, b, square = self._equations(words)
+        means = None if self.means is None else self.means[words]
+        if means is not None:
+            image = (A @ means[:, :, None])[:, :, 0]
+            square = square + ((image - 2 * b) * means).sum(dim=1)
+            b = b - image
         equations = _Equations(A + self.damping, b, square, cells, self.damped)
         best = equations.best(torch.tensor(ridges, dtype=torch.float64, device=words.device))
-        return best.x.float().cpu().numpy(), best.variance.sqrt().cpu().numpy()
+        x = best.x if means is None else best.x + means
+        return x.float().cpu().numpy(), best.variance.sqrt().cpu().numpy()
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return both sides of equation (10) and Σ R s² g², all float64."""

@@ -1,0 +1,101 @@
+"""The contexts of a new word on the CPU, in numba: finding its pairs, and solving its equations from them.
+
+:func:`solve_contexts` never forms the matrix of equation (10): conjugate gradients need it only times a vector, which
+takes contexts × d operations where the matrix takes contexts × d². What it computes is defined by
+:mod:`psdvec.reference.ridge`.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+PARTS = 32  # that threads share
+
+
+# indptr int64[n + 1]; indices int32[m]; slot_of int32[n], the slots of the words that are looked for, -1 of others
+@numba.njit(parallel=True, nogil=True, cache=True)
+def columns_of(indptr, indices, slot_of, slots):
+    """Return the column of each slot's word: where it starts, its rows, rising, and their places in ``indices``.
+
+    The rows are cut into parts, whose entries are first counted and then put where they belong.
+    """
+    n = indptr.size - 1
+    bounds = np.searchsorted(indptr, np.arange(PARTS + 1) * (indptr[n] / PARTS))
+    bounds[0], bounds[PARTS] = 0, n
+    counts = np.zeros((PARTS, slots), np.int64)
+    for part in numba.prange(PARTS):
+        for place in range(indptr[bounds[part]], indptr[bounds[part + 1]]):
+            slot = slot_of[indices[place]]
+            if slot >= 0:
+                counts[part, slot] += 1
+    starts = np.zeros(slots + 1, np.int64)
+    for slot in range(slots):
+        starts[slot + 1] = starts[slot]
+        for part in range(PARTS):
+            counts[part, slot], starts[slot + 1] = starts[slot + 1], starts[slot + 1] + counts[part, slot]
+    rows, places = np.empty(starts[slots], np.int64), np.empty(starts[slots], np.int64)
+    for part in numba.prange(PARTS):
+        for row in range(bounds[part], bounds[part + 1]):
+            for place in range(indptr[row], indptr[row + 1]):
+                slot = slot_of[indices[place]]
+                if slot >= 0:
+                    rows[counts[part, slot]], places[counts[part, slot]] = row, place
+                    counts[part, slot] += 1
+    return starts, rows, places
+
+
+# features float32[c, k]; rows int64[m]; weights, targets float32[m]; F float32[m, k]
+@numba.njit(nogil=True, cache=True, fastmath=True)
+def gather_into(F, features, rows, weights, targets):
+    """Put the features of the contexts ``rows`` into ``F``; return Σ t f and Σ w |f|²."""
+    k = features.shape[1]
+    total, trace = np.zeros(k, np.float32), 0.0
+    for j in range(rows.size):
+        f, t, square = features[rows[j]], targets[j], np.float32(0)
+        for i in range(k):
+            F[j, i] = f[i]
+            total[i] += t * f[i]
+            square += f[i] * f[i]
+        trace += weights[j] * square
+    return total, trace
+
+
+# F float32[m, k]; weights float32[m]; base, directions float32[k, k]; scales, b float32[k]
+@numba.njit(nogil=True, cache=True, fastmath=True)
+def solve_contexts(F, weights, base, directions, scales, b, tolerance, most):
+    """Return x with (base + Σ w f fᵀ) x = b, and the steps that it took, ``most`` if it was not found.
+
+    The steps end when the residual is less than ``tolerance`` of what it was, measured by the preconditioner
+    ``directions · scales · directionsᵀ``.
+    """
+    x, r = np.zeros_like(b), b.copy()
+    z = np.dot(directions, scales * np.dot(r, directions))
+    p, size = z.copy(), np.dot(r, z)
+    goal = size * tolerance * tolerance
+    for step in range(most):
+        if not size > goal:
+            return x, step
+        image = np.dot(base, p)
+        add_seen(F, weights, p, image)
+        length = size / np.dot(p, image)
+        x += length * p
+        r -= length * image
+        z = np.dot(directions, scales * np.dot(r, directions))
+        before, size = size, np.dot(r, z)
+        p = z + (size / before) * p
+    return x, most
+
+
+@numba.njit(nogil=True, cache=True, fastmath=True)
+def add_seen(F, weights, p, image):
+    """Add Σ w f fᵀ p to ``image``, reading each f once."""
+    m, k = F.shape
+    for j in range(m):
+        f = F[j]
+        product = np.float32(0)
+        for i in range(k):
+            product += f[i] * p[i]
+        product *= weights[j]
+        for i in range(k):
+            image[i] += product * f[i]

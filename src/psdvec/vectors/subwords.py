@@ -1,0 +1,182 @@
+"""Vectors from spelling: what the letter n-grams of a word say about it, also if nobody has ever seen the word.
+
+:func:`letter_ngrams` cuts words into n-grams, which are known by their hash. A :class:`Subwords` holds one vector per
+n-gram; their sum, scaled, is the vector p = z B of a word's spelling, equation (14) of ``docs/theory.md``. The vectors
+are kept in 8 bits. How they are learned is in :mod:`psdvec.solver.spelling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psdvec.arrays import Array, Float32s, Int64s, UInt64s
+from psdvec.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Codes = npt.NDArray[np.int8]
+
+Unseen: TypeAlias = Literal["error", "spelling"]  # what to do with a word that has no vector
+
+SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
+_BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
+_WORDS = 4096  # whose vectors are summed at a time; no result depends on it
+_STEPS = 127  # codes run from -127 to 127
+SPREAD = 0.72  # E|v - p|² of an unseen word, over the square of the mean length; measured, see docs/theory.md
+
+
+@dataclass(frozen=True, eq=False)
+class Subwords:
+    """The vectors of g n-grams: those of a code c are ``c * step``.
+
+    ``hashes`` (g,) uint64, rising; ``codes`` (g, d) int8; ``steps`` (g,) float32. ``share`` is a of equation (15),
+    ``length`` the mean length of the vectors that were learned from, and ``leverage`` how strongly one more word that
+    is known for certain would draw its own p towards it, equation (17).
+    """
+
+    hashes: UInt64s
+    codes: Codes
+    steps: Float32s
+    share: float
+    length: float
+    leverage: float
+
+    def __post_init__(self) -> None:
+        g = self.hashes.shape[:1]
+        if (
+            self.hashes.ndim != 1
+            or self.codes.ndim != 2
+            or self.codes.shape[:1] != g
+            or self.steps.shape != g
+        ):
+            raise InputError("the table of n-grams does not hold one vector per n-gram; make the model again")
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of each vector."""
+        return int(self.codes.shape[1])
+
+    def predict(self, words: Sequence[str]) -> Float32s:
+        """Return p of each word, (m, d), from those of its n-grams that are known; zeros if none is.
+
+        Its length says how much the spelling tells: learned from vectors of length 1, it is mostly below 1/2. A word
+        gets the same bits alone or among others.
+        """
+        from scipy import sparse  # slow to import, and few programs ask for words that nobody has seen
+
+        found = np.zeros((len(words), self.dim), np.float32)
+        for begin in range(0, len(words), _WORDS):
+            starts, places = find_ngrams(words[begin : begin + _WORDS], self.hashes)
+            used, columns = np.unique(places, return_inverse=True)
+            vectors = self.codes[used].astype(np.float32) * self.steps[used, None]
+            Z = sparse.csr_array((ngram_weights(starts), columns, starts), shape=(starts.size - 1, used.size))
+            found[begin : begin + _WORDS] = Z @ vectors
+        return found
+
+    def vectors_of(self, words: Sequence[str]) -> Float32s:
+        """Return the vectors (m, d) that ``words`` have if nothing but their spelling is known; zeros if not even that.
+
+        They are what :func:`psdvec.extend` gives a word without contexts: the mean of its prior, equation (16).
+        """
+        return np.asarray(np.float32(self.share * self.length) * self.predict(words))
+
+    def deviations_of(self, vectors: Float32s) -> Float32s:
+        """Return the standard deviation of each coordinate of ``vectors`` that :meth:`vectors_of` gave."""
+        return np.full(len(vectors), self.length * np.sqrt(SPREAD / self.dim), np.float32)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return its arrays by name."""
+        return {"hashes": self.hashes, "codes": self.codes, "steps": self.steps}
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return everything it is made of, for comparing."""
+        return (*self.arrays().values(), self.share, self.length, self.leverage)
+
+
+def check_unseen(unseen: str) -> Unseen:
+    """Return ``unseen``, or say what it may be."""
+    if unseen == "error":
+        return "error"
+    if unseen == "spelling":
+        return "spelling"
+    raise InputError(f'unseen is \'{unseen}\'; choose unseen="error" or unseen="spelling"')
+
+
+def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
+    """Return the different n-grams of each word as 64-bit hashes, and where those of each word start.
+
+    Word i has ``hashes[starts[i]:starts[i + 1]]``, rising.
+
+    >>> starts, hashes = letter_ngrams(["cat", "at", ""])
+    >>> starts.tolist()  # <ca cat at> <cat cat> <cat>; <at at> <at>; none
+    [0, 6, 9, 9]
+    >>> len(set(hashes.tolist()))  # at> is in both
+    8
+    """
+    lengths = np.fromiter((len(word) + 2 for word in words), np.int64, len(words))
+    stops = np.cumsum(lengths)
+    letters = np.full(int(lengths.sum()), _END, np.uint64)
+    inside = np.ones(letters.size, bool)
+    inside[stops - lengths] = inside[stops - 1] = False
+    text = "".join(words).encode("utf-32-le", "surrogatepass")
+    letters[stops - lengths] = _BEGIN
+    letters[inside] = np.frombuffer(text, "<u4")
+    owners = np.repeat(np.arange(len(words)), lengths)
+    left = np.repeat(stops, lengths) - np.arange(letters.size)  # letters from here to the end of the word
+    hashes, word_of, rolling = [], [], letters
+    for n in range(2, LONGEST + 1):
+        rolling = rolling[: letters.size - n + 1] * _MULTIPLIER + letters[n - 1 :]  # modulo 2⁶⁴
+        if n >= SHORTEST:
+            whole = left[: rolling.size] >= n
+            hashes.append(rolling[whole])
+            word_of.append(owners[: rolling.size][whole])
+    all_hashes = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
+    all_words = np.concatenate(word_of) if word_of else np.empty(0, np.int64)
+    order = np.lexsort((all_hashes, all_words))
+    all_hashes, all_words = all_hashes[order], all_words[order]
+    new = np.ones(all_hashes.size, bool)
+    new[1:] = (all_hashes[1:] != all_hashes[:-1]) | (all_words[1:] != all_words[:-1])
+    return starts_of(all_words[new], len(words)), all_hashes[new]
+
+
+def find_ngrams(words: Sequence[str], known: UInt64s) -> tuple[Int64s, Int64s]:
+    """Return the places of each word's n-grams among the rising hashes ``known``; the others are left out."""
+    starts, hashes = letter_ngrams(words)
+    places = np.searchsorted(known, hashes)
+    is_known = np.zeros(hashes.size, bool)
+    inside = places < known.size
+    is_known[inside] = known[places[inside]] == hashes[inside]
+    owners = np.repeat(np.arange(len(words)), np.diff(starts))
+    return starts_of(owners[is_known], len(words)), places[is_known].astype(np.int64)
+
+
+def ngram_weights(starts: Int64s) -> Float32s:
+    """Return the numbers of z for each n-gram of each word: all the same, so that z has length 1.
+
+    >>> ngram_weights(np.array([0, 4, 4])).tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    counts = np.diff(starts)
+    return np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
+
+
+def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
+    """Return ``vectors`` as codes and, for each, the step that a code stands for.
+
+    >>> in_eight_bits(np.array([[1.27, -0.5], [0, 0]], np.float32))[0].tolist()
+    [[127, -50], [0, 0]]
+    """
+    steps = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(_STEPS)
+    safe = np.where(steps > 0, steps, np.float32(1))
+    return np.rint(vectors / safe[:, None]).astype(np.int8), steps.astype(np.float32)
+
+
+def starts_of(owners: Array, n: int) -> Int64s:
+    """Return where the entries of each of ``n`` owners begin, and where the last ones end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int64)
