@@ -74,6 +74,8 @@ DEPARTURES = (
     Departure(("diagonal",)),
     Departure(("negligible",)),
     Departure(("rounds", "head")),
+    Departure(("power",)),
+    Departure(("spelling",)),
 )
 
 

@@ -54,6 +54,11 @@ CHOICES = (
         "enwiki-38m, 500 words left out of the fit (others than bench_extend's) on all questions of the nine sets, and "
         "600 rare ones on Rare Words",
     ),
+    Choice("power, spelling a, spelling_ridge λ, spelling_noise c₀", "enwiki-38m, the development questions"),
+    Choice(
+        "the mean of a new word's prior",
+        "enwiki-38m, 470 words left out of the fit and placed from one line in fifty; no test set",
+    ),
     Choice("3.8, the factor of a deviation", "enwiki-38m, 500 words placed twice; no test set"),
 )
 

@@ -13,7 +13,6 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.reference import rounds
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import margins, word_scales
-from psdvec.solver.recipe import RIDGES
 from tests.explore.conftest import RARE
 from tests.toy import drawn_counts
 
@@ -31,7 +30,7 @@ def dense(index):
     H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, n)
     W, T, _, _ = rounds.weights_and_targets(H, model.scales, model.constants)
     s = np.outer(model.scales.emphases, model.scales.emphases)
-    X = (model.vectors[:n] * model.signs) @ model.vectors[:n].T - np.outer(model.constant, model.constant)
+    X = (model.rows[:n] * model.signs) @ model.rows[:n].T - np.outer(model.constant, model.constant)
     return {"count": H + H.T, "weight": W * s**2, "pmi": T / (W * s), "fitted": X}
 
 
@@ -46,7 +45,7 @@ def test_every_number_of_a_word_is_the_solvers(index, dense):
         for name, matrix in dense.items():
             numbers = [cell[name] for cell in found["contexts"]]
             np.testing.assert_allclose(numbers, matrix[i, others], rtol=1e-5, atol=1e-6)
-        pulls = [cell["weight"] * cell["pmi"] * np.linalg.norm(model.vectors[model.key_to_index[cell["word"]]])
+        pulls = [cell["weight"] * cell["pmi"] * np.linalg.norm(model.rows[model.key_to_index[cell["word"]]])
                  for cell in found["contexts"]]  # fmt: skip
         np.testing.assert_allclose([cell["pull"] for cell in found["contexts"]], pulls, rtol=1e-5)
         assert pulls == sorted(pulls, reverse=True)
@@ -73,7 +72,7 @@ def test_a_word_after_the_core_is_fitted_as_it_was_when_it_was_placed(index):
     core = model.core
     for word in RARE.split():
         x, features = placed_densely(model, counts, word)
-        np.testing.assert_allclose(x[:-1], model.vectors[model.key_to_index[word]], rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(x[:-1], model.rows[model.key_to_index[word]], rtol=1e-3, atol=1e-3)
         assert abs(x[-1]) > 0.1  # without it, the values below would be others
         found = index.of_word(word, topn=1000)["contexts"]
         rows = [model.key_to_index[cell["word"]] for cell in found]
@@ -84,7 +83,7 @@ def test_a_word_after_the_core_is_fitted_as_it_was_when_it_was_placed(index):
 
 
 def placed_densely(model, counts, word):
-    """Solve equation (10) over every core word, seen or not; of all ridges the one that gives the model's vector.
+    """Solve equation (10) over every core word, seen or not, around the word's spelling.
 
     Returns the solution with its coordinate along the constant direction last, and the core words' features without s.
     """
@@ -94,20 +93,21 @@ def placed_densely(model, counts, word):
     H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts.vocabulary))
     W, T, _, _ = rounds.weights_and_targets(H[np.ix_(order, order)], scales, model.constants)
     s = scales.emphases
-    plain = np.column_stack([model.vectors[:core] * model.signs, -model.constant]).astype(float)
+    plain = np.column_stack([model.rows[:core] * model.signs, -model.constant]).astype(float)
     F = plain * s[:core, None]
     A = 2 * (F * W[core, :core, None]).T @ F + 2 * model.recipe.damping * F.T @ F  # W and T average two cells
     b = 2 * F.T @ (T[core, :core] / s[core])
-    solutions = [np.linalg.solve(A + mu * np.eye(len(A)), b) for mu in RIDGES]
-    vector = model.vectors[model.key_to_index[word]]
-    return min(solutions, key=lambda x: np.linalg.norm(x[:-1] - vector)), plain
+    P = float(model.recipe.ridge) * np.eye(len(A))
+    mean = np.append(model.subwords.vectors_of([word])[0] / model.stretch, 0.0)
+    held = P + 2 * model.recipe.damping * F.T @ F
+    return np.linalg.solve(A + P, b + held @ mean), plain
 
 
 def test_a_word_placed_from_other_counts_has_contexts_but_no_fitted_values(index):
     model = index.model
-    vectors = np.array(model.vectors)
-    vectors[model.key_to_index["lute"]] *= 1.1
-    found = ContextIndex(replace(model, vectors=vectors), index.counts).of_word("lute")
+    rows = np.array(model.rows)
+    rows[model.key_to_index["lute"]] *= 1.1
+    found = ContextIndex(replace(model, rows=rows), index.counts).of_word("lute")
     assert {cell["fitted"] for cell in found["contexts"]} == {None}
     assert found["contexts"][0]["weight"] > 0
 

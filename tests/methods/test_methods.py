@@ -178,7 +178,7 @@ def test_the_command_fits_by_any_method(tmp_path, run):
         (["--method", "svd", "--dry-run"], "--dry-run works with the method psdvec only"),
         (["--method", "word2vec"], "give the corpus as well"),
         (["--method", "lsa"], "there is no method 'lsa'"),
-        (["--set", "power=1"], "the method psdvec has no setting 'power'"),
+        (["--set", "shift=1"], "the method psdvec has no setting 'shift'"),
         (["--corpus", "text.txt"], "reads only counts"),
     ],
 )

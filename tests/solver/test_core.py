@@ -141,7 +141,7 @@ def test_the_vectors_reproduce_the_fitted_matrix():
     model = fit_recipe(counts, recipe, dim=10)
     X = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
     a = problem.scale
-    fitted = (model.vectors * model.signs) @ model.vectors.T - np.outer(model.constant, model.constant)
+    fitted = (model.rows * model.signs) @ model.rows.T - np.outer(model.constant, model.constant)
     np.testing.assert_allclose(a[:, None] * fitted * a, X, atol=1e-4 * np.abs(X).max())
 
 

@@ -1,7 +1,8 @@
 """The regression of one new word in dense NumPy: the definition of what :mod:`psdvec.solver.ridge` computes.
 
-Takes every cell of the word with the core one by one, seen or not, two for each core word. Equations (9) to (12) of
-``docs/theory.md``; nothing is summed in advance, and the evidence is that of the normal distribution of the targets.
+Takes every cell of the word with the core one by one, seen or not, two for each core word. Equations (9) to (12) and
+(16) of ``docs/theory.md``; nothing is summed in advance, and the evidence is that of the normal distribution of the
+targets.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def word_cells(
         weights.append(np.where(seen, weight(H, f, a, constants=constants), word.rho * core.rho))
         targets.append(core.emphases * G)
     return WordCells(np.concatenate(weights), np.concatenate(targets), np.tile(features, (2, 1)))
+
+
+def around(cells: WordCells, mean: Float64s) -> WordCells:
+    """Return the cells of what is left of a word if the ``mean`` of its prior is taken off, equation (16)."""
+    return cells._replace(targets=cells.targets - cells.features @ mean)
 
 
 def solve(cells: WordCells, *, ridge: float, damping: float) -> Float64s:

@@ -145,7 +145,7 @@ def model_of(
     return Model(
         words=names,
         counts=seen,
-        vectors=mix(filled, stretch, spelled, share=recipe.spelling),
+        vectors=mix(filled, stretch, spelled, share=0.0 if subwords is None else subwords.share),
         rows=filled,
         stretch=stretch,
         subwords=subwords,
@@ -329,9 +329,12 @@ def _check_shapes(model: Model, path: Path) -> None:
 
 
 def check_vectors(model: Model) -> None:
-    """Raise :class:`StoreError` where a row of the factorisation is not finite; all are read."""
-    if not np.isfinite(model.rows).all():
-        row = int(np.flatnonzero(~np.isfinite(model.rows).all(axis=1))[0])
+    """Raise :class:`StoreError` where a vector is not finite, or a row of the factorisation; all are read."""
+    for array in (model.vectors, model.rows):
+        finite = np.isfinite(array).all(axis=1)
+        if finite.all():
+            continue
+        row = int(np.flatnonzero(~finite)[0])
         raise StoreError(
             f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
         )

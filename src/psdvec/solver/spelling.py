@@ -2,7 +2,7 @@
 
 :func:`learn_subwords` takes words with the unit vectors u of their contexts and returns the
 :class:`~psdvec.vectors.subwords.Subwords` that predict them best; :func:`mix` makes of a word's contexts and spelling
-the vector that is shown. Equations (13) to (17) of ``docs/theory.md``.
+the vector that is shown. Equations (13) to (18) of ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from psdvec.solver.recipe import Recipe
 from psdvec.vectors.subwords import Subwords, in_eight_bits, letter_ngrams, ngram_weights, starts_of
 
 FEWEST = 2  # words that must share an n-gram
+SURE = 4.0  # parts of signal to one of noise from which n-grams are trusted fully
 STEPS = 10  # of conjugate gradients: further ones change no score
 _COLUMNS = 16  # solved together, one cache line of each row; no result depends on the threads that share them
 _SEED = 0  # of the probes that measure the leverage
@@ -63,9 +64,9 @@ def learn_subwords(
         return None
     rank = np.cumsum(kept) - 1
     inside = kept[places]
-    own = starts_of(np.repeat(np.arange(len(words)), np.diff(starts))[inside], len(words))
+    first = starts_of(np.repeat(np.arange(len(words)), np.diff(starts))[inside], len(words))
     shape = (len(words), int(kept.sum()))
-    Z = sparse.csr_array((ngram_weights(own), rank[places[inside]].astype(np.int32), own), shape=shape)
+    Z = sparse.csr_array((ngram_weights(first), rank[places[inside]].astype(np.int32), first), shape=shape)
     certain = certainty(counts, noise=recipe.spelling_noise)
     probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(words), _COLUMNS)).astype(np.float32)
     solver = _Regression(Z, certain, recipe.spelling_ridge)
@@ -84,11 +85,25 @@ def learn_subwords(
     B = np.concatenate(found, axis=1)
     d = units.shape[1]
     codes, steps = in_eight_bits(np.ascontiguousarray(B[:, :d]))
-    own_pull = float(np.sum(probes * (Z @ B[:, d:])) / probes.size)  # the mean leverage (Hutchinson 1990)
+    own = float(np.sum(probes * (Z @ B[:, d:])) / probes.size)  # the mean leverage (Hutchinson 1990)
     return Subwords(
-        known[kept], codes, steps, share=recipe.spelling, length=length,
-        leverage=own_pull / max(float(np.mean(certain)) * (1 - own_pull), 1e-6),
+        known[kept], codes, steps, share=recipe.spelling * trust(units, Z @ B[:, :d], own), length=length,
+        leverage=own / max(float(np.mean(certain)) * (1 - own), 1e-6),
     )  # fmt: skip
+
+
+def trust(units: Float32s, spelled: Float32s, own: float) -> float:
+    """Return how far to trust what n-grams predict, from 0 to 1, equation (18).
+
+    ``units`` u and their predictions ``spelled``, p, from all words, of which a mean share ``own`` is each word's own
+    doing. Without it, p is part signal and part noise, which u tells apart; less than four parts to one are trusted
+    less.
+    """
+    agreement = float(np.einsum("ij,ij->", units, spelled)) / len(units)
+    size = float(np.einsum("ij,ij->", spelled, spelled)) / len(units)
+    signal = (agreement - own) * (1 - own)
+    noise = size - 2 * own * agreement + own**2 - signal
+    return min(max(signal, 0.0) / max(SURE * noise, 1e-12), 1.0)
 
 
 def certainty(counts: Int64s, *, noise: float) -> Float32s:
