@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from psdvec.errors import demand_positive
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import format_size, limit_threads, parse_size
 from psdvec.solver.core import read_round, solve, write_round
+from psdvec.solver.deviations import core_deviations
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import predicted_memory, rank_for
 from psdvec.solver.extend import extend
@@ -129,6 +130,9 @@ def fit(
             workers=workers,
             progress=progress,
         )
+        with progress.stage("deviations", total=None, unit="words"):
+            solver = partial(hardware.solve_words, workers=workers)
+            model = replace(model, deviations=core_deviations(model, store, solve=solver))
         if words > centre:
             model = _with_others(
                 model,

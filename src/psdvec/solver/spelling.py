@@ -177,9 +177,18 @@ def place_spelled(
     pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
     own = (pull / (1 + pull))[:, None]
     spelled += own * (units - spelled)
-    mixed = np.linalg.norm(units + np.float32(subwords.share) * spelled, axis=1)
-    factors = (1 + np.float32(subwords.share) * own[:, 0]) / _safe(mixed)
-    return mix(rows, stretch, spelled, share=subwords.share), np.asarray(factors, np.float32)
+    factors = mixing_factors(rows, stretch, spelled, share=subwords.share)
+    factors *= 1 + np.float32(subwords.share) * own[:, 0]
+    return mix(rows, stretch, spelled, share=subwords.share), factors
+
+
+def mixing_factors(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: float) -> Float32s:
+    """Return what mixing multiplies the deviations of rows by: 1 / |u + a p|, since p does not vary with u."""
+    if spelled is None:
+        return np.ones(len(rows), np.float32)
+    stretched = rows * stretch
+    units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
+    return np.asarray(1 / _safe(np.linalg.norm(units + np.float32(share) * spelled, axis=1)), np.float32)
 
 
 def _safe(lengths: Float32s) -> Float32s:
