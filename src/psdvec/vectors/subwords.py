@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Codes = npt.NDArray[np.int8]
 
 Unseen: TypeAlias = Literal["error", "spelling"]  # what to do with a word that has no vector
+UnseenInText: TypeAlias = Literal["ignore", "spelling"]  # and with one of a text
 
 SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
@@ -99,13 +100,24 @@ class Subwords:
         return (*self.arrays().values(), self.share, self.length, self.leverage)
 
 
-def check_unseen(unseen: str) -> Unseen:
-    """Return ``unseen``, or say what it may be."""
-    if unseen == "error":
-        return "error"
-    if unseen == "spelling":
-        return "spelling"
-    raise InputError(f'unseen is \'{unseen}\'; choose unseen="error" or unseen="spelling"')
+def wants_spelling(unseen: str, *, otherwise: str = "error") -> bool:
+    """Say whether ``unseen`` asks for spelling; refuse what is neither that nor what happens ``otherwise``.
+
+    >>> wants_spelling("spelling"), wants_spelling("error"), wants_spelling("ignore", otherwise="ignore")
+    (True, False, False)
+    """
+    if unseen in ("spelling", otherwise):
+        return unseen == "spelling"
+    raise InputError(f'unseen is \'{unseen}\'; choose unseen="{otherwise}" or unseen="spelling"')
+
+
+def need_subwords(subwords: Subwords | None) -> Subwords:
+    """Return ``subwords``, or say that there are none."""
+    if subwords is None:
+        raise InputError(
+            "these vectors know nothing of spelling; fit them with psdvec, and without spelling=off"
+        )
+    return subwords
 
 
 def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
