@@ -184,7 +184,8 @@ def rules(report: Report) -> str:
         "the coverage; the others with such a word are left out",
     }[report.oov]
     if report.common:
-        missing = "only items that all models cover are used"
+        covered = "only items that all models cover are used"
+        missing = f"{missing.partition(';')[0]}; {covered}" if report.oov == "spelling" else covered
     case = "case is ignored" if report.ignore_case else "case matters"
     text = f"Scores are in points; {missing}; {case}. The mean takes analogies by the first method shown."
     if len(report.models) > 1:

@@ -26,6 +26,9 @@ UnseenInText: TypeAlias = Literal["ignore", "spelling"]  # and with one of a tex
 
 SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
+_NULL = (
+    0x110002  # what stands for the letter 0, which at the head of an n-gram would leave no trace in its hash
+)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
@@ -139,6 +142,7 @@ def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
     text = "".join(words).encode("utf-32-le", "surrogatepass")
     letters[stops - lengths] = _BEGIN
     letters[inside] = np.frombuffer(text, "<u4")
+    letters[letters == 0] = _NULL
     owners = np.repeat(np.arange(len(words)), lengths)
     left = np.repeat(stops, lengths) - np.arange(letters.size)  # letters from here to the end of the word
     hashes, word_of, rolling = [], [], letters
