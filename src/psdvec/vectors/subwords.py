@@ -189,6 +189,7 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
     [[127, -50], [0, 0]]
     """
     steps = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(_STEPS)
+    steps[steps < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
     safe = np.where(steps > 0, steps, np.float32(1))
     return np.rint(vectors / safe[:, None]).astype(np.int8), steps.astype(np.float32)
 
