@@ -178,3 +178,18 @@ def test_wrong_use_is_explained():
         WordVectors(toy(), weighting="median").fit(["good"])
     with pytest.raises(InputError, match="put it into a list"):
         WordVectors(toy()).fit_transform("good")
+
+
+def test_unseen_words_are_left_out_or_taken_by_their_spelling():
+    from tests.spelled import vocabulary
+
+    e, texts = vocabulary(), ["The players play!", "walkers"]
+    words = [["the", "players", "play"], ["walkers"]]
+    for unseen in ("ignore", "spelling"):
+        rows = WordVectors(e, unseen=unseen).fit_transform(texts)
+        assert np.array_equal(rows, mean_vectors(e, words, unseen=unseen))
+    assert not WordVectors(e).fit_transform(texts)[1].any()
+    with pytest.raises(InputError, match="know nothing of spelling"):
+        WordVectors(toy(), unseen="spelling").fit(texts)
+    with pytest.raises(InputError, match='choose unseen="ignore" or unseen="spelling"'):
+        WordVectors(e, unseen="error").fit(texts)

@@ -19,6 +19,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+_SHOWN = 80  # letters of a missing word, in a message
+
 
 class PSDVecError(Exception):
     """The base class of every error that this package raises on purpose."""
@@ -54,7 +56,8 @@ class MissingWordError(PSDVecError, KeyError):
     def __str__(self) -> str:
         near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
         advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
-        return f"there is no vector for '{self.word}'; {advice}"
+        word = self.word if len(self.word) <= _SHOWN else f"{self.word[:_SHOWN]}..."
+        return f"there is no vector for '{word}'; {advice}"
 
 
 class MissingExtraError(PSDVecError):

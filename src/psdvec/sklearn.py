@@ -25,6 +25,7 @@ from psdvec.vectors.sentences import (
     sif_weights,
     without_direction,
 )
+from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 from psdvec.vectors.vectorize import Weighting
 
 try:
@@ -48,6 +49,7 @@ class WordVectors(TransformerMixin, BaseEstimator):
     tokenizer : how texts are cut into words: ``"unicode"``, ``"paper"``, ``"whitespace"``, or a function from a text to
         a list of words; if None, as the vectors' own text was cut. Where that is not known, words are runs of letters
         and digits, lower-cased if the vocabulary has no capitals
+    unseen : ``"ignore"`` leaves words without a vector out, ``"spelling"`` gives them one by their spelling
 
     Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column.
 
@@ -71,11 +73,13 @@ class WordVectors(TransformerMixin, BaseEstimator):
         weighting: Weighting = "mean",
         a: float = 1e-3,
         tokenizer: str | Tokenizer | None = None,
+        unseen: UnseenInText = "ignore",
     ) -> None:
         self.vectors = vectors
         self.weighting = weighting
         self.a = a
         self.tokenizer = tokenizer
+        self.unseen = unseen
 
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
@@ -84,6 +88,8 @@ class WordVectors(TransformerMixin, BaseEstimator):
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
         self.embeddings_ = self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
+        if wants_spelling(self.unseen, otherwise="ignore"):
+            need_subwords(self.embeddings_.subwords)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
         texts = _read_texts(X)
@@ -106,7 +112,8 @@ class WordVectors(TransformerMixin, BaseEstimator):
     def _means(self, texts: Sequence[str]) -> Float32s:
         tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
-        return mean_vectors(self.embeddings_, [tokenize(text) for text in texts], weights=weights)
+        words = [tokenize(text) for text in texts]
+        return mean_vectors(self.embeddings_, words, weights=weights, unseen=self.unseen)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

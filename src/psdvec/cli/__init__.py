@@ -10,6 +10,7 @@ import gc
 import signal
 import sys
 from collections.abc import Iterable
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, Any
 
@@ -106,6 +107,10 @@ class _InterruptedError(BaseException):
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000)  # loading numba makes many objects and no garbage; this saves 0.2 s
+    if isinstance(
+        sys.stdout, TextIOWrapper
+    ):  # a word given in bytes that are no text is shown as \udcff, in JSON too
+        sys.stdout.reconfigure(errors="backslashreplace")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     try:

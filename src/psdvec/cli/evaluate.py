@@ -21,7 +21,7 @@ testsets = typer.Typer(
     help="The test sets that vectors are judged by.\n\nExample: `psdvec testsets list`", no_args_is_help=True
 )
 
-Oov = Literal["skip", "zero", "mean"]  # the library's, which would take NumPy to import
+Oov = Literal["skip", "zero", "mean", "spelling"]  # the library's, which would take NumPy to import
 Folder = Annotated[
     Path | None,
     typer.Option(

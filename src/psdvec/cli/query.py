@@ -25,12 +25,16 @@ from psdvec.storage.atomic import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod
+from psdvec.vectors.subwords import Unseen, UnseenInText
 from psdvec.vectors.vectorize import Weighting, vectorize_file
 
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
 Restrict = Annotated[
     int | None,
     typer.Option("--restrict-vocab", min=1, help="Search only the first N words.", metavar="N"),
+]
+Oov = Annotated[
+    Unseen, typer.Option("--oov", help="Refuse a word without a vector, or give it one by its spelling.")
 ]
 
 THIN = "~"
@@ -41,6 +45,7 @@ def similar(
     words: Annotated[list[str], typer.Argument(help="Words, or - to read one per line from standard input.")],
     topn: Topn = 10,
     restrict_vocab: Restrict = None,
+    oov: Oov = "error",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,15 +55,20 @@ def similar(
     """
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
-    forms = _look_up(e, asked)
+    forms = _look_up(e, asked, oov)
     known = list(dict.fromkeys(forms.values()))
     found = {
         answer["word"]: answer["neighbours"]
-        for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab)
+        for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab, unseen=oov)
     }
     if as_json:
         records = [
-            {"word": word, **_looked_up(word, forms), "neighbours": _brief(found[forms[word]])}
+            {
+                "word": word,
+                **_looked_up(word, forms),
+                **({} if forms[word] in e else {"spelled": True}),
+                "neighbours": _brief(found[forms[word]]),
+            }
             if word in forms
             else _missing(e, word)
             for word in asked
@@ -66,7 +76,7 @@ def similar(
         print(json.dumps(records, ensure_ascii=False))
     else:
         for word, form in forms.items():
-            _print_ranking(form + _say_looked_up({word: form}), found[form])
+            _print_ranking(form + _say_found(e, {word: form}), found[form])
     _exit_if_missing(e, [word for word in asked if word not in forms])
 
 
@@ -80,6 +90,7 @@ def analogy(
     method: Annotated[
         AnalogyMethod, typer.Option(help="Add cosines (3cosadd) or multiply them (3cosmul).")
     ] = ANALOGY,
+    oov: Oov = "error",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -91,11 +102,13 @@ def analogy(
 
     def answer(group: list[str]) -> _Answer:
         a, b, c = group
-        found = answers.analogy(e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab)
+        found = answers.analogy(
+            e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=oov
+        )
         record = {**found, "answers": _brief(found["answers"])}
         return _Answer(record, f"{a} : {b} = {c} : ?", found["answers"], best=True)
 
-    _answer_all(e, _groups(words, exactly=3), answer, as_json=as_json)
+    _answer_all(e, _groups(words, exactly=3), answer, oov=oov, as_json=as_json)
 
 
 def odd(
@@ -104,6 +117,7 @@ def odd(
         list[str],
         typer.Argument(help="Three words or more, or - to read one group per line from standard input."),
     ],
+    oov: Oov = "error",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -114,11 +128,11 @@ def odd(
     e = load(model, progress=make_progress(quiet=quiet))
 
     def answer(group: list[str]) -> _Answer:
-        found = answers.odd(e, group)
+        found = answers.odd(e, group, unseen=oov)
         record = {"odd": found["odd"], "words": _brief(found["words"])}
         return _Answer(record, f"odd: {found['odd']}", found["words"], best=True)
 
-    _answer_all(e, _groups(words, at_least=3), answer, as_json=as_json)
+    _answer_all(e, _groups(words, at_least=3), answer, oov=oov, as_json=as_json)
 
 
 def convert(
@@ -167,6 +181,10 @@ def vectorize(
             help="How to cut lines into words: unicode, paper or whitespace; default: as the model's text was cut."
         ),
     ] = None,
+    oov: Annotated[
+        UnseenInText,
+        typer.Option("--oov", help="Leave words without a vector out, or give them one by their spelling."),
+    ] = "ignore",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -178,11 +196,19 @@ def vectorize(
     check_file_output(target, overwrite=overwrite)
     e = load(model, progress=progress)
     summary = vectorize_file(
-        e, text, target, weighting=weighting, tokenizer=tokenizer, overwrite=overwrite, progress=progress
+        e,
+        text,
+        target,
+        weighting=weighting,
+        tokenizer=tokenizer,
+        unseen=oov,
+        overwrite=overwrite,
+        progress=progress,
     )
+    spelled = f", {summary.spelled:,} more by their spelling" if oov == "spelling" else ""
     progress.say(
-        f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; "
-        f"{summary.known:,} of {summary.words:,} words known, {summary.empty:,} lines without a known word"
+        f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; {summary.known:,} of "
+        f"{summary.words:,} words known{spelled}, {summary.empty:,} lines without a known word"
     )
 
 
@@ -194,12 +220,14 @@ def _words_or_lines(words: list[str]) -> list[str]:
     return list(dict.fromkeys(read))
 
 
-def _look_up(e: Embeddings, words: list[str]) -> dict[str, str]:
-    """Return, of the words that are known, how the vocabulary writes each."""
+def _look_up(e: Embeddings, words: list[str], oov: Unseen) -> dict[str, str]:
+    """Return, of the words that have a vector, how the vocabulary writes each, or would."""
     forms: dict[str, str] = {}
     for word in words:
         with suppress(MissingWordError):
-            forms[word] = e.look_up(word)
+            form = e.look_up(word, unseen=oov)
+            e.vector(form, unseen=oov)  # there may be none even by spelling
+            forms[word] = form
     return forms
 
 
@@ -207,10 +235,11 @@ def _looked_up(word: str, forms: dict[str, str]) -> dict[str, str]:
     return {"looked_up": forms[word]} if forms[word] != word else {}
 
 
-def _say_looked_up(forms: dict[str, str]) -> str:
-    """Say what was looked up for words that are not in the vocabulary as they were written."""
-    changed = [f"{word} looked up as {form}" for word, form in forms.items() if word != form]
-    return f" ({', '.join(changed)})" if changed else ""
+def _say_found(e: Embeddings, forms: dict[str, str]) -> str:
+    """Say what was looked up for words that are not in the vocabulary as they were written, and what is not there."""
+    said = [f"{word} looked up as {form}" for word, form in forms.items() if word != form]
+    said += [f"{form} by its spelling" for form in dict.fromkeys(forms.values()) if form not in e]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
@@ -238,23 +267,35 @@ class _Answer(NamedTuple):
 
 
 def _answer_all(
-    e: Embeddings, groups: list[list[str]], answer: Callable[[list[str]], _Answer], *, as_json: bool
+    e: Embeddings,
+    groups: list[list[str]],
+    answer: Callable[[list[str]], _Answer],
+    *,
+    oov: Unseen,
+    as_json: bool,
 ) -> None:
     """Print the answer for each group of words; a missing word in one does not stop the others."""
     records: list[dict[str, Any]] = []
     missing: list[str] = []
     for group in groups:
         try:
-            forms = {word: e.look_up(word) for word in group}
+            forms = {word: e.look_up(word, unseen=oov) for word in group}
             found = answer([forms[word] for word in group])
         except MissingWordError as error:
             missing.append(error.word)
             records.append({"words": group, "error": str(error)})
             continue
         changed = {word: form for word, form in forms.items() if word != form}
-        records.append({**found.record, **({"looked_up": changed} if changed else {})})
+        spelled = [form for form in dict.fromkeys(forms.values()) if form not in e]
+        records.append(
+            {
+                **found.record,
+                **({"looked_up": changed} if changed else {}),
+                **({"spelled": spelled} if spelled else {}),
+            }
+        )
         if not as_json:
-            _print_ranking(found.title + _say_looked_up(changed), found.words, best=found.best)
+            _print_ranking(found.title + _say_found(e, forms), found.words, best=found.best)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))

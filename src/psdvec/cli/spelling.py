@@ -11,7 +11,11 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-RENAMED = {"vocabulary": "vocab", "format": "to"}  # Python parameters whose option has another name
+RENAMED = {
+    "vocabulary": "vocab",
+    "format": "to",
+    "unseen": "oov",
+}  # Python parameters whose option has another name
 CLUSTER = "--scheduler ADDRESS or --cluster local:N"  # the options that stand for client=
 
 _ARGUMENT = re.compile(

@@ -15,11 +15,12 @@ import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.evaluation.scores import Answers
-from psdvec.evaluation.tasks import Choices, Pairs, Task
+from psdvec.evaluation.tasks import Analogies, Choices, Pairs, Task
 from psdvec.progress import LogProgress, Progress
+from psdvec.vectors.queries import unit_vector
 from psdvec.vectors.search import COSMUL_EPSILON, AnalogyMethod
 
-Oov: TypeAlias = Literal["skip", "zero", "mean"]
+Oov: TypeAlias = Literal["skip", "zero", "mean", "spelling"]
 ANALOGY_METHODS: tuple[AnalogyMethod, ...] = ("3cosmul", "3cosadd")
 
 _COLUMNS = 8_192  # words compared with the questions at a time
@@ -27,10 +28,19 @@ _NUMBERS = 1 << 24  # of vectors made dense at a time, for sparse ones as long a
 
 
 class JudgedModel:
-    """A model's words, (n, d) vectors and (n,) lengths, and the ids of words as tasks spell them."""
+    """A model's words, (n, d) vectors and (n,) lengths, and the ids of words as tasks spell them.
+
+    ``spelled`` are vectors of further words, made of their spelling; their ids follow those of the model's words.
+    """
 
     def __init__(
-        self, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, ignore_case: bool
+        self,
+        words: Sequence[str],
+        vectors: Float32s,
+        lengths: Float32s,
+        *,
+        ignore_case: bool,
+        spelled: Mapping[str, Float32s] | None = None,
     ) -> None:
         self.vectors, self.lengths, self.dim = vectors, lengths, vectors.shape[1]
         self.fold = str.upper if ignore_case else str
@@ -44,6 +54,10 @@ class JudgedModel:
         self.first = np.arange(len(words))
         for first, others in self.twins.items():
             self.first[others] = first
+        self.spelled = np.zeros((0, self.dim), np.float32)
+        if spelled:
+            self.ids |= {self.fold(word): len(words) + k for k, word in enumerate(spelled)}
+            self.spelled = np.stack([unit_vector(vector) for vector in spelled.values()])
 
     def ids_of(self, task: Task) -> Int64s:
         """Return the (m, longest) ids of the items' words, -1 if missing; short items repeat their first word."""
@@ -56,6 +70,13 @@ class JudgedModel:
             dtype=np.int64,
         )
 
+    def knows(self, task: Task, ids: Int64s) -> Bools:
+        """Say of each item whether it is covered: all its words have vectors, and the answer of an analogy its own."""
+        known = (ids >= 0).all(axis=1)
+        if isinstance(task, Analogies):
+            known &= ids[:, 3] < len(self.first)
+        return np.asarray(known)
+
     def answer(
         self,
         task: Task,
@@ -67,12 +88,15 @@ class JudgedModel:
         progress: Progress,
     ) -> dict[str, Answers]:
         """Return what happened at the items of ``task``, by every metric it has; ``ids`` are those of its words."""
-        known = (ids >= 0).all(axis=1)
-        rarest = np.where(known, ids.max(axis=1), -1)
+        known = self.knows(task, ids)
+        own = known & (ids < len(self.first)).all(axis=1)
+        rarest = np.where(own, ids.max(axis=1), -1)
         if isinstance(task, Pairs):
-            return {"spearman": Answers(used, self._pair_cosines(ids, oov)[None], task.gold, rarest)}
+            cosines = self._pair_cosines(ids, oov)[None]
+            return {"spearman": Answers(used, cosines, task.gold, rarest, spelled=known & ~own)}
         if isinstance(task, Choices):
-            return {"accuracy": Answers(used, self._choose(task, ids, used, oov)[None], None, rarest)}
+            right = self._choose(task, ids, used, oov)[None]
+            return {"accuracy": Answers(used, right, None, rarest, spelled=known & ~own)}
         answers: dict[str, Answers] = {}
         pairs = task.pairs()
         for method in methods:
@@ -82,11 +106,12 @@ class JudgedModel:
                 ids[known][:, :3],
                 method=method,
                 twins=self.twins,
+                further=self.spelled,
                 progress=progress,
             )
             right = np.zeros(len(ids))
             right[known] = self.first[found] == ids[known][:, 3]
-            answers[method] = Answers(used, right[None], None, rarest, pairs)
+            answers[method] = Answers(used, right[None], None, rarest, pairs, known & ~own)
         return answers
 
     def _pair_cosines(self, ids: Int64s, oov: Oov) -> Float64s:
@@ -113,8 +138,10 @@ class JudgedModel:
         if oov == "mean" and (ids < 0).any():
             filler = self.vectors.mean(axis=0)
             filler /= np.linalg.norm(filler) or 1
-        known = np.maximum(ids, 0).ravel()
-        rows = np.asarray(self.vectors[known]) / self.lengths[known][:, None]
+        n, flat = len(self.vectors), ids.ravel()
+        own = _own(flat, n)
+        rows = np.asarray(self.vectors[own]) / self.lengths[own][:, None]
+        rows = _put_further(rows, self.spelled, flat, n)
         return np.where((ids < 0)[..., None], filler, rows.reshape(*ids.shape, self.dim))
 
 
@@ -129,11 +156,15 @@ def answer_task(
 ) -> dict[str, dict[str, Answers]]:
     """Return by metric, then by model, what happened at the items of ``task``; a model may have several seeds."""
     ids = {name: [seed.ids_of(task) for seed in seeds] for name, seeds in models.items()}
-    known = {name: np.all([(found >= 0).all(axis=1) for found in each], axis=0) for name, each in ids.items()}
+    known = {
+        name: np.all([seed.knows(task, own) for seed, own in zip(seeds, ids[name], strict=True)], axis=0)
+        for name, seeds in models.items()
+    }
     shared = np.all(list(known.values()), axis=0)
     answers: dict[str, dict[str, Answers]] = {}
     for name, seeds in models.items():
-        used = np.asarray(shared if common else known[name] if oov == "skip" else np.ones_like(shared))
+        leaves_out = oov in ("skip", "spelling")
+        used = np.asarray(shared if common else known[name] if leaves_out else np.ones_like(shared))
         found = [
             seed.answer(task, own, used, oov=oov, methods=methods, progress=progress)
             for seed, own in zip(seeds, ids[name], strict=True)
@@ -151,6 +182,7 @@ def solve_analogies(
     *,
     method: AnalogyMethod = "3cosadd",
     twins: Mapping[int, Int64s] | None = None,
+    further: Float32s | None = None,
     progress: Progress = LogProgress(),
 ) -> Int64s:
     """Return the id that answers each question best, other than those of the question's own words.
@@ -166,6 +198,7 @@ def solve_analogies(
     questions : (m, 3) int64, ids of a, a*, b
     method : ``"3cosadd"`` or ``"3cosmul"``
     twins : by id, the ids that are excluded together with it, such as its spellings in other cases
+    further : (k, d) float32, of length 1: vectors of words that are asked about and never answers, with ids from n
 
     Examples
     --------
@@ -175,7 +208,10 @@ def solve_analogies(
     """
     asked, places = np.unique(questions, return_inverse=True)
     places = places.reshape(questions.shape)
-    units: Float32s = vectors[asked] / lengths[asked][:, None]
+    own = _own(asked, len(vectors))
+    units: Float32s = vectors[own] / lengths[own][:, None]
+    if further is not None:
+        units = _put_further(units, further, asked, len(vectors))
     best = np.full(len(questions), -np.inf, dtype=np.float32)
     answers = np.zeros(len(questions), dtype=np.int64)
     with progress.stage(f"analogies by {method}", total=len(vectors), unit="words") as stage:
@@ -188,6 +224,19 @@ def solve_analogies(
             _update_best(best, answers, plus, minus, places, excluded, start)
             stage.advance(stop - start)
     return answers
+
+
+def _own(ids: Int64s, n: int) -> Int64s:
+    """Return ``ids`` with that of some word of the vocabulary in place of those beyond it and of -1."""
+    return np.where((ids >= 0) & (ids < n), ids, 0)
+
+
+def _put_further(units: Float32s, further: Float32s, ids: Int64s, n: int) -> Float32s:
+    """Return the rows ``units`` of ``ids``, with the vectors of those beyond the vocabulary put in."""
+    beyond = ids >= n
+    if beyond.any():
+        units[beyond] = further[ids[beyond] - n]
+    return units
 
 
 def _terms(cosines: Float32s, method: AnalogyMethod) -> tuple[Float32s, Float32s]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
@@ -43,7 +44,9 @@ def evaluate(
         and its scores are means over them
     tasks : from :func:`psdvec.evaluation.testsets.find_tasks` or :func:`psdvec.evaluation.tasks.read_task`
     oov : what to do with an item that has a word without a vector: ``"skip"`` it, or use a vector of zeros
-        (``"zero"``) or the mean of all vectors (``"mean"``) for the word; an analogy then counts as wrong
+        (``"zero"``) or the mean of all vectors (``"mean"``) for the word; an analogy then counts as wrong. With
+        ``"spelling"``, the word has the vector of its spelling, where a model knows that, and items with other words
+        are left out; answers to analogies still come from the vocabulary, so those that do not are left out too
     common : use only the items that all models cover
     methods : how to solve analogies; the first counts in the mean over tasks
     ignore_case : treat ``Paris`` and ``paris`` as one word, the more frequent of them (gensim's rule)
@@ -65,10 +68,15 @@ def evaluate(
     for task in tasks:
         if not task.items:
             raise InputError(f"the task '{task.name}' holds no questions; leave it out")
+    if oov == "spelling":
+        _check_spelling(named)
     judged = {}
     for name, found in named.items() if tasks else ():  # lengths take a pass over the vectors
         seeds = [found] if isinstance(found, Embeddings) else found
-        judged[name] = [_judged(e, restrict_vocab, ignore_case=ignore_case) for e in seeds]
+        judged[name] = [
+            _judged(e, restrict_vocab, ignore_case=ignore_case, spell=tasks if oov == "spelling" else ())
+            for e in seeds
+        ]
     answers = [
         answer_task(judged, task, oov=oov, common=common, methods=methods, progress=progress)
         for task in tasks
@@ -98,7 +106,28 @@ def add_tagging(report: Report, results: Sequence[TaggingResult], *, resamples: 
     return replace(report, scores=(*report.scores, *scores.values()), tagging=(*report.tagging, *results))
 
 
-def _judged(e: Embeddings, restrict_vocab: int | None, *, ignore_case: bool) -> JudgedModel:
+def _check_spelling(named: Mapping[str, Embeddings | Sequence[Embeddings]]) -> None:
+    models = [e for found in named.values() for e in ([found] if isinstance(found, Embeddings) else found)]
+    if all(e.subwords is None for e in models):
+        raise InputError(
+            'none of the models knows anything of spelling; choose oov="skip", or fit one with psdvec'
+        )
+
+
+def _judged(
+    e: Embeddings, restrict_vocab: int | None, *, ignore_case: bool, spell: Sequence[Task]
+) -> JudgedModel:
+    """Return the model as it is judged, with vectors by spelling for the words of the tasks ``spell`` that it lacks."""
     first = slice(restrict_vocab)
+    words, lengths = e.words[first], e.lengths[first]
     vectors = e.vectors if restrict_vocab is None else e.vectors[first]
-    return JudgedModel(e.words[first], vectors, e.lengths[first], ignore_case=ignore_case)
+    spelled: dict[str, Float32s] = {}
+    if spell and e.subwords is not None:
+        asked = dict.fromkeys(word for task in spell for item in task.items for word in item)
+        fold = str.upper if ignore_case else str
+        own = {fold(word) for word in words}
+        missing = [word for word in asked if fold(word) not in own]
+        forms = [e.look_up(word, unseen="spelling") for word in missing] if ignore_case else missing
+        found = zip(missing, e.subwords.vectors_of(forms), strict=True)
+        spelled = {word: vector for word, vector in found if vector.any()}
+    return JudgedModel(words, vectors, lengths, ignore_case=ignore_case, spelled=spelled)

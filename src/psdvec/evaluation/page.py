@@ -14,7 +14,7 @@ from itertools import pairwise
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import Answers, Score
 from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, figure
-from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title
+from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title, coverage_of
 from psdvec.evaluation.testsets import CATALOGUE
 
 _COLOURS = (
@@ -194,7 +194,7 @@ def _score_bars(report: Report) -> list[tuple[str, list[Mark]]]:
         for model in report.models:
             score = report.find(model, *column)
             if score is not None and math.isfinite(score.value):
-                note = f"{model}: {100 * score.value:.1f} ({score.covered}/{score.total} covered)"
+                note = f"{model}: {100 * score.value:.1f} ({coverage_of(score)} covered)"
                 ends = 100 * score.low, 100 * score.high
                 marks.append(Mark(100 * score.value, *ends, colour_of(report, model), note))
         if marks:
@@ -209,8 +209,8 @@ def _coverage_bars(report: Report) -> list[tuple[str, list[Mark]]]:
         scores = [score for model in report.models if (score := report.find(model, task, metric))]
         marks = [
             Mark(
-                100 * score.covered / score.total, math.nan, math.nan, colour_of(report, score.model),
-                f"{score.model}: {score.covered}/{score.total}",
+                100 * (score.covered + score.covered_by_spelling) / score.total, math.nan, math.nan,
+                colour_of(report, score.model), f"{score.model}: {coverage_of(score)}",
             )
             for score in scores
         ]  # fmt: skip

@@ -54,7 +54,8 @@ class Answers:
     ``used``: (m,) bool, whether the item counts. ``outcomes``: (s, m) float64, one row for each seed that the model was
     trained with: the cosine of a pair, or 1 for a right answer and 0 for a wrong one. ``gold``: (m,) float64, the human
     scores, or None if there are none. ``rarest``: (m,) int64, the highest id among the item's words, or -1 if one of
-    them is missing. ``pairs``: (m, 2) int64, the pairs of words that make an analogy; None if items are independent.
+    them has no vector of its own. ``pairs``: (m, 2) int64, the pairs of words that make an analogy; None if items are
+    independent. ``spelled``: (m,) bool, whether an item has vectors for all its words only thanks to their spelling.
 
     The score is the mean over seeds, and so is what each item contributes to it; intervals and tests take the seeds as
     they are, and say how far other items might have led.
@@ -65,11 +66,17 @@ class Answers:
     gold: Float64s | None
     rarest: Int64s
     pairs: Int64s | None = None
+    spelled: Bools | None = None
 
     @property
     def covered(self) -> int:
-        """How many items have vectors for all their words."""
+        """How many items have vectors for all their words, each its own."""
         return int((self.rarest >= 0).sum())
+
+    @property
+    def covered_by_spelling(self) -> int:
+        """How many items have vectors for all their words only because some were made of their spelling."""
+        return 0 if self.spelled is None else int(self.spelled.sum())
 
     @property
     def total(self) -> int:
@@ -143,6 +150,7 @@ class SpanCounts:
         return len(self.sentences)
 
     total = covered
+    covered_by_spelling = 0
 
     def seed_scores(self) -> Float64s:
         """Return the score of each seed; taggers are trained on the vectors of one."""
@@ -196,6 +204,7 @@ class Score:
     low: float
     high: float
     covered: int
+    covered_by_spelling: int
     total: int
     sections: Sections
     is_best: bool
@@ -236,6 +245,7 @@ def score_column(
             low=low,
             high=high,
             covered=one.covered,
+            covered_by_spelling=one.covered_by_spelling,
             total=one.total,
             sections=sections[model],
             is_best=model == best,

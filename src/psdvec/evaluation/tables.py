@@ -122,12 +122,18 @@ def seed_table(report: Report) -> Table | None:
 
 
 def coverage_table(report: Report) -> Table:
-    """Return one row per model with how many items of each task it covers."""
+    """Return one row per model with how many items of each task it covers, as :func:`coverage_of` writes it."""
     rows = []
     for model in report.models:
         scores = [report.find(model, *column) for column in report.tasks.items()]
-        rows.append((model, *(f"{score.covered}/{score.total}" if score else NONE for score in scores)))
+        rows.append((model, *(coverage_of(score) if score else NONE for score in scores)))
     return Table(("covered", *(_COLUMNS.get(task, task) for task in report.tasks)), tuple(rows))
+
+
+def coverage_of(score: Score) -> str:
+    """Return the items covered of all, as ``210/250``; ``210+30/250`` if 30 more are thanks to spelling."""
+    more = f"+{score.covered_by_spelling}" if score.covered_by_spelling else ""
+    return f"{score.covered}{more}/{score.total}"
 
 
 def section_table(report: Report, task: str, metric: str) -> Table | None:
@@ -174,9 +180,12 @@ def rules(report: Report) -> str:
         "skip": "items with a word that has no vector are left out",
         "zero": "a word that has no vector counts as a vector of zeros",
         "mean": "a word that has no vector counts as the mean of all vectors",
+        "spelling": "a word that has no vector has that of its spelling, and the items that this adds stand after + in "
+        "the coverage; the others with such a word are left out",
     }[report.oov]
     if report.common:
-        missing = "only items that all models cover are used"
+        covered = "only items that all models cover are used"
+        missing = f"{missing.partition(';')[0]}; {covered}" if report.oov == "spelling" else covered
     case = "case is ignored" if report.ignore_case else "case matters"
     text = f"Scores are in points; {missing}; {case}. The mean takes analogies by the first method shown."
     if len(report.models) > 1:
@@ -193,11 +202,14 @@ def rules(report: Report) -> str:
 def as_csv(report: Report) -> str:
     """Return one line per model, task and metric, and one per model for the mean."""
     file = io.StringIO()
-    fields = ["model", "task", "metric", "score", "low", "high", "covered", "total", "best", "p_against_best"]
+    fields = ["model", "task", "metric", "score", "low", "high", "covered"]
+    if report.oov == "spelling":
+        fields.append("covered_by_spelling")
+    fields += ["total", "best", "p_against_best"]
     fields += ["p_adjusted", "detectable", "seeds", "spread"]
     writer = csv.DictWriter(file, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_record(score) for score in report.scores)
+    writer.writerows(_record(score, report) for score in report.scores)
     writer.writerows(
         {"model": model, "task": "mean", **_mean_record(mean)} for model, mean in report.means.items()
     )
@@ -215,7 +227,7 @@ def as_values(report: Report) -> dict[str, Any]:
         },
         "means": {model: _mean_record(mean) for model, mean in report.means.items()},
         "scores": [
-            _record(score)
+            _record(score, report)
             | {
                 "sections": {
                     name: {"score": _finite(value), "items": size}
@@ -245,7 +257,8 @@ def _tagging_record(result: TaggingResult) -> dict[str, Any]:
     }
 
 
-def _record(score: Score) -> dict[str, Any]:
+def _record(score: Score, report: Report) -> dict[str, Any]:
+    spelled = {"covered_by_spelling": score.covered_by_spelling} if report.oov == "spelling" else {}
     return {
         "model": score.model,
         "task": score.task,
@@ -254,6 +267,7 @@ def _record(score: Score) -> dict[str, Any]:
         "low": _finite(score.low),
         "high": _finite(score.high),
         "covered": score.covered,
+        **spelled,
         "total": score.total,
         **_comparison_record(score),
         "seeds": score.seeds,

@@ -16,6 +16,7 @@ from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
+from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
 
 COMPARED = 3_000  # common words whose neighbours are compared to see what moved
 SEARCHED = 20_000  # common words among which those neighbours are searched
@@ -34,13 +35,18 @@ def similar(e: Embeddings, word: str, *, topn: int = 10) -> dict[str, Any]:
 
 
 def similar_many(
-    e: Embeddings, words: Sequence[str], *, topn: int = 10, restrict_vocab: int | None = None
+    e: Embeddings,
+    words: Sequence[str],
+    *,
+    topn: int = 10,
+    restrict_vocab: int | None = None,
+    unseen: Unseen = "error",
 ) -> list[dict[str, Any]]:
     """Return each of ``words`` and its neighbours, without bounds but much faster than one by one."""
-    rankings = e.most_similar_many(words, topn=topn, restrict_vocab=restrict_vocab)
+    rankings = e.most_similar_many(words, topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
     return [
         {**answer, "neighbours": _records(e, ranking)}
-        for answer, ranking in zip(describe(e, words), rankings, strict=True)
+        for answer, ranking in zip(describe(e, words, unseen=unseen), rankings, strict=True)
     ]
 
 
@@ -58,16 +64,17 @@ def analogy(
     method: AnalogyMethod = ANALOGY,
     topn: int = 10,
     restrict_vocab: int | None = None,
+    unseen: Unseen = "error",
 ) -> dict[str, Any]:
     """Return the words that are to ``c`` as ``b`` is to ``a``, and the ``method`` by which they were found."""
-    found = e.analogy(a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab)
+    found = e.analogy(a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
     return {"a": a, "b": b, "c": c, "method": method, "answers": _records(e, found)}
 
 
-def odd(e: Embeddings, words: Sequence[str]) -> dict[str, Any]:
+def odd(e: Embeddings, words: Sequence[str], *, unseen: Unseen = "error") -> dict[str, Any]:
     """Return the word that does not belong with the others, and the cosine of each word to the mean of them all."""
-    ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(words))]
-    return {"odd": ranking[0][0], "words": _records(e, ranking)}
+    ranking = [(word, cosine) for cosine, word in reversed(e.rank_by_centrality(words, unseen=unseen))]
+    return {"odd": ranking[0][0], "words": _records(e, ranking, unseen=unseen)}
 
 
 def compare(first: Embeddings, second: Embeddings, word: str, *, topn: int = 10) -> dict[str, Any]:
@@ -121,8 +128,14 @@ def moved(first: Embeddings, second: Embeddings, *, topn: int = 10) -> dict[str,
     }
 
 
-def describe(e: Embeddings, words: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what is known of each word apart from its vector: count, deviation, and whether the evidence is thin."""
+def describe(e: Embeddings, words: Sequence[str], *, unseen: Unseen = "error") -> list[dict[str, Any]]:
+    """Return what is known of each word apart from its vector: count, deviation, and whether the evidence is thin.
+
+    A word that has a vector only by its spelling is thin, and ``spelled``.
+    """
+    if wants_spelling(unseen):
+        own = iter(describe(e, [word for word in words if word in e]))
+        return [next(own) if word in e else _describe_spelled(e, word) for word in words]
     ids = [e.get_index(word) for word in words]
     counts = [None] * len(ids) if e.counts is None else e.counts[ids].tolist()
     deviations = [math.nan] * len(ids) if e.deviations is None else e.deviations[ids].tolist()
@@ -139,6 +152,12 @@ def describe(e: Embeddings, words: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _records(e: Embeddings, ranking: Ranking) -> list[dict[str, Any]]:
-    described = describe(e, [word for word, _ in ranking])
+def _describe_spelled(e: Embeddings, word: str) -> dict[str, Any]:
+    deviation = need_subwords(e.subwords).deviations_of(e.vectors_of([word], unseen="spelling"))[0].item()
+    known = {"count": 0, "deviation": None if e.deviations is None else deviation}
+    return {"word": word, **known, "thin": True, "spelled": True}
+
+
+def _records(e: Embeddings, ranking: Ranking, *, unseen: Unseen = "error") -> list[dict[str, Any]]:
+    described = describe(e, [word for word, _ in ranking], unseen=unseen)
     return [{**record, "score": score} for record, (_, score) in zip(described, ranking, strict=True)]

@@ -2,38 +2,36 @@
 
 :class:`Embeddings` holds words, an (n, d) matrix that may be mapped from disk and, where known, the words' counts and
 how uncertain each vector is. It looks up words, compares them, and finds neighbours and analogies, with gensim's names
-and return values. Files are read and written by :mod:`psdvec.formats`; vectors are evaluated by
-:mod:`psdvec.evaluation.evaluate`.
+and return values; its searches are in :mod:`psdvec.vectors.search`. Files are read and written by
+:mod:`psdvec.formats`; vectors are evaluated by :mod:`psdvec.evaluation.evaluate`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError, MissingWordError
+from psdvec.errors import InputError
 from psdvec.vectors import search
 from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
 from psdvec.vectors.intervals import Interval, similarity_interval
 from psdvec.vectors.neighbours import lengths_of
-from psdvec.vectors.queries import Queries, read_query, unit_vector
-from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
+from psdvec.vectors.queries import unit_vector
+from psdvec.vectors.search import Searchable
 from psdvec.vectors.sparse import csr_of
-from psdvec.vectors.subwords import Subwords, Unseen, check_unseen
+from psdvec.vectors.subwords import Subwords, Unseen, need_subwords
 from psdvec.vectors.values import html_table, one_per_word, same
-from psdvec.vectors.words import WordIndex
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings(WordIndex):
+class Embeddings(Searchable):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -127,49 +125,11 @@ class Embeddings(WordIndex):
         return self  # a value that never changes need not be copied
 
     @property
-    def dim(self) -> int:
-        """Dimensions of each vector."""
-        return int(self.vectors.shape[1])
-
-    @property
     def vector_size(self) -> int:
         """Dimensions of each vector, by gensim's name."""
         return self.dim
 
-    @cached_property
-    def lengths(self) -> Float32s:
-        """The Euclidean length of every vector, 1 for a vector of zeros."""
-        return lengths_of(self.vectors)
-
     # Looking up
-
-    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
-        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
-        index = self.get_index(word)
-        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
-        vector.setflags(write=False)
-        return vector
-
-    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
-        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
-
-        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
-        its spelling is asked for, and a word of whose letters nothing is known is one then too.
-        """
-        if word in self or check_unseen(unseen) == "error":
-            return self.get_vector(word)
-        spelled: Float32s = self._spelling().vectors_of([word])[0]
-        if not spelled.any():
-            raise MissingWordError(word, self.closest_spellings)
-        spelled.setflags(write=False)
-        return spelled
-
-    def _spelling(self) -> Subwords:
-        if self.subwords is None:
-            raise InputError(
-                "these vectors know nothing of spelling; fit them with psdvec, and without spelling=off"
-            )
-        return self.subwords
 
     def get(self, word: str, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
@@ -234,12 +194,14 @@ class Embeddings(WordIndex):
         missing = [word for word in dict.fromkeys(words) if word not in self]
         if not missing:
             return self
-        spelled = self._spelling().vectors_of(missing)
+        spelled = need_subwords(self.subwords).vectors_of(missing)
         told = np.asarray(spelled.any(axis=1))
         new = [word for word, tells in zip(missing, told.tolist(), strict=True) if tells]
         deviations = None
         if self.deviations is not None:
-            deviations = np.concatenate([self.deviations, self._spelling().deviations_of(spelled[told])])
+            deviations = np.concatenate(
+                [self.deviations, need_subwords(self.subwords).deviations_of(spelled[told])]
+            )
         return Embeddings(
             (*self.words, *new),
             np.concatenate([self.vectors, spelled[told]]),
@@ -252,39 +214,54 @@ class Embeddings(WordIndex):
     # Comparing given words
 
     @overload
-    def similarity(self, a: str, b: str, *, confidence: float = ...) -> float: ...
+    def similarity(self, a: str, b: str, *, confidence: float = ..., unseen: Unseen = ...) -> float: ...
     @overload
-    def similarity(self, a: str, b: str, *, interval: Literal[True], confidence: float = ...) -> Interval: ...
+    def similarity(
+        self, a: str, b: str, *, interval: Literal[True], confidence: float = ..., unseen: Unseen = ...
+    ) -> Interval: ...
     @overload
-    def similarity(self, a: str, b: str, *, interval: bool, confidence: float = ...) -> float | Interval: ...
+    def similarity(
+        self, a: str, b: str, *, interval: bool, confidence: float = ..., unseen: Unseen = ...
+    ) -> float | Interval: ...
 
     def similarity(
-        self, a: str, b: str, *, interval: bool = False, confidence: float = 0.95
+        self,
+        a: str,
+        b: str,
+        *,
+        interval: bool = False,
+        confidence: float = 0.95,
+        unseen: Unseen = "error",
     ) -> float | Interval:
         """Return the cosine of the vectors of ``a`` and ``b``; with ``interval``, its bounds as well.
 
         The bounds follow from the deviations of the two words (:func:`psdvec.vectors.intervals.cosine_interval`), to
         first order: they hold while d s² is small compared with |v|². A core word, against which others were placed,
-        counts as fixed; docs/theory.md says how often the bounds hold.
+        counts as fixed; docs/theory.md says how often the bounds hold. A word that has only its spelling
+        (``unseen="spelling"``) has the deviation of such words.
         """
-        pair = [self.get_index(a), self.get_index(b)]
-        value = search.cosine(self.vectors[pair[0]], self.vectors[pair[1]])
+        rows = self.vectors_of([a, b], unseen=unseen)
+        value = search.cosine(rows[0], rows[1])
         if not interval:
             return value
-        deviations = None if self.deviations is None else self.deviations[pair]
         return similarity_interval(
-            value, (a, b), deviations=deviations, lengths=self.lengths[pair], confidence=confidence
+            value,
+            (a, b),
+            deviations=self._deviations_of([a, b], rows),
+            lengths=lengths_of(rows),
+            confidence=confidence,
         )
 
-    def distance(self, a: str, b: str) -> float:
+    def distance(self, a: str, b: str, *, unseen: Unseen = "error") -> float:
         """Return 1 minus the cosine of ``a`` and ``b``."""
-        return 1 - self.similarity(a, b)
+        return 1 - self.similarity(a, b, unseen=unseen)
 
-    def n_similarity(self, first: Sequence[str], second: Sequence[str]) -> float:
+    def n_similarity(self, first: Sequence[str], second: Sequence[str], *, unseen: Unseen = "error") -> float:
         """Return the cosine of the mean vectors of two sets of words."""
         if not first or not second:
             raise InputError("one of the two sets of words is empty; give at least one word in each")
-        return search.cosine(self[list(first)].mean(axis=0), self[list(second)].mean(axis=0))
+        means = [self.vectors_of(words, unseen=unseen).mean(axis=0) for words in (first, second)]
+        return search.cosine(*means)
 
     def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
@@ -293,15 +270,17 @@ class Embeddings(WordIndex):
         """
         return movers_distance(first, second, vector_of=self._lookup(norm=norm))
 
-    def doesnt_match(self, words: Sequence[str]) -> str:
+    def doesnt_match(self, words: Sequence[str], *, unseen: Unseen = "error") -> str:
         """Return the word that is farthest from the mean of them all."""
-        return self.rank_by_centrality(words)[-1][1]
+        return self.rank_by_centrality(words, unseen=unseen)[-1][1]
 
-    def rank_by_centrality(self, words: Sequence[str]) -> list[tuple[float, str]]:
+    def rank_by_centrality(
+        self, words: Sequence[str], *, unseen: Unseen = "error"
+    ) -> list[tuple[float, str]]:
         """Return ``(cosine to the mean, word)`` of each word, nearest first."""
         if not words:
             raise InputError("there are no words to compare; give two or more")
-        rows = self._unit_rows([self.get_index(word) for word in words])
+        rows = self._units_of(words, unseen)
         cosines = rows @ unit_vector(rows.mean(axis=0))
         return sorted(zip(cosines.tolist(), words, strict=True), reverse=True)
 
@@ -314,129 +293,6 @@ class Embeddings(WordIndex):
         i, j = self.get_index(a), self.get_index(b)
         cosines = search.cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
-
-    # Searching all words
-
-    @overload
-    def most_similar(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: int = ...,
-        restrict_vocab: int | None = ...,
-    ) -> Ranking: ...
-    @overload
-    def most_similar(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: None,
-        restrict_vocab: int | None = ...,
-    ) -> Float32s: ...
-
-    def most_similar(
-        self,
-        positive: Queries = (),
-        negative: Queries = (),
-        *,
-        topn: int | None = 10,
-        restrict_vocab: int | None = None,
-    ) -> Ranking | Float32s:
-        """Return the words nearest to the mean of the ``positive`` minus the ``negative`` ones (3CosAdd).
-
-        Parameters
-        ----------
-        positive, negative : a word, a vector, a pair of one and its weight, or a list of these
-        topn : how many words; None returns the cosines of all words as an array
-        restrict_vocab : search only this many words, from the first
-
-        Returns
-        -------
-        A list of ``(word, cosine)``, nearest first, without the given words.
-        """
-        terms = read_query(positive, negative, vectors=self.vectors, index_of=self.get_index)
-        return search.rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
-
-    @overload
-    def most_similar_cosmul(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: int = ...,
-        restrict_vocab: int | None = ...,
-    ) -> Ranking: ...
-    @overload
-    def most_similar_cosmul(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: None,
-        restrict_vocab: int | None = ...,
-    ) -> Float32s: ...
-
-    def most_similar_cosmul(
-        self,
-        positive: Queries = (),
-        negative: Queries = (),
-        *,
-        topn: int | None = 10,
-        restrict_vocab: int | None = None,
-    ) -> Ranking | Float32s:
-        """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
-        terms = read_query(positive, negative, vectors=self.vectors, index_of=self.get_index)
-        return search.rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
-
-    def analogy(
-        self,
-        a: str,
-        b: str,
-        c: str,
-        *,
-        method: AnalogyMethod = ANALOGY,
-        topn: int = 10,
-        restrict_vocab: int | None = None,
-    ) -> Ranking:
-        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
-
-        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
-        ``most_similar_cosmul([b, c], [a])``.
-
-        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
-        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
-        'queen'
-        """
-        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
-        if method not in ways:
-            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
-        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
-
-    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
-        """Return ``most_similar(word)``, by gensim's other name."""
-        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
-
-    def similar_by_vector(
-        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
-    ) -> Ranking:
-        """Return the words nearest to a ``vector``, which need not be that of a word."""
-        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
-
-    def most_similar_many(
-        self, words: Sequence[str], *, topn: int = 10, restrict_vocab: int | None = None
-    ) -> list[Ranking]:
-        """Return ``most_similar(word)`` for each of ``words``; matrix products make it much faster than a loop.
-
-        >>> e = Embeddings(("north", "east", "both"), np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
-        >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
-        ['both', 'both']
-        """
-        ids = [self.get_index(word) for word in words]
-        return search.rank_each(
-            ids, self._unit_rows(ids), self.words, *self._searched(restrict_vocab), topn=topn
-        )
 
     def thin_evidence(self, words: Sequence[str] | None = None, *, limit: float = 0.5) -> Bools:
         """Say of each word, or of each of ``words``, whether its vector rests on few occurrences.
@@ -454,8 +310,12 @@ class Embeddings(WordIndex):
         """Return the function that finds the vector of a word, or None for a missing word unless ``strict``."""
         return lambda word: self.get_vector(word, norm=norm) if strict or word in self else None
 
-    def _unit_rows(self, ids: Sequence[int]) -> Float32s:
-        return np.asarray(self.vectors[ids] / self.lengths[ids][:, None])
-
-    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
-        return self.vectors[:restrict_vocab], self.lengths[:restrict_vocab]
+    def _deviations_of(self, words: Sequence[str], vectors: Float32s) -> Float32s | None:
+        """Return the deviations of ``words``, whose vectors are given; None if these embeddings have none."""
+        if self.deviations is None:
+            return None
+        found = np.array([self.deviations[self.key_to_index.get(word, 0)] for word in words], np.float32)
+        unseen = np.array([word not in self for word in words])
+        if unseen.any():
+            found[unseen] = need_subwords(self.subwords).deviations_of(vectors[unseen])
+        return found

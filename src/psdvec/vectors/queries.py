@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TypeAlias, cast
@@ -33,25 +33,25 @@ def read_query(
     positive: Queries,
     negative: Queries,
     *,
-    vectors: Float32s,
-    index_of: Callable[[str], int],
+    ids: Mapping[str, int],
+    vector_of: Callable[[str], Float32s],
 ) -> Terms:
-    """Return the terms of a search; ``vectors`` and ``index_of`` are those of the words."""
+    """Return the terms of a search, given the ``ids`` of the words that can be answers, and what finds a vector."""
     terms: list[Float32s] = []
     weights: list[float] = []
-    ids: set[int] = set()
+    given: set[int] = set()
     for side, sign in ((positive, 1.0), (negative, -1.0)):
         for item in _as_list(side):
             key, weight = item if isinstance(item, tuple) else (item, sign)
             if isinstance(key, str):
-                index = index_of(key)
-                ids.add(index)
-                key = unit_vector(vectors[index])
+                if key in ids:
+                    given.add(ids[key])
+                key = unit_vector(vector_of(key))
             terms.append(np.asarray(key, dtype=np.float32))
             weights.append(weight)
     if not any(weights):
         raise InputError("nothing to search for; give at least one word or vector")
-    return Terms(np.stack(terms), np.array(weights, dtype=np.float32), frozenset(ids))
+    return Terms(np.stack(terms), np.array(weights, dtype=np.float32), frozenset(given))
 
 
 def unit_vector(vector: Float32s) -> Float32s:

@@ -1,6 +1,7 @@
-"""Rankings of all words by a search: what :class:`~psdvec.vectors.embeddings.Embeddings` answers, on plain arrays.
+"""Rankings of all words by a search: what :class:`~psdvec.vectors.embeddings.Embeddings` answers.
 
-A search is a set of :class:`~psdvec.vectors.queries.Terms`. Its cosines with every word are either added (3CosAdd, the
+:class:`Searchable` finds the vectors of the words that it is given, and the functions after it rank on plain arrays. A
+search is a set of :class:`~psdvec.vectors.queries.Terms`. Its cosines with every word are either added (3CosAdd, the
 default wherever an analogy is asked) or multiplied (3CosMul, Levy and Goldberg 2014). Vectors are (n, d) float32 with
 their lengths (n,), of all words or of the first n only.
 """
@@ -8,19 +9,225 @@ their lengths (n,), of all words or of the first n only.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal, TypeAlias
+from functools import cached_property, partial
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
 from psdvec.arrays import Float32s
-from psdvec.vectors.neighbours import largest_columns, nearest_rows
-from psdvec.vectors.queries import Terms, unit_vector
+from psdvec.errors import InputError, MissingWordError
+from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
+from psdvec.vectors.queries import Queries, Terms, read_query, unit_vector
+from psdvec.vectors.subwords import Subwords, Unseen, need_subwords, wants_spelling
+from psdvec.vectors.words import WordIndex
 
 Ranking: TypeAlias = "list[tuple[str, float]]"
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
 COSMUL_EPSILON = 1e-6
+
+
+class Searchable(WordIndex):
+    """Words with their (n, d) ``vectors``: finding those of given words, and searching among all of them.
+
+    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
+    that its spelling tells. Only the words of the vocabulary are ever answers.
+    """
+
+    vectors: Float32s
+    subwords: Subwords | None
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of each vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def lengths(self) -> Float32s:
+        """The Euclidean length of every vector, 1 for a vector of zeros."""
+        return lengths_of(self.vectors)
+
+    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
+        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
+        index = self.get_index(word)
+        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
+        vector.setflags(write=False)
+        return vector
+
+    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
+        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
+
+        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
+        its spelling is asked for, and a word of whose letters nothing is known is one then too.
+        """
+        if word in self:
+            return self.get_vector(word)
+        vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
+        vector.setflags(write=False)
+        return vector
+
+    def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
+        """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
+        spell, ids = wants_spelling(unseen), self.key_to_index
+        missing = [word for word in words if word not in ids]
+        if not missing:
+            return np.asarray(self.vectors[[ids[word] for word in words]])
+        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
+        untold = np.flatnonzero(~spelled.any(axis=1))
+        if untold.size:
+            raise MissingWordError(missing[untold[0]], self.closest_spellings)
+        found = np.empty((len(words), self.dim), np.float32)
+        own = np.array([word in ids for word in words])
+        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
+        found[~own] = spelled
+        return found
+
+    @overload
+    def most_similar(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: int = ...,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Ranking: ...
+    @overload
+    def most_similar(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: None,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Float32s: ...
+
+    def most_similar(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words nearest to the mean of the ``positive`` minus the ``negative`` ones (3CosAdd).
+
+        Parameters
+        ----------
+        positive, negative : a word, a vector, a pair of one and its weight, or a list of these
+        topn : how many words; None returns the cosines of all words as an array
+        restrict_vocab : search only this many words, from the first
+        unseen : "error", or "spelling", which gives a word without a vector the one that its spelling tells
+
+        Returns
+        -------
+        A list of ``(word, cosine)``, nearest first, without the given words.
+        """
+        terms = self._read(positive, negative, unseen)
+        return rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    @overload
+    def most_similar_cosmul(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: int = ...,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Ranking: ...
+    @overload
+    def most_similar_cosmul(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: None,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Float32s: ...
+
+    def most_similar_cosmul(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
+        terms = self._read(positive, negative, unseen)
+        return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    def analogy(
+        self,
+        a: str,
+        b: str,
+        c: str,
+        *,
+        method: AnalogyMethod = ANALOGY,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking:
+        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
+
+        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
+        ``most_similar_cosmul([b, c], [a])``.
+
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
+        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
+        'queen'
+        """
+        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
+        if method not in ways:
+            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
+        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
+
+    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
+        """Return ``most_similar(word)``, by gensim's other name."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_vector(
+        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Ranking:
+        """Return the words nearest to a ``vector``, which need not be that of a word."""
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
+
+    def most_similar_many(
+        self,
+        words: Sequence[str],
+        *,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> list[Ranking]:
+        """Return ``most_similar(word)`` for each of ``words``; matrix products make it much faster than a loop.
+
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> e = Embeddings(("north", "east", "both"), np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
+        >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
+        ['both', 'both']
+        """
+        units = self._units_of(words, unseen)
+        own = [self.key_to_index.get(word, -1) for word in words]
+        return rank_each(own, units, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
+        find = partial(self.vector, unseen=unseen)
+        return read_query(positive, negative, ids=self.key_to_index, vector_of=find)
+
+    def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
+        vectors = self.vectors_of(words, unseen=unseen)
+        return np.asarray(vectors / lengths_of(vectors)[:, None])
+
+    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
+        return self.vectors[:restrict_vocab], self.lengths[:restrict_vocab]
 
 
 def rank_by_sum(
@@ -59,7 +266,10 @@ def rank_each(
     *,
     topn: int,
 ) -> list[Ranking]:
-    """Return the neighbours of each of the words ``ids``, whose vectors of length 1 are ``units``."""
+    """Return the neighbours of words whose vectors of length 1 are ``units``.
+
+    A word is no neighbour of itself: ``ids`` says which row it is, -1 if it is none.
+    """
     found = nearest_rows(vectors, lengths, units, topn=topn + 1 if topn > 0 else 0)
     rows = zip(found.ids, found.cosines, ids, strict=True)
     return [_ranking(words, row, cosines, {own}, topn) for row, cosines, own in rows]

@@ -1,21 +1,23 @@
 """Sentence vectors: the mean of the words' vectors, plain or weighted by smooth inverse frequency (SIF).
 
-Sentences are lists of words, and each becomes one row, zeros if none of its words is known; :func:`make_tokenizer` cuts
-texts into words as the text of the vectors was cut. SIF (Arora, Liang and Ma
-2017) weights a word by ``a / (a + p)``, where p is its share of all words, and removes the direction that all sentences
-have in common.
+Sentences are lists of words, and each becomes one row, zeros if none of its words has a vector; :func:`make_tokenizer`
+cuts texts into words as the text of the vectors was cut. SIF (Arora, Liang and Ma 2017) weights a word by
+``a / (a + p)``, where p is its share of all words, and removes the direction that all sentences have in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from psdvec.arrays import Float32s, Float64s
+from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.text.tokenizers import find_tokenizer, split_words
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 
 Tokenizer = Callable[[str], list[str]]
 
@@ -53,27 +55,75 @@ def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:
 
 
 def mean_vectors(
-    embeddings: Embeddings, sentences: Iterable[Sequence[str]], *, weights: Float32s | None = None
+    embeddings: Embeddings,
+    sentences: Iterable[Sequence[str]],
+    *,
+    weights: Float32s | None = None,
+    unseen: UnseenInText = "ignore",
 ) -> Float32s:
-    """Return the mean of the (weighted) vectors of each sentence's known words, (m, d).
+    """Return the mean of the (weighted) vectors of each sentence's words, (m, d).
+
+    Words without a vector are left out. With ``unseen="spelling"`` they have the vector of their spelling, and of
+    ``weights``, which hold one number for each word of ``embeddings``, the weight 1: that of SIF for a word never seen.
 
     >>> e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
     >>> mean_vectors(e, [["a", "b"], ["a", "x"], []]).tolist()
     [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
     """
+    return average(embeddings, sentences, weights=weights, unseen=unseen).vectors
+
+
+@dataclass(frozen=True)
+class Averages:
+    """The ``vectors`` (m, d) of m sentences, and how many words of each, (m,), were ``known`` or only ``spelled``."""
+
+    vectors: Float32s
+    known: Int64s
+    spelled: Int64s
+
+
+def average(
+    embeddings: Embeddings,
+    sentences: Iterable[Sequence[str]],
+    *,
+    weights: Float32s | None,
+    unseen: UnseenInText,
+) -> Averages:
+    """Return what :func:`mean_vectors` does, and how many words had a vector of their own or one by spelling."""
     from scipy import sparse  # slow to import, and the command line imports this module
 
-    ids = embeddings.key_to_index
-    known = [[ids[word] for word in sentence if word in ids] for sentence in sentences]
-    lengths = np.array([len(words) for words in known], dtype=np.int64)
-    columns = np.array([i for words in known for i in words], dtype=np.int64)
+    sentences = list(sentences)
+    ids, n = embeddings.key_to_index, len(embeddings)
+    spelled = np.zeros((0, embeddings.dim), np.float32)
+    more: dict[str, int] = {}
+    if wants_spelling(unseen, otherwise="ignore"):
+        missing = list(dict.fromkeys(word for words in sentences for word in words if word not in ids))
+        found = need_subwords(embeddings.subwords).vectors_of(missing)
+        told = np.flatnonzero(found.any(axis=1))
+        more = {missing[i]: n + k for k, i in enumerate(told.tolist())}
+        spelled = found[told]
+    places = [
+        [ids[word] if word in ids else more[word] for word in words if word in ids or word in more]
+        for words in sentences
+    ]
+    lengths = np.array([len(found) for found in places], dtype=np.int64)
+    columns = np.fromiter(chain.from_iterable(places), np.int64, lengths.sum())
     shares = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
     if weights is not None:
-        shares *= weights[columns]
+        shares *= np.concatenate([weights, np.ones(len(more), np.float32)])[columns]
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    used, places = np.unique(columns, return_inverse=True)
-    mixing = sparse.csr_array((shares, places, starts), shape=(len(known), len(used)))
-    return np.asarray(mixing @ embeddings.vectors[used], dtype=np.float32)
+    used, ranks = np.unique(columns, return_inverse=True)
+    mixing = sparse.csr_array((shares, ranks, starts), shape=(len(sentences), len(used)))
+    owners = np.repeat(np.arange(len(sentences)), lengths)
+    by_spelling = np.bincount(owners[columns >= n], minlength=len(sentences))
+    vectors = mixing @ _rows(embeddings, used, spelled)
+    return Averages(np.asarray(vectors, np.float32), lengths - by_spelling, by_spelling)
+
+
+def _rows(embeddings: Embeddings, ids: Int64s, spelled: Float32s) -> Float32s:
+    """Return the vectors of rising ``ids``, of which those beyond the vocabulary are rows of ``spelled``."""
+    own = embeddings.vectors[ids[ids < len(embeddings)]]
+    return np.concatenate([own, spelled]) if len(spelled) else own
 
 
 def common_direction(moment: Float64s) -> Float32s:

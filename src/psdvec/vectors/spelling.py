@@ -12,17 +12,20 @@ from itertools import islice
 
 _SEARCHED = 50_000
 _ALPHABET_FROM = 2_000
+_LONGEST = 100  # letters of a word that is compared with others; the slips of longer ones take seconds to try
 
 
 def closest_spellings(
     word: str, words: Sequence[str], ids: Mapping[str, int], *, limit: int = 3
 ) -> list[str]:
-    """Return at most ``limit`` words of the vocabulary that are spelled like ``word``.
+    """Return at most ``limit`` words of the vocabulary that are spelled like ``word``; none if it is very long.
 
     >>> words = ["queen", "king", "kings", "man"]
     >>> closest_spellings("kinng", words, {word: i for i, word in enumerate(words)})
     ['king', 'kings']
     """
+    if len(word) > _LONGEST:
+        return []
     cases = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in ids]
     alphabet = sorted(set().union(*islice(words, _ALPHABET_FROM)))
     slips = sorted(

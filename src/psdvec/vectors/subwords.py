@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     Codes = npt.NDArray[np.int8]
 
 Unseen: TypeAlias = Literal["error", "spelling"]  # what to do with a word that has no vector
+UnseenInText: TypeAlias = Literal["ignore", "spelling"]  # and with one of a text
 
 SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
+_NULL = (
+    0x110002  # what stands for the letter 0, which at the head of an n-gram would leave no trace in its hash
+)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
@@ -99,13 +103,24 @@ class Subwords:
         return (*self.arrays().values(), self.share, self.length, self.leverage)
 
 
-def check_unseen(unseen: str) -> Unseen:
-    """Return ``unseen``, or say what it may be."""
-    if unseen == "error":
-        return "error"
-    if unseen == "spelling":
-        return "spelling"
-    raise InputError(f'unseen is \'{unseen}\'; choose unseen="error" or unseen="spelling"')
+def wants_spelling(unseen: str, *, otherwise: str = "error") -> bool:
+    """Say whether ``unseen`` asks for spelling; refuse what is neither that nor what happens ``otherwise``.
+
+    >>> wants_spelling("spelling"), wants_spelling("error"), wants_spelling("ignore", otherwise="ignore")
+    (True, False, False)
+    """
+    if unseen in ("spelling", otherwise):
+        return unseen == "spelling"
+    raise InputError(f'unseen is \'{unseen}\'; choose unseen="{otherwise}" or unseen="spelling"')
+
+
+def need_subwords(subwords: Subwords | None) -> Subwords:
+    """Return ``subwords``, or say that there are none."""
+    if subwords is None:
+        raise InputError(
+            "these vectors know nothing of spelling; fit them with psdvec, and without spelling=off"
+        )
+    return subwords
 
 
 def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
@@ -127,6 +142,7 @@ def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
     text = "".join(words).encode("utf-32-le", "surrogatepass")
     letters[stops - lengths] = _BEGIN
     letters[inside] = np.frombuffer(text, "<u4")
+    letters[letters == 0] = _NULL
     owners = np.repeat(np.arange(len(words)), lengths)
     left = np.repeat(stops, lengths) - np.arange(letters.size)  # letters from here to the end of the word
     hashes, word_of, rolling = [], [], letters
@@ -173,6 +189,7 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
     [[127, -50], [0, 0]]
     """
     steps = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(_STEPS)
+    steps[steps < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
     safe = np.where(steps > 0, steps, np.float32(1))
     return np.rint(vectors / safe[:, None]).astype(np.int8), steps.astype(np.float32)
 

@@ -21,12 +21,13 @@ from psdvec.text.lines import stream_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
+    average,
     common_direction,
     make_tokenizer,
-    mean_vectors,
     sif_weights,
     without_direction,
 )
+from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 
 Weighting: TypeAlias = Literal["mean", "sif"]
 
@@ -36,12 +37,16 @@ _HEADER = 128
 
 @dataclass(frozen=True)
 class Summary:
-    """What was vectorised: lines, words, known words, and lines without a known word (``empty``)."""
+    """What was vectorised: lines, words, known words, lines without any word that has a vector (``empty``).
+
+    ``spelled`` are the words beside the known ones that had a vector by their spelling.
+    """
 
     lines: int
     words: int
     known: int
     empty: int
+    spelled: int = 0
 
 
 def vectorize_file(
@@ -51,6 +56,7 @@ def vectorize_file(
     *,
     weighting: Weighting = "mean",
     tokenizer: str | Tokenizer | None = None,
+    unseen: UnseenInText = "ignore",
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Summary:
@@ -58,11 +64,14 @@ def vectorize_file(
 
     Lines are cut into words as the vectors' own text was, or by ``tokenizer``: ``"unicode"``, ``"paper"``,
     ``"whitespace"``, or a function from a text to a list of words. With ``weighting="sif"`` a second pass over
-    ``target`` removes the direction that all lines have in common.
+    ``target`` removes the direction that all lines have in common. Words without a vector are left out, or have one by
+    their spelling with ``unseen="spelling"``.
     """
     tokenize = make_tokenizer(embeddings, tokenizer)
+    if wants_spelling(unseen, otherwise="ignore"):
+        need_subwords(embeddings.subwords)
     with replaced_file(Path(target), overwrite=overwrite) as file:
-        summary = _write_means(embeddings, text, file, tokenize, weighting, progress)
+        summary = _write_means(embeddings, text, file, tokenize, weighting, unseen, progress)
         if weighting == "sif" and summary.lines:
             file.flush()
             _remove_common_direction(Path(file.name))
@@ -75,27 +84,29 @@ def _write_means(
     file: BinaryIO,
     tokenize: Tokenizer,
     weighting: Weighting,
+    unseen: UnseenInText,
     progress: Progress,
 ) -> Summary:
     weights = sif_weights(embeddings) if weighting == "sif" else None
-    lines = words = known = empty = 0
+    lines = words = known = empty = spelled = 0
     with open_stream(text) as stream:
         file.write(b"\0" * _HEADER)
         with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
             position = 0
             read = _without_mark(stream_lines(stream))
             while block := [tokenize(line) for line in islice(read, _LINES)]:
-                known_words = [sum(word in embeddings for word in sentence) for sentence in block]
-                file.write(mean_vectors(embeddings, block, weights=weights).data)
+                found = average(embeddings, block, weights=weights, unseen=unseen)
+                file.write(found.vectors.data)
                 lines += len(block)
                 words += sum(map(len, block))
-                known += sum(known_words)
-                empty += known_words.count(0)
+                known += int(found.known.sum())
+                spelled += int(found.spelled.sum())
+                empty += int((found.known + found.spelled == 0).sum())
                 stage.advance(stream.raw_position - position, lines=len(block))
                 position = stream.raw_position
     file.seek(0)
     _write_header(file, (lines, embeddings.dim))
-    return Summary(lines, words, known, empty)
+    return Summary(lines, words, known, empty, spelled)
 
 
 def _without_mark(lines: Iterator[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from psdvec.errors import InputError, MissingWordError
 from psdvec.text.tokenizers import split_runs, split_words
 from psdvec.vectors.spelling import closest_spellings
+from psdvec.vectors.subwords import Unseen, wants_spelling
 
 
 class WordIndex:
@@ -53,22 +54,26 @@ class WordIndex:
         except KeyError:
             raise MissingWordError(word, self.closest_spellings) from None
 
-    def look_up(self, word: str) -> str:
+    def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
         """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
 
         Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
-        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``.
+        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``. A word that is in
+        the vocabulary in neither form is an error or, with ``unseen="spelling"``, comes back as it would be spelled
+        there: as the tokenizer writes it, if it takes it for one word.
 
         >>> import numpy as np
         >>> from psdvec.vectors.embeddings import Embeddings
         >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
         >>> e.look_up("King"), e.look_up("U.S.")
         ('king', 'u.s')
+        >>> e.look_up("Kingmaker", unseen="spelling")
+        'kingmaker'
         """
-        found = self._known_form(word)
-        if found is None:
+        spell, found = wants_spelling(unseen), self._known_form(word)
+        if found is None and not spell:
             raise MissingWordError(word, self.closest_spellings)
-        return found
+        return self._only_form(word) if found is None else found
 
     def tokenize(self, text: str) -> list[str]:
         """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
@@ -101,7 +106,10 @@ class WordIndex:
 
     def _known_form(self, word: str) -> str | None:
         """Return the only word that ``word`` is read as, if it is known."""
-        if word in self:
-            return word
+        form = word if word in self else self._only_form(word)
+        return form if form in self else None
+
+    def _only_form(self, word: str) -> str:
+        """Return ``word`` as the tokenizer writes it if it takes it for one word, otherwise as it is."""
         forms = self.tokenize(word)
-        return forms[0] if len(forms) == 1 and forms[0] in self else None
+        return forms[0] if len(forms) == 1 else word
