@@ -9,7 +9,7 @@ the two vectors of a word, divided by √(s₁² + s₂²), has a root mean squa
 core words differ by less than 1.96 of their spread. Halves (2) show how much the vectors vary with the text; a thin
 part (50) of words that are frequent in the rest shows how far they are from what much text would make of them, which is
 what a deviation claims. Both parts know how a word is spelled, which draws its two vectors to the same place; so those
-of halves differ by less than they claim.
+of halves may differ by less than they claim.
 
 *Unseen*, the same words have the vectors p of their spelling alone, and are compared with those v that all lines give
 them. The spread is the mean of |v - p|² over the square of the mean length of vectors, and beside it stands what the
