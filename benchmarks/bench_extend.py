@@ -24,7 +24,7 @@ import argparse
 import itertools
 import tempfile
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,23 +175,27 @@ def add_fasttext(table, vocabulary, out, options):
     with tempfile.TemporaryDirectory(prefix="bench-extend-") as folder:
         text = write_words(options.corpus, Path(folder, "words"), tokenizer=options.tokenizer)
         for name, unseen in (("fastText, all words", set()), ("fastText, made of subwords", set(out))):
-            vectors, took = timed(lambda unseen=unseen: train_fasttext(text, vocabulary, unseen, options))
+            seen = {word: count for word, count in counts_of(vocabulary).items() if word not in unseen}
+            vectors, took = timed(lambda seen=seen: train_fasttext(text, seen, vocabulary.words, options))
             table.add(name, vectors, f"{took:.0f} s in all")
 
 
-def train_fasttext(text: Path, vocabulary: Vocabulary, unseen: Collection[str], options) -> Embeddings:
-    """Train skip-gram with subwords on all words but those ``unseen``; return vectors of all, also of those."""
+def counts_of(vocabulary: Vocabulary) -> dict[str, int]:
+    return dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+
+
+def train_fasttext(text: Path, seen: Mapping[str, int], words: Sequence[str], options) -> Embeddings:
+    """Train skip-gram with subwords on the words ``seen``, and return vectors of ``words``, whether seen or not."""
     from gensim.models import FastText
 
     model = FastText(
         vector_size=options.dim, sg=1, window=5, negative=5, sample=1e-4, alpha=0.05, min_count=1,
         epochs=options.epochs, workers=resolve_workers(None),
     )  # fmt: skip
-    counts = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
-    model.build_vocab_from_freq({word: count for word, count in counts.items() if word not in unseen})
+    model.build_vocab_from_freq(dict(seen))
     tokens = sum(len(line.split()) for line in text.open(encoding="utf-8"))
     model.train(corpus_file=str(text), total_words=tokens, epochs=model.epochs)
-    return Embeddings(vocabulary.words, np.array([model.wv[word] for word in vocabulary.words]))
+    return Embeddings(tuple(words), np.array([model.wv[word] for word in words]))
 
 
 def show_neighbours(model, store, *, words=20, neighbours=10):
