@@ -22,6 +22,7 @@ from psdvec.vectors.subwords import Subwords, in_eight_bits, letter_ngrams, ngra
 
 FEWEST = 2  # words that must share an n-gram
 SURE = 4.0  # parts of signal to one of noise from which n-grams are trusted fully
+LEAST = 0.01  # trust, so that unseen words have a direction at least
 STEPS = 10  # of conjugate gradients: further ones change no score
 _COLUMNS = 16  # solved together, one cache line of each row; no result depends on the threads that share them
 _SEED = 0  # of the probes that measure the leverage
@@ -93,7 +94,7 @@ def learn_subwords(
 
 
 def trust(units: Float32s, spelled: Float32s, own: float) -> float:
-    """Return how far to trust what n-grams predict, from 0 to 1, equation (18).
+    """Return how far to trust what n-grams predict, from 1/100 to 1, equation (18).
 
     ``units`` u and their predictions ``spelled``, p, from all words, of which a mean share ``own`` is each word's own
     doing. Without it, p is part signal and part noise, which u tells apart; less than four parts to one are trusted
@@ -103,7 +104,7 @@ def trust(units: Float32s, spelled: Float32s, own: float) -> float:
     size = float(np.einsum("ij,ij->", spelled, spelled)) / len(units)
     signal = (agreement - own) * (1 - own)
     noise = size - 2 * own * agreement + own**2 - signal
-    return min(max(signal, 0.0) / max(SURE * noise, 1e-12), 1.0)
+    return min(max(signal / max(SURE * noise, 1e-12), LEAST), 1.0)
 
 
 def certainty(counts: Int64s, *, noise: float) -> Float32s:

@@ -32,7 +32,7 @@ _NULL = (
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
-SPREAD = 0.72  # E|v - p|² of an unseen word, over the square of the mean length; measured, see docs/theory.md
+_LONGEST_SQUARE = 0.9  # of p; a prediction is never taken to be certain
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,16 @@ class Subwords:
         return np.asarray(np.float32(self.share * self.length) * self.predict(words))
 
     def deviations_of(self, vectors: Float32s) -> Float32s:
-        """Return the standard deviation of each coordinate of ``vectors`` that :meth:`vectors_of` gave."""
-        return np.full(len(vectors), self.length * np.sqrt(SPREAD / self.dim), np.float32)
+        """Return the standard deviation of each coordinate of ``vectors`` that :meth:`vectors_of` gave.
+
+        If u is p and something at right angles to it, of length 1 together, then the vector that a word would have is
+        as far from ``vectors``, in the mean square, as ``ℓ² (1 - |p|²) / (1 + a (a + 2) |p|²)``, by equation (15).
+        """
+        a = self.share
+        lengths = np.linalg.norm(vectors, axis=1) / max(a * self.length, 1e-12)
+        squares = np.minimum(np.square(lengths, dtype=np.float64), _LONGEST_SQUARE)
+        spread = (1 - squares) / (1 + a * (a + 2) * squares)
+        return np.asarray(self.length * np.sqrt(spread / self.dim), np.float32)
 
     def arrays(self) -> dict[str, Array]:
         """Return its arrays by name."""
