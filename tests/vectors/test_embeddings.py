@@ -292,5 +292,5 @@ def test_a_core_word_counts_as_fixed_in_an_interval():
     assert value == pytest.approx(0.5**0.5)
     angle, reach = np.pi / 4, 1.959964 * 0.1 / 2**0.5
     assert (low, high) == pytest.approx((np.cos(angle + reach), np.cos(angle - reach)), rel=1e-5)
-    with pytest.raises(InputError, match="'core' and 'rock' were fitted together and have no deviation"):
+    with pytest.raises(InputError, match="'core' and 'rock' have no deviation"):
         e.similarity("core", "rock", interval=True)

@@ -50,7 +50,7 @@ class Model(Embeddings):
 
     ``words``: n strings, the core most frequent first, later words in the order they were learned. ``counts``
     (n,) int64. ``vectors`` (n, d) float32. ``deviations`` (n,) float32: standard deviation of each coordinate of a
-    word's vector; not a number for core words, whose joint fit has no posterior of its own. ``signs`` (d,) float32,
+    word's vector; not a number where that is not known, as in vectors made elsewhere. ``signs`` (d,) float32,
     ±1: J of equation (7). ``constant`` (core,) float32: the direction that is left out of the vectors, its sign -1.
     ``rows`` (n, d) float32 are the rows V of the factorisation, against which new words are solved. The vectors show
     them with their coordinates multiplied by ``stretch`` (d,), and mixed with what the words' ``subwords`` say,

@@ -44,8 +44,8 @@ def similarity_interval(
     a, b = words
     if np.isnan(deviations).all():
         raise InputError(
-            f"'{a}' and '{b}' were fitted together and have no deviation; only words placed against fixed ones, by "
-            "extend or as noncore words, have one; ask for the similarity without an interval"
+            f"'{a}' and '{b}' have no deviation; words have one that psdvec fitted or placed; ask for the similarity "
+            "without an interval"
         )
     if a == b:
         return Interval(cosine, cosine, cosine)
