@@ -69,14 +69,8 @@ def test_a_then_b_equals_a_and_b_together(model, counts):
 def test_nothing_to_learn_is_a_no_op(model, counts):
     extended = extend(model, counts, words=list(model.words))
     assert extended == model
-    assert extended.learned == extended.thin == ()
-
-
-def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
-    extension = extend(model, counts, min_contexts=10**6)
-    assert extension.thin == counts.vocabulary.words[CORE:]
-    assert extension.learned == ()
-    assert extension.words == model.words
+    assert extended.learned == ()
+    assert not extended.unplaced
 
 
 @pytest.mark.parametrize("core", [None, 25])
@@ -207,13 +201,6 @@ def test_counts_without_a_common_word_are_refused(model, counts):
 def test_counts_made_otherwise_are_refused(model, counts, change):
     with pytest.raises(InputError, match=f"counted with {next(iter(change))}"):
         extend(model, renamed(counts, **change))
-
-
-def test_words_that_are_nowhere_are_refused(model, counts):
-    with pytest.raises(InputError, match="not in the counts, such as 'nowhere'"):
-        extend(model, counts, words=["nowhere"])
-    with pytest.raises(InputError, match="'nowhere' cannot be refreshed, it is not in the model"):
-        extend(model, counts, refresh=["nowhere"])
 
 
 def test_a_model_of_zero_vectors_is_refused(model, counts):

@@ -159,12 +159,17 @@ def place_spelled(
     spelled = subwords.predict(words)
     stretched = rows * stretch
     units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
-    pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
-    own = (pull / (1 + pull))[:, None]
+    own = own_pull(subwords, counts, noise=noise)[:, None]
     spelled += own * (units - spelled)
     mixed = np.linalg.norm(units + np.float32(subwords.share) * spelled, axis=1)
     factors = (1 + np.float32(subwords.share) * own[:, 0]) / _safe(mixed)
     return mix(rows, stretch, spelled, share=subwords.share), np.asarray(factors, np.float32)
+
+
+def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
+    """Return o (m,) of equation (17): how far each word draws the p of its spelling towards its place, from 0 to 1."""
+    pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
+    return np.asarray(pull / (1 + pull))
 
 
 def _safe(lengths: Float32s) -> Float32s:
