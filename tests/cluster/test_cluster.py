@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.cluster import counting, merging
+from psdvec.cluster import counting, merging, solving
 from psdvec.cluster import shares as shares_module
 from psdvec.cluster.client import check_workers, open_client
 from psdvec.cluster.counting import plan_blocks
@@ -24,7 +24,6 @@ from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceE
 from psdvec.resources import current_memory, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
-from psdvec.storage import blocks
 from psdvec.text.corpus import read_corpus
 from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents
@@ -190,7 +189,7 @@ def extend_on(client, model, output):
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(blocks, "MOST_WORDS", block)
+    monkeypatch.setattr(solving, "MOST_WORDS", block)
     extension = extend_on(client, model, tmp_path / "larger")
     assert contents(tmp_path / "larger") == contents(model / "single")
     assert extension.learned
@@ -200,7 +199,7 @@ def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, mon
 
 @pytest.mark.parametrize("dying", ["one", "all"])
 def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_path, monkeypatch, dying):
-    monkeypatch.setattr(blocks, "MOST_WORDS", 5)
+    monkeypatch.setattr(solving, "MOST_WORDS", 5)
     chosen = [some_worker(client)] if dying == "one" else None
     client.run(die_at, "psdvec.solver.noncore", "solve_words", str(tmp_path / "dead"), workers=chosen)
     extend_on(client, model, tmp_path / "larger")

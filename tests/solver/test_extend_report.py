@@ -20,7 +20,6 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.placed import COLUMNS, parts_of
 from psdvec.solver.recipe import make_recipe
-from psdvec.storage import blocks
 from tests.helpers import contents
 from tests.toy import drawn_counts, fit_recipe
 
@@ -127,9 +126,9 @@ def test_fewer_core_words_are_fewer_contexts(model, counts):
 
 def test_contexts_are_counted_in_counts_of_fewer_words_than_the_model_has():
     model = fit(drawn_counts(words=60, sentences=900), dim=5)
-    more = count_pairs([["w58", "w59", "new", "w0", "w57", "w56"], ["other", "w59"]], min_count=1, window=2)
+    more = count_pairs([["w58", "w59", "new", "w0", "w57", "w56"], ["other", "w59"]], min_count=1, window=4)
     report = extend(model, more, words=["new", "other"], min_contexts=1).report()
-    assert [row.contexts for row in report] == [4, 1]
+    assert [row.contexts for row in report] == [5, 1]
 
 
 def test_contexts_are_counted_the_same_in_batches_of_any_size(model, counts, monkeypatch):
@@ -224,10 +223,10 @@ def test_a_report_that_exists_is_refused_before_any_work(run, folders, tmp_path)
 SLOW = """
 import sys, time
 import psdvec
+from psdvec.solver import extend
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.storage import blocks
 
-blocks.MOST_WORDS = 8
+extend.CPU_BLOCK = 8
 solve = Cpu.solve_words
 def slowly(*given, **options):
     time.sleep(0.5)
@@ -252,7 +251,7 @@ def test_killed_and_called_again_it_solves_only_what_is_missing_and_ends_with_th
     assert 2 <= len(kept) < 4
     assert not output.exists()
 
-    monkeypatch.setattr(blocks, "MOST_WORDS", 8)
+    monkeypatch.setattr("psdvec.solver.extend.CPU_BLOCK", 8)
     solved = []
     solve = noncore._solve_one
     monkeypatch.setattr(noncore, "_solve_one", lambda *given: solved.append(1) or solve(*given))
@@ -271,7 +270,7 @@ def test_only_what_was_solved_for_the_same_model_counts_and_options_is_used_agai
     model, counts, tmp_path, monkeypatch, changed
 ):
     """The model and the counts are in memory, where no folder tells them apart."""
-    monkeypatch.setattr(blocks, "MOST_WORDS", 8)
+    monkeypatch.setattr("psdvec.solver.extend.CPU_BLOCK", 8)
     solve, solved = noncore._solve_one, []
 
     def stopped(*given):

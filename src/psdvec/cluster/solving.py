@@ -24,11 +24,15 @@ from psdvec.cluster.client import (
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
 from psdvec.solver import noncore
+from psdvec.solver.noncore import BATCH
 from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
 from psdvec.storage.blocks import blocks_in, read_block, write_block
 from psdvec.storage.workspace import open_workspace
 
+MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
+_FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more
+_BLOCKS = 8  # blocks to make if there are words enough, so that several workers have some
 _ATTEMPTS = 3  # at handing out the setting, in case all workers that hold it are lost
 
 
@@ -54,7 +58,7 @@ class Solver:
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
     ) -> list[Placed | None]:
         """Solve all words of ``setting``, in order; the workers read ``counts`` themselves, from the folder."""
-        blocks = blocks_in(self.work, setting.ids.size)
+        blocks = blocks_in(self.work, setting.ids.size, size=block_size(setting.ids.size))
         advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
         for attempt in range(1, _ATTEMPTS + 1):
             missing = {path: part for path, part in blocks.items() if not path.exists()}
@@ -76,6 +80,15 @@ class Solver:
         results = run_jobs(self.client, solve_block, jobs, label="solving block")
         for part, _ in zip(missing.values(), results, strict=True):
             advance(part.stop - part.start)
+
+
+def block_size(n: int) -> int:
+    """Return how many of ``n`` words make a block, the same for any cluster.
+
+    >>> block_size(100), block_size(8000), block_size(10**6)
+    (512, 1000, 2048)
+    """
+    return min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
 
 
 def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:

@@ -21,11 +21,12 @@ from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.resources import limit_threads
 from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.model import Model, check_vectors, write_model
-from psdvec.solver.noncore import contexts_of
+from psdvec.solver.noncore import BATCH, contexts_of
 from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
@@ -40,7 +41,8 @@ Solve = Callable[
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
-_GPU_BLOCK = 32_768  # words that a graphics card solves before they are written: some seconds of work
+CPU_BLOCK = BATCH  # words solved before they are written: some seconds of work, and one pass over the counts
+GPU_BLOCK = 32_768  # the same on a graphics card
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,6 +155,7 @@ def extend(
                 _on_cluster(client, counts, output, plan, workers=workers, device=device, progress=progress)
             )
         else:
+            stack.enter_context(limit_threads(workers))
             hardware = open_device(device)
             solve = partial(hardware.solve_words, workers=workers)
             if output is not None and chosen.words:
@@ -160,7 +163,7 @@ def extend(
                     open_workspace(Path(output), plan=_with_digests(plan, old, store), progress=progress)
                 )
                 solve = partial(
-                    _solve_in_blocks, solve, work, None if isinstance(hardware, Cpu) else _GPU_BLOCK
+                    _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK
                 )
         extension = place(old, store, chosen, solve=solve, **options, progress=progress)
         is_changed = bool(extension.learned or extension.refreshed)
@@ -249,14 +252,14 @@ def _none_placed(unplaced: Mapping[str, str]) -> str:
 def _solve_in_blocks(
     solve: Solve,
     work: Path,
-    most: int | None,
+    size: int,
     setting: Setting,
     counts: Cooccurrence,
     *,
     advance: Callable[[int], None],
 ) -> list[Placed | None]:
-    """Solve the words of ``setting`` in blocks, which are kept in ``work`` and not solved again if they are there."""
-    blocks = blocks_in(work, setting.ids.size, most=most)
+    """Solve the words of ``setting`` in blocks of ``size``, which are kept in ``work``; those kept before are read."""
+    blocks = blocks_in(work, setting.ids.size, size=size)
     for path, part in blocks.items():
         if path.exists():
             advance(part.stop - part.start)

@@ -14,7 +14,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
-from psdvec.kernels.contexts import columns_of
+from psdvec.kernels.contexts import columns_of, count_contexts
 from psdvec.parallel import map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers
 from psdvec.solver.ridge import solve_word, word_cells
@@ -91,20 +91,12 @@ def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
 
     ``core_of`` (n,) is the core row of each word of the counts, or -1.
     """
-    found = []
-    width = int(core_of.max(initial=-1)) + 1
+    found = [np.zeros(0, np.int64)]
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]
         _, starts, rows, _ = _columns_of(counts, batch)
-        lengths = [counts.indptr[batch + 1] - counts.indptr[batch], np.diff(starts)]
-        after = [counts.indices[counts.indptr[word] : counts.indptr[word + 1]] for word in batch.tolist()]
-        others = np.concatenate([*after, rows])
-        owners = np.concatenate([np.repeat(np.arange(batch.size), length) for length in lengths])
-        core = core_of[others]
-        kept = (core >= 0) & (others != batch[owners])
-        different = np.unique(owners[kept] * width + core[kept])
-        found.append(np.bincount(different // width, minlength=batch.size))
-    return np.concatenate([np.zeros(0, np.int64), *found])
+        found.append(count_contexts(counts.indptr, counts.indices, batch, starts, rows, core_of))
+    return np.concatenate(found)
 
 
 def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:

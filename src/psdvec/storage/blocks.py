@@ -18,26 +18,15 @@ from psdvec.storage.atomic import beside
 
 Found: TypeAlias = "tuple[Float32s, float] | None"  # a word's vector and its deviation, if it got one
 
-MOST_WORDS = (
-    1024  # in a block: on two cores, some 2 s of work, and 10 s where every word tries several ridges
-)
-FEWEST_WORDS = 512  # with fewer, the pass over the counts for each block takes a tenth of the time or more
-BLOCKS = 8  # to make if there are words enough, so that several workers have some
 
+def blocks_in(work: Path, n: int, *, size: int) -> dict[Path, slice]:
+    """Return blocks of ``size`` of ``n`` words, by the files that keep them in the workspace ``work``.
 
-def cut_words(n: int, *, most: int | None = None) -> list[slice]:
-    """Cut ``n`` words into blocks of at most ``most``, or ``MOST_WORDS``; the same for any number of workers.
-
-    >>> cut_words(1200)
-    [slice(0, 512, None), slice(512, 1024, None), slice(1024, 1200, None)]
+    >>> [path.name for path in blocks_in(Path("larger.work"), 1200, size=1000)]
+    ['000000000-000001000.npz', '000001000-000001200.npz']
     """
-    size = min(max(-(-n // BLOCKS), FEWEST_WORDS), most or MOST_WORDS)
-    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
-
-
-def blocks_in(work: Path, n: int, *, most: int | None = None) -> dict[Path, slice]:
-    """Return the blocks of ``n`` words by the files that keep them in the workspace ``work``."""
-    return {work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in cut_words(n, most=most)}
+    parts = [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+    return {work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in parts}
 
 
 def write_block(path: Path, found: Sequence[Found]) -> None:
