@@ -31,6 +31,19 @@ def test_similar_prints_a_table_with_thin_words_marked(run, model: Path):
     assert "thin evidence" in out
 
 
+def test_a_word_asked_about_is_marked_as_thin_as_well(run, model: Path):
+    _, out, _ = run("similar", model, "queen", "-n", "1", "-q")
+    assert out.splitlines()[0].split() == ["queen", "~"]
+    assert "thin evidence" in out
+    _, out, _ = run("similar", model, "queen", "man", "-n", "1", "--json", "-q")
+    assert [answer.get("thin", False) for answer in json.loads(out)] == [True, False]
+    _, out, _ = run("analogy", model, "man", "queen", "king", "-n", "1", "-q")
+    assert out.startswith("man : queen ~ = king : ?")
+    assert "thin evidence" in out
+    _, out, _ = run("analogy", model, "man", "queen", "king", "-n", "1", "--json", "-q")
+    assert json.loads(out)[0]["thin"] == ["queen"]
+
+
 def test_similar_prints_json(run, model: Path):
     _, out, _ = run("similar", model, "king", "man", "-n", "1", "--json", "-q")
     answers = json.loads(out)

@@ -82,7 +82,7 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
         extend(model, counts, ridge=mu, min_contexts=8, device=device) for device in ("cpu", "torch:cpu")
     )
     assert there.learned == here.learned
-    assert there.thin == here.thin
+    assert there.unplaced == here.unplaced
     old, new = here, there
     assert new.vectors[:50].tobytes() == old.vectors[:50].tobytes()
     np.testing.assert_allclose(new.vectors, old.vectors, atol=2e-3 * np.abs(old.vectors).max())

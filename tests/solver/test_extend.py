@@ -11,7 +11,7 @@ from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver import noncore
+from psdvec.solver.devices import cpu_ridge
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
@@ -55,7 +55,7 @@ def test_a_word_alone_gets_the_vector_it_gets_among_others(model, counts, ridge)
 
 def test_the_size_of_a_batch_changes_nothing(model, counts, monkeypatch):
     together = extend(model, counts)
-    monkeypatch.setattr(noncore, "BATCH", 3)
+    monkeypatch.setattr(cpu_ridge, "BATCH", 3)
     assert extend(model, counts, workers=3).vectors.tobytes() == together.vectors.tobytes()
 
 
@@ -69,14 +69,8 @@ def test_a_then_b_equals_a_and_b_together(model, counts):
 def test_nothing_to_learn_is_a_no_op(model, counts):
     extended = extend(model, counts, words=list(model.words))
     assert extended == model
-    assert extended.learned == extended.thin == ()
-
-
-def test_words_seen_too_little_are_listed_and_not_invented(model, counts):
-    extension = extend(model, counts, min_contexts=10**6)
-    assert extension.thin == counts.vocabulary.words[CORE:]
-    assert extension.learned == ()
-    assert extension.words == model.words
+    assert extended.learned == ()
+    assert not extended.unplaced
 
 
 @pytest.mark.parametrize("core", [None, 25])
@@ -115,7 +109,7 @@ def prepare_one(model, counts, word, **options):
     """Return what is solved for one word, before it is shown: x, the constant direction last, and its deviation."""
     ids = np.array([counts.vocabulary.ids[word]])
     setting = prepare(model, counts, ids, unigrams="corpus", min_contexts=1, **options)
-    (placed,) = noncore.solve_words(setting, counts)
+    (placed,) = cpu_ridge.solve_words(setting, counts)
     return placed
 
 
@@ -229,13 +223,6 @@ def test_counts_made_otherwise_are_refused(model, counts, change):
         extend(model, renamed(counts, **change))
 
 
-def test_words_that_are_nowhere_are_refused(model, counts):
-    with pytest.raises(InputError, match="not in the counts, such as 'nowhere'"):
-        extend(model, counts, words=["nowhere"])
-    with pytest.raises(InputError, match="'nowhere' cannot be refreshed, it is not in the model"):
-        extend(model, counts, refresh=["nowhere"])
-
-
 def test_a_model_of_zero_vectors_is_refused(model, counts):
     from dataclasses import replace
 
@@ -245,11 +232,11 @@ def test_a_model_of_zero_vectors_is_refused(model, counts):
 
 @pytest.mark.parametrize("batch", [2048, 3, 1])
 def test_a_words_pairs_are_its_row_and_its_column_whatever_comes_with_it(counts, monkeypatch, batch):
-    monkeypatch.setattr(noncore, "BATCH", batch)
+    monkeypatch.setattr(cpu_ridge, "BATCH", batch)
     n = len(counts)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, n) / UNIT
     ids = np.random.default_rng(0).permutation(n)[:20]
-    for word, (columns, after, rows, before) in zip(ids, noncore.pairs_of(counts, ids), strict=True):
+    for word, (columns, after, rows, before) in zip(ids, cpu_ridge.pairs_of(counts, ids), strict=True):
         assert columns.tolist() == np.flatnonzero(H[word]).tolist()
         assert rows.tolist() == np.flatnonzero(H[:, word]).tolist()
         assert after.tolist() == H[word, columns].tolist()
@@ -264,7 +251,7 @@ def test_a_seen_pair_weighs_no_less_than_an_unseen_one(counts, unigrams, changes
     setting = prepare(
         model, counts, ids, core=None, ridge="1", damping=0.0, unigrams=unigrams, min_contexts=1
     )
-    for place, (columns, after, rows, before) in enumerate(noncore.pairs_of(counts, ids)):
+    for place, (columns, after, rows, before) in enumerate(cpu_ridge.pairs_of(counts, ids)):
         kept = columns < CORE, rows < CORE
         cells = word_cells(
             setting.scales.take(slice(place, place + 1)), setting.old, setting.constants,
@@ -340,7 +327,7 @@ def test_no_blas_uses_threads_of_its_own_while_a_word_is_solved(counts, model, t
     program = """
 import sys
 import psdvec
-from psdvec.solver import noncore
+from psdvec.solver.devices import cpu_ridge
 from threadpoolctl import threadpool_info
 
 solve = noncore.solve_word

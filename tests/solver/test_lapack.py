@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 
-from psdvec.solver import lapack
+from psdvec.kernels import lapack
 
 
 def positive_matrix(n, seed=0):

@@ -277,10 +277,25 @@ def test_intervals_hold_the_true_cosine_as_often_as_they_say(angle: float):
     assert 0.86 < hits / trials < 0.94
 
 
-def test_words_whose_deviation_outweighs_their_vector_are_thin():
-    e = Embeddings(("sure", "thin"), np.ones((2, 4), dtype=np.float32), deviations=np.array([0.1, 0.9]))
-    assert e.thin_evidence().tolist() == [False, True]
+def test_a_word_is_thin_where_its_cosine_with_the_true_vector_may_be_below_a_half():
+    """At 130 occurrences, 1.5 s √d / |v| must not exceed √3: with d = 4 and |v| = 2, the limit of s is 1.155."""
+    e = Embeddings(
+        ("core", "sure", "thin"),
+        np.ones((3, 4), dtype=np.float32),
+        counts=np.full(3, 130),
+        deviations=np.array([np.nan, 1.15, 1.16]),
+    )
+    assert e.thin_evidence().tolist() == [False, False, True]
+    assert e.thin_evidence(["thin", "sure"]).tolist() == [True, False]
     assert not compass().thin_evidence().any()
+
+
+def test_the_rarer_of_two_words_with_the_same_deviation_is_the_thinner():
+    """At a sixteenth of 130 occurrences the limit of s is half as large; a word never seen counts as seen once."""
+    counts = np.array([130, 9, 8, 0])
+    deviations = np.array([0.58, 0.58, 0.59, 0.58])
+    e = Embeddings(("a", "b", "c", "d"), np.ones((4, 4), np.float32), counts=counts, deviations=deviations)
+    assert e.thin_evidence().tolist() == [False, False, True, True]
 
 
 def test_a_core_word_counts_as_fixed_in_an_interval():

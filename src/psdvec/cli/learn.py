@@ -28,17 +28,21 @@ from psdvec.cli.options import (
 )
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.recipe_options import HELP, with_recipe
+from psdvec.cli.tables import print_table
 from psdvec.errors import InputError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
+from psdvec.storage.atomic import check_file_output
 
 if TYPE_CHECKING:
     from psdvec.solver.extend import Extension
     from psdvec.solver.model import Model
+    from psdvec.solver.placed import PlacedWord
     from psdvec.vectors.embeddings import Embeddings
 
 OURS = "psdvec"
+SHOWN = 20  # words at most that extend prints; --report writes all
 
 Dim = Annotated[int, typer.Option(help="Dimensions of each vector.")]
 RecipeName = Annotated[
@@ -176,17 +180,29 @@ def extend(
     device: Device = default("solver.extend.extend", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="File to write the table of all words to, tab-separated; default: none."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Add new words to a model, or to other vectors; the old words do not move.
 
     Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
+
+    Of each new word, the table says which words are nearest to it, how often it was seen and with how many different
+    words that the model knows, how much of its vector comes from its spelling (0 to 1, the rest is from its contexts),
+    and the standard deviation of its coordinates. If it is interrupted, the same command continues after the words that
+    are solved.
     """
     from psdvec.cluster.client import open_client
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.solver.extend import extend as extend_model
+    from psdvec.solver.placed import write_report
 
+    if report is not None:
+        check_file_output(report, overwrite=overwrite)
     on_cluster = scheduler is not None or cluster is not None
     with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
         extension = extend_model(
@@ -195,13 +211,19 @@ def extend(
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
             overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
         )  # fmt: skip
-    for word in extension.thin:
-        print(f"seen too little: {word}")
     if not extension.learned and not extension.refreshed:
         print("nothing to learn: the model has all of these words; nothing was written")
         return
     if "vectors" in extension.sources[0]:
         _report_scales(extension, counts)
+    rows = extension.report(SHOWN if report is None else None)
+    if report is not None:
+        write_report(rows, extension.unplaced, report, overwrite=overwrite)
+    _print_placed(rows[:SHOWN])
+    _print_rest(len(extension.learned) + len(extension.refreshed))
+    for word, reason in list(extension.unplaced.items())[:SHOWN]:
+        print(f"not placed: {word} ({reason})")
+    _print_rest(len(extension.unplaced))
     print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
     _report(extension, output)
 
@@ -248,6 +270,23 @@ def train(
         workers=workers, device=device, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     _report(model, output)
+
+
+def _print_placed(rows: list[PlacedWord]) -> None:
+    """Print what is known of words that were placed."""
+    cells = [
+        [row.word, " ".join(row.nearest), f"{row.occurrences:,}", f"{row.contexts:,}", f"{row.spelling:.2f}",
+         f"{row.deviation:.3f}"]
+        for row in rows
+    ]  # fmt: skip
+    header = ["word", "nearest", "seen", "contexts", "spelling", "deviation"]
+    print_table(header, cells, styles=[""] * len(cells), left=2)
+
+
+def _print_rest(words: int) -> None:
+    """Say of how many words nothing was printed."""
+    if words > SHOWN:
+        print(f"and {words - SHOWN:,} more; --report FILE writes all")
 
 
 def _report_scales(extension: Extension, counts: Path) -> None:

@@ -58,7 +58,7 @@ def similar(
     forms = _look_up(e, asked, oov)
     known = list(dict.fromkeys(forms.values()))
     found = {
-        answer["word"]: answer["neighbours"]
+        answer["word"]: answer
         for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab, unseen=oov)
     }
     if as_json:
@@ -67,7 +67,8 @@ def similar(
                 "word": word,
                 **_looked_up(word, forms),
                 **({} if forms[word] in e else {"spelled": True}),
-                "neighbours": _brief(found[forms[word]]),
+                **_as_thin(found[forms[word]]),
+                "neighbours": _brief(found[forms[word]]["neighbours"]),
             }
             if word in forms
             else _missing(e, word)
@@ -76,7 +77,8 @@ def similar(
         print(json.dumps(records, ensure_ascii=False))
     else:
         for word, form in forms.items():
-            _print_ranking(form + _say_found(e, {word: form}), found[form])
+            title = _marked(found[form]) + _say_found(e, {word: form})
+            _print_ranking(title, found[form]["neighbours"], asked=[found[form]])
     _exit_if_missing(e, [word for word in asked if word not in forms])
 
 
@@ -105,8 +107,11 @@ def analogy(
         found = answers.analogy(
             e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=oov
         )
-        record = {**found, "answers": _brief(found["answers"])}
-        return _Answer(record, f"{a} : {b} = {c} : ?", found["answers"], best=True)
+        asked = answers.describe(e, group, unseen=oov)
+        thin = [one["word"] for one in asked if one["thin"]]
+        record = {**found, **({"thin": thin} if thin else {}), "answers": _brief(found["answers"])}
+        first, second, third = map(_marked, asked)
+        return _Answer(record, f"{first} : {second} = {third} : ?", found["answers"], asked, best=True)
 
     _answer_all(e, _groups(words, exactly=3), answer, oov=oov, as_json=as_json)
 
@@ -130,7 +135,7 @@ def odd(
     def answer(group: list[str]) -> _Answer:
         found = answers.odd(e, group, unseen=oov)
         record = {"odd": found["odd"], "words": _brief(found["words"])}
-        return _Answer(record, f"odd: {found['odd']}", found["words"], best=True)
+        return _Answer(record, f"odd: {found['odd']}", found["words"], [], best=True)
 
     _answer_all(e, _groups(words, at_least=3), answer, oov=oov, as_json=as_json)
 
@@ -258,11 +263,15 @@ def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) 
 
 
 class _Answer(NamedTuple):
-    """The answer to one question: as JSON, and as a table, in which ``best`` says that the first word answers it."""
+    """The answer to one question: as JSON, and as a table, in which ``best`` says that the first word answers it.
+
+    ``asked`` are the words of the question, where the title marks them.
+    """
 
     record: dict[str, Any]
     title: str
     words: list[dict[str, Any]]
+    asked: list[dict[str, Any]]
     best: bool
 
 
@@ -295,7 +304,8 @@ def _answer_all(
             }
         )
         if not as_json:
-            _print_ranking(found.title + _say_found(e, forms), found.words, best=found.best)
+            title = found.title + _say_found(e, forms)
+            _print_ranking(title, found.words, asked=found.asked, best=found.best)
     if as_json:
         print(json.dumps(records, ensure_ascii=False))
     _exit_if_missing(e, list(dict.fromkeys(missing)))
@@ -303,25 +313,33 @@ def _answer_all(
 
 def _brief(words: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return of each answer the word, its score, and whether it is thin if it is."""
-    return [
-        {"word": one["word"], "score": one["score"], **({"thin": True} if one["thin"] else {})}
-        for one in words
-    ]
+    return [{"word": one["word"], "score": one["score"], **_as_thin(one)} for one in words]
+
+
+def _as_thin(word: dict[str, Any]) -> dict[str, bool]:
+    return {"thin": True} if word["thin"] else {}
+
+
+def _marked(word: dict[str, Any]) -> str:
+    """Return the word, with a mark where its evidence is thin."""
+    return f"{word['word']} {THIN}" if word["thin"] else str(word["word"])
 
 
 def _missing(e: Embeddings, word: str) -> dict[str, Any]:
     return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
 
 
-def _print_ranking(title: str, words: list[dict[str, Any]], *, best: bool = False) -> None:
+def _print_ranking(
+    title: str, words: list[dict[str, Any]], *, asked: list[dict[str, Any]], best: bool = False
+) -> None:
     """Print a table of words and scores; on a terminal the title, the best word and thin words stand out."""
-    rows = [[one["word"] + (f" {THIN}" if one["thin"] else ""), f"{one['score']:.4f}"] for one in words]
+    rows = [[_marked(one), f"{one['score']:.4f}"] for one in words]
     styles = ["dim" if one["thin"] else "" for one in words]
     if best:
         styles[:1] = ["bold green"]
     print_table([title, ""], rows, styles=styles)
-    if any(one["thin"] for one in words):
-        print(f"{THIN} thin evidence: the vector rests on few occurrences")
+    if any(one["thin"] for one in (*asked, *words)):
+        print(f"{THIN} thin evidence: seen so little that its vector may point elsewhere")
     print()
 
 

@@ -33,13 +33,16 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     )
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str]) -> None:
+def print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str], left: int = 1
+) -> None:
     """Print a table of words and numbers; on a terminal, each row in its style and the numbers in a colour.
 
-    ``styles``, one for each row, are those of rich, such as ``"bold"`` or ``""``. Colours are left out where
-    ``NO_COLOR`` is set, and everything but the text where the output is a file or a pipe.
+    The first ``left`` columns are aligned left. ``styles``, one for each row, are those of rich, such as ``"bold"`` or
+    ``""``. Colours are left out where ``NO_COLOR`` is set, and everything but the text where the output is a file or a
+    pipe.
     """
-    text, console = format_table(header, rows), Console(highlight=False)
+    text, console = format_table(header, rows, left=left), Console(highlight=False)
     if not console.is_terminal:
         return print(text)
     for line, style in zip(text.split("\n"), [TITLE, *styles], strict=True):

@@ -14,8 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from psdvec.cluster.client import (
     LostWorkError,
     check_workers,
@@ -25,11 +23,11 @@ from psdvec.cluster.client import (
 )
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
-from psdvec.solver import noncore
-from psdvec.solver.noncore import BATCH
+from psdvec.solver.devices import cpu_ridge
+from psdvec.solver.devices.cpu_ridge import BATCH
 from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
-from psdvec.storage.atomic import beside
+from psdvec.storage.blocks import blocks_in, read_block, write_block
 from psdvec.storage.workspace import open_workspace
 
 MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
@@ -60,8 +58,7 @@ class Solver:
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
     ) -> list[Placed | None]:
         """Solve all words of ``setting``, in order; the workers read ``counts`` themselves, from the folder."""
-        parts = cut_words(setting.ids.size)
-        blocks = {self.work / f"{part.start:09d}-{part.stop:09d}.npz": part for part in parts}
+        blocks = blocks_in(self.work, setting.ids.size, size=block_size(setting.ids.size))
         advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
         for attempt in range(1, _ATTEMPTS + 1):
             missing = {path: part for path, part in blocks.items() if not path.exists()}
@@ -71,7 +68,7 @@ class Solver:
             except LostWorkError:
                 if attempt == _ATTEMPTS:
                     raise
-        return [placed for path in blocks for placed in _read_placed(path)]
+        return [placed for path in blocks for placed in read_block(path)]
 
     def _solve(self, setting: Setting, missing: Mapping[Path, slice], advance: Callable[[int], None]) -> None:
         if not missing:
@@ -85,39 +82,22 @@ class Solver:
             advance(part.stop - part.start)
 
 
-def cut_words(n: int) -> list[slice]:
-    """Cut ``n`` words into blocks, the same for any cluster.
+def block_size(n: int) -> int:
+    """Return how many of ``n`` words make a block, the same for any cluster.
 
-    >>> cut_words(1200)
-    [slice(0, 512, None), slice(512, 1024, None), slice(1024, 1200, None)]
+    >>> block_size(100), block_size(8000), block_size(10**6)
+    (512, 1000, 2048)
     """
-    size = min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
-    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+    return min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
 
 
 def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:
     """Solve some words of ``setting`` and write the results to ``path``."""
-    found = noncore.solve_words(setting.take(part), _open_counts(counts, digest), workers=1)
-    places = np.array([i for i, placed in enumerate(found) if placed is not None], np.int64)
-    solved = [placed for placed in found if placed is not None]
-    width = setting.regressors.features.shape[1]
-    vectors = np.array([vector for vector, _ in solved], np.float32).reshape(-1, width)
-    deviations = np.array([deviation for _, deviation in solved], np.float64)
-    with beside(path, replace=False) as new, new.open("wb") as file:
-        np.savez(file, words=np.int64(len(found)), places=places, vectors=vectors, deviations=deviations)
+    found = cpu_ridge.solve_words(setting.take(part), _open_counts(counts, digest), workers=1)
+    write_block(path, found)
 
 
 @lru_cache(maxsize=1)
 def _open_counts(path: Path, digest: str) -> Cooccurrence:
     """Open counts, and keep them open for the next block that needs the same."""
     return load_counts(path)
-
-
-def _read_placed(path: Path) -> list[Placed | None]:
-    with np.load(path, allow_pickle=False) as file:
-        placed: list[Placed | None] = [None] * int(file["words"])
-        for place, vector, deviation in zip(
-            file["places"].tolist(), file["vectors"], file["deviations"].tolist(), strict=True
-        ):
-            placed[place] = vector, deviation
-    return placed

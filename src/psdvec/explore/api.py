@@ -144,11 +144,6 @@ class Api:
             raise InputError(f"no word can be added to '{explored.name}': {explored.no_extending}")
         text, word = parameters.text("text"), parameters.optional_word("word")
         extension, counts = add_words(explored.model, text, word=word)
-        if not extension.learned:
-            raise InputError(
-                f"'{extension.thin[0]}' occurs near too few words that the model knows; "
-                "paste more sentences, with at least 5 different known words near it"
-            )
         new = extension.take(slice(len(explored.model), None))
         learned = [
             {
@@ -159,7 +154,7 @@ class Api:
             }
             for record, vector in zip(answers.describe(new, new.words), new.vectors, strict=True)
         ]
-        return {"learned": learned, "thin": list(extension.thin), "words_read": counts.tally.tokens}
+        return {"learned": learned, "thin": list(extension.unplaced), "words_read": counts.tally.tokens}
 
     def _places(self, explored: ExploredModel, number: int, vector: Any) -> dict[str, list[float]]:
         """Return where a new vector belongs on every map that is ready."""

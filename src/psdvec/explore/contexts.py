@@ -117,7 +117,7 @@ class ContextIndex:
         return ids[word]
 
     def _pulls(self, words: list[str]) -> list[Pulls]:
-        from psdvec.solver.noncore import pairs_of
+        from psdvec.solver.devices.cpu_ridge import pairs_of
 
         ids = np.array([self._id(word) for word in words], dtype=np.int64)
         return [
@@ -177,7 +177,7 @@ class ContextIndex:
 
         NaN if the vector comes out differently: it was placed from other counts, or with another ridge.
         """
-        from psdvec.solver.noncore import solve_words
+        from psdvec.solver.devices.cpu_ridge import solve_words
 
         if not self.model.constant.any():
             return 0.0

@@ -45,6 +45,29 @@ def columns_of(indptr, indices, slot_of, slots):
     return starts, rows, places
 
 
+# indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n]
+@numba.njit(parallel=True, nogil=True, cache=True)
+def count_contexts(indptr, indices, words, starts, rows, core_of):
+    """Return how many different words with a core row stand in the row or the column of each word, itself left out.
+
+    Both are rising, and are merged.
+    """
+    found = np.zeros(words.size, np.int64)
+    for slot in numba.prange(words.size):
+        word = words[slot]
+        i, j = indptr[word], starts[slot]
+        while i < indptr[word + 1] or j < starts[slot + 1]:
+            in_row = i < indptr[word + 1] and (j == starts[slot + 1] or indices[i] <= rows[j])
+            other = np.int64(indices[i]) if in_row else rows[j]
+            if in_row:
+                i += 1
+            if j < starts[slot + 1] and rows[j] == other:
+                j += 1
+            if other != word and core_of[other] >= 0:
+                found[slot] += 1
+    return found
+
+
 # features float32[c, k]; rows int64[m]; weights, targets float32[m]; F float32[m, k]
 @numba.njit(nogil=True, cache=True, fastmath=True)
 def gather_into(F, features, rows, weights, targets):

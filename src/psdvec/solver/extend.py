@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,31 +21,53 @@ from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.resources import limit_threads
 from psdvec.solver.adopt import adopt
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_ridge import BATCH, contexts_of
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.model import Model, check_vectors, write_model
-from psdvec.solver.setting import Placed, prepare
+from psdvec.solver.placed import PlacedWord, describe_placed
+from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
 from psdvec.storage.artefact import check_output
+from psdvec.storage.blocks import blocks_in, read_block, write_block
+from psdvec.storage.workspace import digest_of, open_workspace
 from psdvec.vectors.embeddings import Embeddings
+
+Solve = Callable[
+    ..., list[Placed | None]
+]  # of a setting and counts; advance= is told how many words are done
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
+CPU_BLOCK = BATCH  # words solved before they are written: some seconds of work, and one pass over the counts
+GPU_BLOCK = 32_768  # the same on a graphics card
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Extension(Model):
-    """A model with further words: those ``learned``, the old ones ``refreshed``, and the ``thin`` ones seen too little.
+    """A model with further words: those ``learned``, the old ones ``refreshed``, and why others are ``unplaced``.
 
-    It is a :class:`~psdvec.solver.model.Model` like any other, and equal to one with the same words and numbers.
+    ``unplaced`` has a reason for each word that was asked for and could not be placed. ``occurrences`` and
+    ``contexts``, int64, say how often each of the words learned and then of those refreshed was seen in the counts, and
+    with how many different core words. It is a :class:`~psdvec.solver.model.Model` like any other, and equal to one
+    with the same words and numbers.
     """
 
     learned: tuple[str, ...] = ()
     refreshed: tuple[str, ...] = ()
-    thin: tuple[str, ...] = ()
+    unplaced: Mapping[str, str] = field(default_factory=dict)
+    occurrences: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    contexts: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def report(self, limit: int | None = None) -> list[PlacedWord]:
+        """Return what is known of the words learned and then of those refreshed; of the first ``limit``, if given."""
+        words = (*self.learned, *self.refreshed)[:limit]
+        return describe_placed(self, words, self.occurrences[: len(words)], self.contexts[: len(words)])
 
     def _facts(self) -> dict[str, str]:
-        found = {"learned": len(self.learned), "refreshed": len(self.refreshed), "thin": len(self.thin)}
+        found = {name: len(getattr(self, name)) for name in ("learned", "refreshed", "unplaced")}
         return super()._facts() | {name: f"{number:,} words" for name, number in found.items() if number}
 
 
@@ -94,19 +116,23 @@ def extend(
     unigrams
         Whose frequencies of the old words to use: those of the ``"corpus"`` at hand, or the ``"model"``'s.
     min_contexts
-        A word seen with fewer different core words is listed as thin and not learned.
+        A word seen with fewer different core words is not placed.
     workers
         Threads; one per core, if None. The result is the same to the bit.
     device
         ``"cpu"``, where a word gets the same bits alone or among others; ``"cuda"`` or ``"auto"``, where it gets them
         to rounding.
     output
-        Folder to write the larger model to; nothing is written if no word was learned or refreshed.
+        Folder to write the larger model to; nothing is written if no word was learned or refreshed. If the work is
+        interrupted, solved words are kept beside it, and the same call goes on after them.
     client
         A :class:`distributed.Client`, whose workers then solve, to the same bits. They must see the counts and the
-        output under the same names; solved words are kept beside the output if the work is interrupted.
+        output under the same names.
     quiet
         Show no progress.
+
+    Words that cannot be placed are listed in :attr:`Extension.unplaced`, each with its reason. It is an error if none
+    of those asked for can.
     """
     progress = SilentProgress() if quiet else progress
     if output is not None:
@@ -114,34 +140,144 @@ def extend(
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_vectors(old)
-    id_of = store.vocabulary.ids
     check_compatible(old, store)
-    wanted, stale = _chosen(old, store, words, refresh)
-    ids = np.array([id_of[word] for word in (*wanted, *stale)], dtype=np.int64)
-    options: dict[str, Any] = {"core": core, "unigrams": unigrams, "min_contexts": min_contexts}
+    chosen = choose_words(old, store, words, refresh)
+    options: dict[str, Any] = {
+        "core": core, "ridge": ridge, "damping": damping, "unigrams": unigrams, "min_contexts": min_contexts
+    }  # fmt: skip
     plan = {
         "model": dict(old.origin), "counts": dict(store.origin), **options, "words": words, "refresh": refresh,
-        "ridge": ridge, "damping": damping,
+        "device": device,
     }  # fmt: skip
     with ExitStack() as stack:
         if client is not None:
             solve = stack.enter_context(
                 _on_cluster(client, counts, output, plan, workers=workers, device=device, progress=progress)
             )
-        if not ids.size:
-            return _extension(old)
-        if client is None:
-            solve = partial(open_device(device).solve_words, workers=workers)
-        setting = prepare(
-            old, store, ids, ridge=old.recipe.ridge if ridge is None else ridge,
-            damping=old.recipe.damping if damping is None else damping, **options,
-        )  # fmt: skip
-        with progress.stage("new words", total=ids.size, unit="words") as stage:
-            placed = solve(setting, store, advance=stage.advance)
-        extension = _merge(old, store, dict(zip((*wanted, *stale), placed, strict=True)))
-        if output is not None and (extension.learned or extension.refreshed):
+        else:
+            stack.enter_context(limit_threads(workers))
+            hardware = open_device(device)
+            solve = partial(hardware.solve_words, workers=workers)
+            if output is not None and chosen.words:
+                work = stack.enter_context(
+                    open_workspace(Path(output), plan=_with_digests(plan, old, store), progress=progress)
+                )
+                solve = partial(
+                    _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK
+                )
+        extension = place(old, store, chosen, solve=solve, **options, progress=progress)
+        is_changed = bool(extension.learned or extension.refreshed)
+        if output is not None and is_changed:
             write_model(extension, output, overwrite=overwrite)
+    if extension.unplaced and not is_changed:
+        raise InputError(_none_placed(extension.unplaced))
     return extension
+
+
+class Chosen(NamedTuple):
+    """The words to learn, the old ones to solve again, and why others that were asked for cannot be."""
+
+    new: tuple[str, ...]
+    old: tuple[str, ...]
+    unplaced: Mapping[str, str]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words to solve for."""
+        return (*self.new, *self.old)
+
+
+def choose_words(
+    model: Model, counts: Cooccurrence, words: Sequence[str] | None, refresh: Sequence[str] = ()
+) -> Chosen:
+    """Return the words to learn and those to refresh, each once; words to learn that the model has are left out."""
+    known, counted = model.key_to_index, counts.vocabulary.ids
+    wanted = dict.fromkeys(
+        word for word in (counts.vocabulary.words if words is None else words) if word not in known
+    )
+    stale = dict.fromkeys(word for word in refresh if word not in wanted)
+    unplaced = {word: "not in the model" for word in stale if word not in known}
+    unplaced |= {word: "not in the counts" for word in (*wanted, *stale) if word not in counted}
+    new, old = (tuple(word for word in some if word not in unplaced) for some in (wanted, stale))
+    return Chosen(new, old, unplaced)
+
+
+def place(
+    model: Model,
+    counts: Cooccurrence,
+    chosen: Chosen,
+    *,
+    solve: Solve,
+    core: int | None = None,
+    ridge: str | None = None,
+    damping: float | None = None,
+    unigrams: str = "corpus",
+    min_contexts: int = 5,
+    progress: Progress = LogProgress(),
+) -> Extension:
+    """Return ``model`` with those of the ``chosen`` words that ``solve`` finds a vector for; it may be none.
+
+    ``solve`` is :meth:`psdvec.solver.devices.Device.solve_words`, or does the same elsewhere. The options are those of
+    :func:`extend`.
+    """
+    if not chosen.words:
+        return _extension(model, unplaced=chosen.unplaced)
+    ids = np.array([counts.vocabulary.ids[word] for word in chosen.words], dtype=np.int64)
+    setting = prepare(
+        model, counts, ids, core=core, ridge=model.recipe.ridge if ridge is None else ridge,
+        damping=model.recipe.damping if damping is None else damping, unigrams=unigrams, min_contexts=min_contexts,
+    )  # fmt: skip
+    with progress.stage("new words", total=ids.size, unit="words") as stage:
+        placed = solve(setting, counts, advance=stage.advance)
+    contexts = dict(zip(chosen.words, contexts_of(counts, ids, setting.core_of).tolist(), strict=True))
+    found = {word: one for word, one in zip(chosen.words, placed, strict=True) if one is not None}
+    few = {
+        word: f"near too few words that the model knows: {contexts[word]}, and {min_contexts} are needed"
+        for word in chosen.words
+        if word not in found
+    }
+    return _merge(model, counts, found, contexts, unplaced={**chosen.unplaced, **few})
+
+
+def _none_placed(unplaced: Mapping[str, str]) -> str:
+    word, reason = next(iter(unplaced.items()))
+    if len(unplaced) == 1:
+        return f"'{word}' cannot be placed: it is {reason}; give more text that uses it"
+    return (
+        f"none of {len(unplaced):,} words can be placed, such as '{word}', which is {reason}; "
+        "give more text that uses them"
+    )
+
+
+def _solve_in_blocks(
+    solve: Solve,
+    work: Path,
+    size: int,
+    setting: Setting,
+    counts: Cooccurrence,
+    *,
+    advance: Callable[[int], None],
+) -> list[Placed | None]:
+    """Solve the words of ``setting`` in blocks of ``size``, which are kept in ``work``; those kept before are read."""
+    blocks = blocks_in(work, setting.ids.size, size=size)
+    for path, part in blocks.items():
+        if path.exists():
+            advance(part.stop - part.start)
+        else:
+            write_block(path, solve(setting.take(part), counts, advance=advance))
+    return [placed for path in blocks for placed in read_block(path)]
+
+
+def _with_digests(plan: Mapping[str, Any], model: Model, counts: Cooccurrence) -> dict[str, Any]:
+    """Return ``plan`` with the digests of a model and counts that came from no folder of psdvec."""
+    made = dict(plan)
+    if "digest" not in model.origin:
+        made["model"] = {**model.origin, "digest": digest_of(*model._values())}
+    if "digest" not in counts.origin:
+        words = counts.vocabulary
+        parts = (tuple(words.words), words.counts, counts.indptr, counts.indices, counts.values)
+        made["counts"] = {**counts.origin, "digest": digest_of(*parts)}
+    return made
 
 
 def check_compatible(model: Model, counts: Cooccurrence) -> None:
@@ -179,25 +315,6 @@ def _model_of(
     return vectors
 
 
-def _chosen(
-    model: Model, counts: Cooccurrence, words: Sequence[str] | None, refresh: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words to learn and those to refresh, each once."""
-    known, counted = model.key_to_index, counts.vocabulary.ids
-    missing = [word for word in words or () if word not in counted]
-    if missing:
-        raise InputError(
-            f"{len(missing)} of the words are not in the counts, such as '{missing[0]}'; "
-            "count with a vocabulary that has them"
-        )
-    for word in refresh:
-        if word not in known or word not in counted:
-            where = "model" if word not in known else "counts"
-            raise InputError(f"'{word}' cannot be refreshed, it is not in the {where}; leave it out")
-    wanted = counts.vocabulary.words if words is None else words
-    return tuple(dict.fromkeys(word for word in wanted if word not in known)), tuple(dict.fromkeys(refresh))
-
-
 def _on_cluster(
     client: Any,
     counts: Cooccurrence | str | Path,
@@ -207,7 +324,7 @@ def _on_cluster(
     workers: int | None,
     device: str,
     progress: Progress,
-) -> AbstractContextManager[Callable[..., list[Placed | None]]]:
+) -> AbstractContextManager[Solve]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
     from psdvec.cluster.solving import open_solver
 
@@ -220,10 +337,15 @@ def _on_cluster(
     return open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)
 
 
-def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | None]) -> Extension:
+def _merge(
+    model: Model,
+    counts: Cooccurrence,
+    found: Mapping[str, Placed],
+    contexts: Mapping[str, int],
+    *,
+    unplaced: Mapping[str, str],
+) -> Extension:
     """Put new rows after the old ones, and refreshed ones in their place."""
-    found = {word: result for word, result in placed.items() if result is not None}
-    thin = tuple(word for word, result in placed.items() if result is None)
     learned = tuple(word for word in found if word not in model.key_to_index)
     refreshed = tuple(word for word in found if word in model.key_to_index)
     new = [*refreshed, *learned]
@@ -254,7 +376,9 @@ def _merge(model: Model, counts: Cooccurrence, placed: Mapping[str, Placed | Non
         origin={"model": "in memory"},
         learned=learned,
         refreshed=refreshed,
-        thin=thin,
+        unplaced=unplaced,
+        occurrences=np.roll(seen, -len(refreshed)),
+        contexts=np.array([contexts[word] for word in (*learned, *refreshed)], np.int64),
     )
 
 

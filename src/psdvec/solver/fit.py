@@ -22,7 +22,7 @@ from psdvec.solver.core import read_round, solve, write_round
 from psdvec.solver.deviations import core_deviations
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import predicted_memory, rank_for
-from psdvec.solver.extend import extend
+from psdvec.solver.extend import Solve, choose_words, place
 from psdvec.solver.model import Model, model_of, write_model
 from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem, check_memory
@@ -139,8 +139,7 @@ def fit(
                 store,
                 words,
                 min_contexts=min_contexts,
-                workers=workers,
-                device=device,
+                solve=partial(hardware.solve_words, workers=workers),
                 progress=progress,
             )
         if output is not None:
@@ -149,14 +148,21 @@ def fit(
 
 
 def _with_others(
-    model: Model, counts: Cooccurrence, words: int, *, progress: Progress, **placing: Any
+    model: Model,
+    counts: Cooccurrence,
+    words: int,
+    *,
+    min_contexts: int,
+    solve: Solve,
+    progress: Progress,
 ) -> Model:
-    """Place the words after the core by ridge; ``placing`` are options of :func:`psdvec.solver.extend.extend`."""
-    others = counts.vocabulary.words[len(model) : words]
-    extension = extend(model, counts, words=others, progress=progress, **placing)
-    if extension.thin:
+    """Place the words after the core by ridge."""
+    chosen = choose_words(model, counts, counts.vocabulary.words[len(model) : words])
+    extension = place(model, counts, chosen, solve=solve, min_contexts=min_contexts, progress=progress)
+    if extension.unplaced:
+        some = next(iter(extension.unplaced))
         progress.say(
-            f"no vector for {len(extension.thin):,} words that were seen too little, such as '{extension.thin[0]}'"
+            f"no vector for {len(extension.unplaced):,} words that were seen too little, such as '{some}'"
         )
     return Model(**{**extension.own_fields(), "sources": model.sources})
 

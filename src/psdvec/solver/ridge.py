@@ -14,8 +14,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.errors import InputError
+from psdvec.kernels import lapack
 from psdvec.kernels.contexts import add_seen, gather_into, solve_contexts
-from psdvec.solver import lapack
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
 

@@ -175,8 +175,7 @@ def place_spelled(
     spelled = subwords.predict(words)
     stretched = rows * stretch
     units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
-    pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
-    own = (pull / (1 + pull))[:, None]
+    own = own_pull(subwords, counts, noise=noise)[:, None]
     spelled += own * (units - spelled)
     factors = mixing_factors(rows, stretch, spelled, share=subwords.share)
     factors *= 1 + np.float32(subwords.share) * own[:, 0]
@@ -190,6 +189,12 @@ def mixing_factors(rows: Float32s, stretch: Float32s, spelled: Float32s | None, 
     stretched = rows * stretch
     units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
     return np.asarray(1 / _safe(np.linalg.norm(units + np.float32(share) * spelled, axis=1)), np.float32)
+
+
+def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
+    """Return o (m,) of equation (17): how far each word draws the p of its spelling towards its place, from 0 to 1."""
+    pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
+    return np.asarray(pull / (1 + pull))
 
 
 def _safe(lengths: Float32s) -> Float32s:

@@ -8,6 +8,7 @@ process at a time may hold it.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import shutil
 import tempfile
@@ -15,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.progress import Progress
@@ -50,6 +53,23 @@ def open_workspace(output: Path, *, plan: Mapping[str, Any], progress: Progress)
                     shutil.rmtree(folder)
                 raise
             shutil.rmtree(folder)
+
+
+def digest_of(*values: Any) -> str:
+    """Return what a plan says of values that no file holds: equal digests, equal arrays and equal other values.
+
+    >>> digest_of("a", np.arange(3)) == digest_of("a", np.arange(3)) != digest_of("a", np.arange(4))
+    True
+    """
+    digest = hashlib.sha256()
+    for value in values:
+        is_array = isinstance(value, np.ndarray)
+        digest.update(
+            repr((value.dtype, value.shape) if is_array else value).encode("utf-8", "surrogatepass")
+        )
+        if is_array:
+            digest.update(np.ascontiguousarray(value).data)
+    return digest.hexdigest()
 
 
 def _hold(lock: BinaryIO, folder: Path) -> None:

@@ -19,7 +19,7 @@ from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.errors import InputError
 from psdvec.vectors import search
 from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
-from psdvec.vectors.intervals import Interval, similarity_interval
+from psdvec.vectors.intervals import Interval, may_point_elsewhere, similarity_interval
 from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.queries import unit_vector
 from psdvec.vectors.search import Searchable
@@ -294,15 +294,17 @@ class Embeddings(Searchable):
         cosines = search.cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
 
-    def thin_evidence(self, words: Sequence[str] | None = None, *, limit: float = 0.5) -> Bools:
-        """Say of each word, or of each of ``words``, whether its vector rests on few occurrences.
+    def thin_evidence(self, words: Sequence[str] | None = None) -> Bools:
+        """Say of each word, or of each of ``words``, whether its vector rests on so little that it may point elsewhere.
 
-        It does where d s² > ``limit`` |v|², with s the word's deviation. Without deviations, no word is thin.
+        It does where the cosine with the word's true vector may well be below 0.5, as far as its deviation and count
+        tell (:func:`psdvec.vectors.intervals.may_point_elsewhere`). Without deviations, no word is thin.
         """
         rows = slice(None) if words is None else [self.get_index(word) for word in words]
         if self.deviations is None:
             return np.zeros(len(self if words is None else words), dtype=bool)
-        return np.asarray(self.dim * self.deviations[rows] ** 2 > limit * self.lengths[rows] ** 2)
+        counts = None if self.counts is None else self.counts[rows]
+        return may_point_elsewhere(self.deviations[rows], self.lengths[rows], counts, dim=self.dim)
 
     # Helpers
 

@@ -1,4 +1,4 @@
-"""How far the cosine of two word vectors can be trusted, from the standard deviations of the vectors."""
+"""How far the cosine of two word vectors, and a vector itself, can be trusted, from the standard deviations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Float32s
+from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.errors import InputError
+
+FAR = 0.5  # the cosine of a vector with the true one below which it points elsewhere
+USUAL = 130  # occurrences of words whose vectors err by their deviation in the median; measured, as is SPREAD
+SPREAD = 1.5  # what 1 word of 40 errs by or more, over the median
 
 
 class Interval(NamedTuple):
@@ -67,3 +71,27 @@ def cosine_interval(cosine: float, *, deviations: Float32s, lengths: Float32s, c
     spread = float(np.hypot(*(np.nan_to_num(deviations) / lengths)))
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
     return Interval(cosine, float(np.cos(min(angle + reach, np.pi))), float(np.cos(max(angle - reach, 0.0))))
+
+
+def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s | None, *, dim: int) -> Bools:
+    """Say of each vector whether the 95 % interval of its cosine with the true one reaches below 0.5.
+
+    The error of a vector v has the length s √d, with s its deviation, and is almost at a right angle to it, so that the
+    tangent of the angle to the true vector is ``t = s √d / |v|``. Words seldom seen err by more than s says, frequent
+    ones by less, hence ``t (130 / c)^¼`` for a word seen c times, and 1.5 times that for one word of 40. A vector may
+    point elsewhere where ``1.5 (130 / c)^¼ t > √3``, the tangent that belongs to the cosine 0.5. With unknown
+    ``counts`` c is taken as 130; a word never seen counts as seen once. A deviation that is not a number is none.
+
+    The two numbers and the exponent were chosen on 500 words of enwiki-38m, placed from one line in eight and again
+    from the whole, which stands for the truth. Checked on 469 of the same words placed from one line in fifty: with
+    spelling 111 are thin, 11 of those have a cosine below 0.5, and none of the others has; without it 440 are thin, 359
+    of those are below 0.5, and 1 of the other 29. Without spelling, words seen fewer than 20 times err by more still.
+
+    >>> one = np.ones(3, np.float32)
+    >>> may_point_elsewhere(0.07 * one, one, np.array([5, 50, 500]), dim=100).tolist()
+    [True, False, False]
+    """
+    tangents = deviations * np.sqrt(dim) / lengths
+    if counts is not None:
+        tangents = tangents * (USUAL / np.maximum(counts, 1)) ** 0.25
+    return np.asarray(SPREAD * tangents > np.sqrt(1 / FAR**2 - 1))

@@ -15,7 +15,7 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s, Int32s, Int64s
 from psdvec.resources import available_memory
 from psdvec.solver.devices.cpu_pairs import BLOCKS, build_pairs, deal_rows, predicted_memory
-from psdvec.solver.noncore import solve_words
+from psdvec.solver.devices.cpu_ridge import solve_words
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
 

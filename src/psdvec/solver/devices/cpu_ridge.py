@@ -14,7 +14,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
-from psdvec.kernels.contexts import columns_of
+from psdvec.kernels.contexts import columns_of, count_contexts
 from psdvec.parallel import map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers
 from psdvec.solver.ridge import solve_word, word_cells
@@ -78,11 +78,29 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
     """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]
-        slot_of = np.full(len(counts.vocabulary), -1, np.int32)
-        slot_of[batch] = np.arange(batch.size)
-        starts, rows, places = columns_of(counts.indptr, counts.indices, slot_of, batch.size)
+        slots, starts, rows, places = _columns_of(counts, batch)
         before = counts.values[places] / UNIT
-        for word, slot in zip(batch.tolist(), slot_of[batch].tolist(), strict=True):
+        for word, slot in zip(batch.tolist(), slots.tolist(), strict=True):
             row = slice(counts.indptr[word], counts.indptr[word + 1])
             column = slice(starts[slot], starts[slot + 1])
             yield counts.indices[row], counts.values[row] / UNIT, rows[column], before[column]
+
+
+def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
+    """Return with how many different core words, themselves left out, the different words ``ids`` were seen.
+
+    ``core_of`` (n,) is the core row of each word of the counts, or -1.
+    """
+    found = [np.zeros(0, np.int64)]
+    for start in range(0, ids.size, BATCH):
+        batch = ids[start : start + BATCH]
+        _, starts, rows, _ = _columns_of(counts, batch)
+        found.append(count_contexts(counts.indptr, counts.indices, batch, starts, rows, core_of))
+    return np.concatenate(found)
+
+
+def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:
+    """Return the slot of each word of ``batch``, where the column of each slot starts, its rows, and their places."""
+    slot_of = np.full(len(counts.vocabulary), -1, np.int32)
+    slot_of[batch] = np.arange(batch.size)
+    return slot_of[batch], *columns_of(counts.indptr, counts.indices, slot_of, batch.size)
