@@ -72,7 +72,7 @@ def main():
     if options.fasttext:
         vectors, took = timed(lambda: fasttext(vocabulary, options))
         table.add(f"fastText, {took:.0f} s", vectors)
-    print(f"\n{len(occurring):,} words placed, of which {len(placed.thin):,} had too few contexts")
+    print(f"\n{len(occurring):,} words placed, of which {len(placed.unplaced):,} had too few contexts")
     print(f"peak memory {format_size(peak_memory())}")
 
 

@@ -29,7 +29,7 @@ def model(tmp_path_factory) -> Path:
 def test_similar_answers_for_an_unseen_word_and_says_so(run, model: Path):
     code, out, err = run("similar", model, "Players", "play", "-n", "2", *SPELLING)
     assert (code, err) == (0, "")
-    assert out.startswith("players (Players looked up as players, players by its spelling)\nplay")
+    assert out.startswith("players ~ (Players looked up as players, players by its spelling)\nplay")
     code, out, _ = run("similar", model, "players", "play", "-n", "2", "--json", *SPELLING)
     unseen, seen = json.loads(out)
     assert code == 0

@@ -330,13 +330,13 @@ import psdvec
 from psdvec.solver.devices import cpu_ridge
 from threadpoolctl import threadpool_info
 
-solve = noncore.solve_word
+solve = cpu_ridge.solve_word
 def asking(*given, **options):
     found = solve(*given, **options)
     print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
     return found
 
-noncore.solve_word = asking
+cpu_ridge.solve_word = asking
 psdvec.extend(sys.argv[1], sys.argv[2], words=[sys.argv[3]], quiet=True)
 """
     word = counts.vocabulary.words[CORE]

@@ -108,8 +108,7 @@ def analogy(
             e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=oov
         )
         asked = answers.describe(e, group, unseen=oov)
-        thin = [one["word"] for one in asked if one["thin"]]
-        record = {**found, **({"thin": thin} if thin else {}), "answers": _brief(found["answers"])}
+        record = {**found, "answers": _brief(found["answers"])}
         first, second, third = map(_marked, asked)
         return _Answer(record, f"{first} : {second} = {third} : ?", found["answers"], asked, best=True)
 

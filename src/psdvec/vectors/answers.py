@@ -66,9 +66,13 @@ def analogy(
     restrict_vocab: int | None = None,
     unseen: Unseen = "error",
 ) -> dict[str, Any]:
-    """Return the words that are to ``c`` as ``b`` is to ``a``, and the ``method`` by which they were found."""
+    """Return the words that are to ``c`` as ``b`` is to ``a``, and the ``method`` by which they were found.
+
+    ``thin`` are those of the three whose evidence is.
+    """
     found = e.analogy(a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
-    return {"a": a, "b": b, "c": c, "method": method, "answers": _records(e, found)}
+    thin = [one["word"] for one in describe(e, [a, b, c], unseen=unseen) if one["thin"]]
+    return {"a": a, "b": b, "c": c, "method": method, "thin": thin, "answers": _records(e, found)}
 
 
 def odd(e: Embeddings, words: Sequence[str], *, unseen: Unseen = "error") -> dict[str, Any]:
