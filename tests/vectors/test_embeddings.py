@@ -278,14 +278,14 @@ def test_intervals_hold_the_true_cosine_as_often_as_they_say(angle: float):
 
 
 def test_a_word_is_thin_where_its_cosine_with_the_true_vector_may_be_below_a_half():
-    """At 130 occurrences, 1.5 s √d / |v| must not exceed √3: with d = 4 and |v| = 2, the limit of s is 1.155."""
+    """At 8.125 occurrences, 3 s √d / |v| must not exceed √3: with d = 4 and |v| = 2, the limit of s is 0.577."""
     e = Embeddings(
-        ("core", "sure", "thin"),
-        np.ones((3, 4), dtype=np.float32),
-        counts=np.full(3, 130),
-        deviations=np.array([np.nan, 1.15, 1.16]),
+        ("unknown", "sure", "thin", "frequent"),
+        np.ones((4, 4), dtype=np.float32),
+        counts=np.array([8, 9, 8, 40]),
+        deviations=np.array([np.nan, 0.58, 0.58, 9]),
     )
-    assert e.thin_evidence().tolist() == [False, False, True]
+    assert e.thin_evidence().tolist() == [False, False, True, False]
     assert e.thin_evidence(["thin", "sure"]).tolist() == [True, False]
     assert not compass().thin_evidence().any()
 

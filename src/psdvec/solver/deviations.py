@@ -19,8 +19,8 @@ from psdvec.solver.model import Model
 from psdvec.solver.setting import Placed, prepare
 from psdvec.solver.spelling import mixing_factors
 
-SAMPLE = 160  # words that are solved; up to so many, all of them
-_FIRST = 500  # the sample starts at this part of the vocabulary: the most frequent words take longest
+SAMPLE = 96  # words that are solved; up to so many, all of them
+_FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
 
 
 def core_deviations(

@@ -23,7 +23,7 @@ from psdvec.vectors.subwords import Subwords, in_eight_bits, letter_ngrams, ngra
 FEWEST = 2  # words that must share an n-gram
 SURE = 4.0  # parts of signal to one of noise from which n-grams are trusted fully
 LEAST = 0.01  # trust, so that unseen words have a direction at least
-STEPS = 10  # of conjugate gradients: further ones change no score
+STEPS = 8  # of conjugate gradients: further ones change no score
 _COLUMNS = 16  # solved together, one cache line of each row; no result depends on the threads that share them
 _SEED = 0  # of the probes that measure the leverage
 

@@ -11,6 +11,7 @@ from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.errors import InputError
 
 FAR = 0.5  # the cosine of a vector with the true one below which it points elsewhere
+ENOUGH = 40  # occurrences from which no word is thin
 USUAL = 130  # occurrences of words whose vectors err by their deviation in the median; measured, as is SPREAD
 SPREAD = 1.5  # what 1 word of 40 errs by or more, over the median
 
@@ -80,7 +81,8 @@ def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s 
     tangent of the angle to the true vector is ``t = s √d / |v|``. Words seldom seen err by more than s says, frequent
     ones by less, hence ``t (130 / c)^¼`` for a word seen c times, and 1.5 times that for one word of 40. A vector may
     point elsewhere where ``1.5 (130 / c)^¼ t > √3``, the tangent that belongs to the cosine 0.5. With unknown
-    ``counts`` c is taken as 130; a word never seen counts as seen once. A deviation that is not a number is none.
+    ``counts`` c is taken as 130; a word never seen counts as seen once. A deviation that is not a number is none. From
+    40 occurrences on no word is thin: in a small text deviations are too large, and would mark every word.
 
     The two numbers and the exponent were chosen on 500 words of enwiki-38m, placed from one line in eight and again
     from the whole, which stands for the truth. Checked on 469 of the same words placed from one line in fifty: with
@@ -92,6 +94,7 @@ def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s 
     [True, False, False]
     """
     tangents = deviations * np.sqrt(dim) / lengths
-    if counts is not None:
-        tangents = tangents * (USUAL / np.maximum(counts, 1)) ** 0.25
-    return np.asarray(SPREAD * tangents > np.sqrt(1 / FAR**2 - 1))
+    if counts is None:
+        return np.asarray(SPREAD * tangents > np.sqrt(1 / FAR**2 - 1))
+    tangents = tangents * (USUAL / np.maximum(counts, 1)) ** 0.25
+    return np.asarray((SPREAD * tangents > np.sqrt(1 / FAR**2 - 1)) & (counts < ENOUGH))
