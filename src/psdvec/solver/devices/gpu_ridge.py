@@ -154,7 +154,24 @@ class _Solver:
         equations = _Equations(A + self.damping, b, square, cells, self.damped)
         best = equations.best(torch.tensor(ridges, dtype=torch.float64, device=words.device))
         x = best.x if means is None else best.x + means
-        return x.float().cpu().numpy(), best.variance.sqrt().cpu().numpy()
+        traces = self._usual_traces(A, ridges)
+        variance = best.variance if traces is None else best.variance * traces / best.trace
+        return x.float().cpu().numpy(), variance.sqrt().cpu().numpy()
+
+    def _usual_traces(self, A: Tensor, ridges: list[tuple[float, ...]]) -> Tensor | None:
+        """Return what :func:`psdvec.solver.ridge.solve_word` takes for the traces of (A + P)⁻¹.
+
+        Where there is one ridge, its preconditioner has it; where there are several, None, for the traces themselves.
+        """
+        regressors = self.setting.regressors
+        traces = []
+        for trace, few in zip(A.diagonal(dim1=1, dim2=2).sum(dim=1).tolist(), ridges, strict=True):
+            known = regressors.preconditioner(few[0]) if len(few) == 1 else None
+            if known is None:
+                return None
+            usual = trace / float(np.trace(regressors.gram))
+            traces.append(float(known.squares @ (1 / (usual * known.values + 1))))
+        return torch.tensor(traces, dtype=torch.float64, device=A.device)
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return both sides of equation (10) and Σ R s² g², all float64."""
@@ -171,10 +188,14 @@ class _Solver:
 
 
 class _Solution(NamedTuple):
-    """The solution (w, k), the mean variance of its numbers, and what :func:`evidence` says of it (w,)."""
+    """The solution (w, k), the mean variance of its numbers, and the trace in that.
+
+    And what :func:`evidence` says of it (w,).
+    """
 
     x: Tensor
     variance: Tensor
+    trace: Tensor
     evidence: Tensor
     ceiling: Tensor
 
@@ -231,7 +252,7 @@ class _Equations:
         log_whole = -2 * X.diagonal(dim1=1, dim2=2).double().log().sum(dim=1)
         log_prior = (self.damped + mu[:, None]).clamp(min=1e-12).log().sum(dim=1)
         variance = loss / self.m * trace / x.shape[1]
-        return _Solution(x, variance, *evidence(log_prior, log_whole, self.m, loss, xp=torch))
+        return _Solution(x, variance, trace, *evidence(log_prior, log_whole, self.m, loss, xp=torch))
 
 
 def _inverse_factor(A: Tensor) -> Tensor:
