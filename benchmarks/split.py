@@ -59,6 +59,7 @@ CHOICES = (
         "the mean of a new word's prior",
         "enwiki-38m, 470 words left out of the fit and placed from one line in fifty; no test set",
     ),
+    Choice("4 of equation (18)", "enwiki-38m, parts of Simple Wikipedia and made-up text; no test set"),
     Choice("3.8, the factor of a deviation", "enwiki-38m, 500 words placed twice; no test set"),
 )
 
