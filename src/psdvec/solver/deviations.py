@@ -1,7 +1,7 @@
 """How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
 :func:`core_deviations` takes a fitted :class:`~psdvec.solver.model.Model` and its counts, and returns a standard
-deviation for each of its words, equation (12) of ``docs/theory.md``. A few hundred words are solved; what they show
+deviation for each of its words, equation (12) of ``docs/theory.md``. A sample of the words is solved; what they show
 carries over to the others by how often they were seen, and with how many different words.
 """
 

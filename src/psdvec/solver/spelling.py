@@ -172,9 +172,7 @@ def place_spelled(
 
     Each word draws its own p towards its place, equation (17), as the words did that the n-grams were learned from.
     """
-    spelled = subwords.predict(words)
-    stretched = rows * stretch
-    units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
+    spelled, units = subwords.predict(words), _units(rows, stretch)
     own = own_pull(subwords, counts, noise=noise)[:, None]
     spelled += own * (units - spelled)
     factors = mixing_factors(rows, stretch, spelled, share=subwords.share)
@@ -186,15 +184,20 @@ def mixing_factors(rows: Float32s, stretch: Float32s, spelled: Float32s | None, 
     """Return what mixing multiplies the deviations of rows by: 1 / |u + a p|, since p does not vary with u."""
     if spelled is None:
         return np.ones(len(rows), np.float32)
-    stretched = rows * stretch
-    units = stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True))
-    return np.asarray(1 / _safe(np.linalg.norm(units + np.float32(share) * spelled, axis=1)), np.float32)
+    mixed = _units(rows, stretch) + np.float32(share) * spelled
+    return np.asarray(1 / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
 
 
 def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
     """Return o (m,) of equation (17): how far each word draws the p of its spelling towards its place, from 0 to 1."""
     pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
     return np.asarray(pull / (1 + pull))
+
+
+def _units(rows: Float32s, stretch: Float32s) -> Float32s:
+    """Return u of equation (13)."""
+    stretched = rows * stretch
+    return np.asarray(stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True)), np.float32)
 
 
 def _safe(lengths: Float32s) -> Float32s:
