@@ -23,6 +23,7 @@ from tests.toy import fit_recipe, measured, problem_of
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
 SENTENCES = [line.split() for line in ("the cat sat", "the dog sat", "a cat ran")]
 RECIPE = make_recipe(unigram=1.0, majoriser=0.0, emphasis=0.0, rounds=2, ridge="2", damping=0.0)
+HALF = 2e-3  # the solver keeps pairs in half precision, the page shows three decimals of exact numbers
 
 
 def counted():
@@ -110,10 +111,10 @@ def test_the_rounds_of_two_words():
     found = (W, T, 0 * T, *X)
     assert len(shown) == len(found)
     for row, matrix in zip(shown.values(), found, strict=True):
-        assert row[:3] == as_shown([matrix[0, 0], matrix[0, 1], matrix[1, 1]])
-    assert [row[3] for row in shown.values()][2:] == as_shown(objectives)
+        assert row[:3] == pytest.approx([matrix[0, 0], matrix[0, 1], matrix[1, 1]], abs=HALF)
+    assert [row[3] for row in shown.values()][2:] == pytest.approx(objectives, abs=HALF)
     assert list(shown)[3] == f"X₁ = {float((T * T).sum() / (W * T * T).sum()):.3f} T"
-    np.testing.assert_allclose(X[1], X[0] + 1.5 * (T - W * X[0]), rtol=1e-5)
+    np.testing.assert_allclose(X[1], X[0] + 1.5 * (T - W * X[0]), atol=HALF)
 
 
 def test_the_vectors_of_two_words():

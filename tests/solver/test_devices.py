@@ -7,10 +7,12 @@ import pytest
 
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
+from psdvec.kernels.pair_blocks import directed_terms
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import core, ridge
-from psdvec.solver.devices import Device, cpu_pairs
+from psdvec.solver.devices import Device
 from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_blocks import formula_of as formula_of_kernels
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
@@ -262,7 +264,12 @@ def assert_to_float32(found, wanted):
 def test_the_kernel_and_the_reference_compute_the_formula(recipe):
     counts = drawn_counts()
     constants, scales, rows, formula = formula_of(counts, recipe)
-    assert_to_float32(cpu_pairs.directed_terms(counts, scales, constants, half=True).T, formula)
+    numbers = formula_of_kernels(scales, constants, recipe=recipe)
+    terms = [
+        directed_terms(np.float32(value / UNIT), i, j, numbers.scales, numbers.constants)
+        for i, j, value in zip(rows, counts.indices, counts.values, strict=True)
+    ]
+    assert_to_float32(np.array(terms).T, formula)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(counts))
     dense = rounds_reference.directed_terms(H, scales, constants)[:, rows, counts.indices]
     np.testing.assert_allclose(dense, formula, rtol=1e-12)

@@ -74,7 +74,7 @@ def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
     lines = plan_fit(store, dim=5, core=30)
     assert "fit 30 words together" in lines[0]
     assert "peak memory about" in lines[-1]
-    with pytest.raises(ResourceError, match=r"core=\d+, and place"):
+    with pytest.raises(ResourceError, match=r"1.0 kB is allowed; give memory=\d+M"):
         plan_fit(store, dim=5, memory="1K")
 
 
@@ -186,7 +186,7 @@ def test_folders_of_a_later_version_are_refused(store, tmp_path):
 
 def test_a_fit_that_is_refused_leaves_nothing_behind(store, tmp_path):
     for memory in (0, "1K"):
-        with pytest.raises(ResourceError, match=r"core=\d+, and place"):
+        with pytest.raises(ResourceError, match=r"is allowed; give memory=\d+M"):
             fit(store, dim=5, memory=memory, output=tmp_path / "model")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts"]
 

@@ -1,125 +1,137 @@
-"""Every kernel of the rounds beside what it means in dense NumPy: empty rows, zero weights, read-only arrays."""
+"""Every kernel of the rounds beside what it means in dense NumPy: empty rows, zero weights, very many columns."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from psdvec.counts.weighting import UNIT
-from psdvec.reference.rounds import dense_rows, directed_terms, weights_and_targets
+from psdvec.kernels.halves import LARGEST, from_half, to_half
+from psdvec.kernels.pair_blocks import SPAN, STRIP
+from psdvec.kernels.pair_columns import add_margins, add_tiles
+from psdvec.kernels.sparse_rows import deal_rows, product_into
+from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver import problem
-from psdvec.solver.devices import cpu, cpu_pairs
+from psdvec.solver.devices import cpu_blocks, cpu_layout
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.pmi import WordScales
 from psdvec.solver.recipe import make_recipe
+from psdvec.storage.buffers import Scratch
 from tests.toy import drawn_counts, measured
 
-MOMENTUM = np.float32(0.5)
+MOMENTUM = 0.5
 
 
-@pytest.fixture
-def sparse():
-    """A sparse matrix of which two rows are empty and some weights 0, as the kernels take it, read-only."""
-    indptr = np.array([0, 0, 2, 3, 3, 8], dtype=np.int64)
-    indices = np.array([0, 2, 1, 0, 1, 2, 3, 4], dtype=np.int32)
-    terms = np.random.default_rng(0).standard_normal((8, 2)).astype(np.float32)
-    terms[[0, 2], 0], terms[[1, 2], 1] = 0, 0
-    Q = np.arange(10, dtype=np.float32).reshape(5, 2) / 10
-    for array in (indptr, indices, terms, Q):
-        array.setflags(write=False)
-    return indptr, indices, terms, Q
+@given(st.floats(-LARGEST, LARGEST, width=32))
+def test_halves_are_those_of_numpy(number):
+    wanted = np.float16(number)
+    tiny = abs(float(wanted)) < 2.0**-14  # where the format loses bits, a number half way may go either way
+    found = np.array([to_half(np.float32(number))], np.uint16)
+    assert abs(float(found.view(np.float16)[0]) - float(wanted)) <= (2.0**-24 if tiny else 0)
+    assert from_half(found[0]) == found.view(np.float16).astype(np.float32)[0]
 
 
-def dense(indptr, indices, values):
-    return dense_rows(indptr, indices, values, indptr.size - 1)
-
-
-@pytest.mark.parametrize("rows", [5, 3, 1])
-def test_product_into_adds_the_first_rows_and_columns_times_a_block(sparse, rows):
-    indptr, indices, terms, Q = sparse
-    Y = np.ones((rows, 2), np.float32)
-    cpu.product_into(indptr, indices, terms[:, 1].copy(), Q[:rows], Y)
-    matrix = dense(indptr, indices, terms[:, 1])[:rows, :rows]
-    np.testing.assert_allclose(Y, 1 + matrix @ Q[:rows], rtol=1e-5, atol=1e-6)
-
-
-def renewed(W, T, X, old):
-    """Return what a residual's kernels mean: the new values, those looked at ahead, and the two sums by row."""
-    new = T - W * X
-    sums = np.stack([(T * X).sum(axis=1), (W * X * X).sum(axis=1)], axis=1)
-    return new, new + MOMENTUM * (new - old), sums
-
-
-def test_residual_into_renews_values_sums_and_image(sparse):
-    indptr, indices, terms, Q = sparse
-    P = (Q[::-1] - 1).copy()
-    W, T, seen = (dense(indptr, indices, column) for column in (*terms.T, np.ones(8)))
-    values, Y, sums = np.full(8, 0.3, np.float32), np.zeros((5, 2), np.float32), np.zeros((5, 2))
-    cpu.residual_into(indptr, indices, terms, P, Q, values, MOMENTUM, Y, sums)
-    new, ahead, added = renewed(W, T, P @ Q.T, 0.3 * seen)
-    np.testing.assert_allclose(dense(indptr, indices, values), new, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(Y, ahead @ Q, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(sums, added, rtol=1e-5, atol=1e-6)
-
-
-def test_panel_residual_into_is_the_same_for_a_dense_panel():
-    rng = np.random.default_rng(1)
-    X, W, T, old = (rng.standard_normal((3, 4)).astype(np.float32) for _ in range(4))
-    ahead, values, sums = X.copy(), old.copy(), np.zeros((3, 2))
-    cpu.panel_residual_into(ahead, W, T, values, MOMENTUM, sums)
-    for found, wanted in zip((values, ahead, sums), renewed(W, T, X, old), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
-def test_rescale_into_scales_what_was_taken_from_the_targets():
-    targets, WX = np.arange(5, dtype=np.float32), np.linspace(-1, 1, 5, dtype=np.float32)
-    values = targets - WX
-    cpu.rescale_into(targets, values, np.float32(3))
-    np.testing.assert_allclose(values, targets - 3 * WX, rtol=1e-5, atol=1e-6)
+def test_what_is_too_large_for_a_half_becomes_the_largest():
+    assert from_half(to_half(np.float32(1e9))) == LARGEST
+    assert from_half(to_half(np.float32(-1e9))) == -LARGEST
 
 
 @pytest.mark.parametrize("n", [60, 37, 1])
-def test_tile_pairs_counts_the_pairs_of_squares_and_columns(n):
+def test_add_tiles_counts_the_pairs_of_squares_and_columns(n):
     counts, tile = drawn_counts(), 16
-    seen = dense(counts.indptr, counts.indices, counts.values)[:n, :n] > 0
-    squares, lengths = cpu_pairs.tile_pairs(counts.indptr, counts.indices, n, tile)
+    seen = dense_rows(counts.indptr, counts.indices, counts.values, n) > 0
+    size = -(-n // tile)
+    squares, lengths = np.zeros((size, size), np.int64), np.zeros(n, np.int64)
+    for begin, end in ((0, n // 2), (n // 2, n)):
+        add_tiles(counts.indptr, counts.indices, begin, end, tile, squares, lengths)
     assert lengths.tolist() == seen.sum(axis=0).tolist()
     for i, j in np.ndindex(squares.shape):
         assert squares[i, j] == seen[i * tile : (i + 1) * tile, j * tile : (j + 1) * tile].sum()
 
 
+def test_add_margins_sums_rows_and_columns_exactly():
+    counts = drawn_counts()
+    H = dense_rows(counts.indptr, counts.indices, counts.values, 60).astype(np.int64)
+    rows, columns = np.zeros(60, np.int64), np.zeros(60, np.int64)
+    for begin, end in ((0, 7), (7, 60)):
+        add_margins(counts.indptr, counts.indices, counts.values, begin, end, rows, columns)
+    assert rows.tolist() == H.sum(axis=1).tolist()
+    assert columns.tolist() == H.sum(axis=0).tolist()
+
+
 def test_deal_rows_gives_every_row_to_one_block():
     for indptr in (np.zeros(4, np.int64), np.array([0, 5, 5, 9]), drawn_counts().indptr):
-        bounds = cpu_pairs.deal_rows(np.asarray(indptr, np.int64), indptr.size - 1)
+        bounds = deal_rows(np.asarray(indptr, np.int64), indptr.size - 1)
         assert (bounds[0], bounds[-1]) == (0, indptr.size - 1)
         assert (np.diff(bounds) >= 0).all()
 
 
-def test_close_gaps_into_leaves_the_rows_as_they_are():
-    indptr, lengths = np.array([0, 3, 5, 9], np.int64), np.array([2, 0, 3], np.int64)
-    indices = np.arange(9, dtype=np.int32)
-    terms, values = np.stack([indices, -indices], 1).astype(np.float32), indices.astype(np.float32) / 2
-    cpu_pairs.close_gaps_into(indptr, lengths, indices, terms, values)
-    kept = [0, 1, 5, 6, 7]
-    assert indptr.tolist() == [0, 2, 2, 5]
-    assert indices[:5].tolist() == kept
-    assert terms[:5].tolist() == [[k, -k] for k in kept]
-    assert values[:5].tolist() == [k / 2 for k in kept]
+@pytest.mark.parametrize("rows", [5, 3, 1])
+def test_a_sparse_product_takes_the_first_rows_and_columns(rows):
+    indptr = np.array([0, 0, 2, 3, 3, 8], dtype=np.int64)
+    indices = np.array([0, 2, 1, 0, 1, 2, 3, 4], dtype=np.int32)
+    values = np.random.default_rng(0).standard_normal(8).astype(np.float32)
+    Q, Y = np.arange(10, dtype=np.float32).reshape(5, 2) / 10, np.ones((rows, 2), np.float32)
+    product_into(indptr, indices, values, Q[:rows], Y)
+    matrix = dense_rows(indptr, indices, values, 5)[:rows, :rows]
+    np.testing.assert_allclose(Y, 1 + matrix @ Q[:rows], rtol=1e-5, atol=1e-6)
 
 
+@pytest.fixture(params=["all dense", "some dense", "all sparse"])
+def panels(request, monkeypatch):
+    """Cut small problems into several blocks, whose cells hold all pairs, those of frequent words, or none."""
+    for module in (problem, cpu_layout):
+        monkeypatch.setattr(module, "TILE", 16)
+    monkeypatch.setattr(cpu_layout, "MOST_PAIRS", 150)
+    monkeypatch.setattr(
+        problem, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+    )
+
+
+def blocks_of(counts, recipe, words=None, *, threads=2, **options):
+    constants, scales = measured(counts, recipe, words)
+    device = Cpu(threads)
+    places = cpu_layout.layout_of(counts, len(scales)).places
+    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
+    return list(
+        cpu_blocks.build_blocks(counts, formula, places, pool=device.pool, threads=threads, **options)
+    )
+
+
+def unpacked(blocks):
+    """Return weights, targets and values of all pairs of the blocks as dense float64 matrices."""
+    n = blocks[0].place.words
+    spans = -(-n // SPAN)
+    found = np.zeros((3, blocks[-1].place.hi - blocks[0].place.lo, n))
+    for block in blocks:
+        (lo, hi, width, *_), unit, start = block.place, float(block.unit), blocks[0].place.lo
+        indices, *tail_and_cells = block._parts()
+        numbers = [part.view(np.float16).astype(float) for part in tail_and_cells]
+        sparse, cells = numbers[:3], numbers[3:]
+        for i, span in np.ndindex(hi - lo, spans):
+            k = slice(block.pointers[i * spans + span], block.pointers[i * spans + span + 1])
+            for matrix, part in zip(found, sparse, strict=True):
+                matrix[lo - start + i, span * SPAN + indices[k].astype(int)] = part[k]
+        for first in range(0, width, STRIP):
+            last = min(first + STRIP, width)
+            for matrix, part in zip(found, cells, strict=True):
+                strip = part[(hi - lo) * first : (hi - lo) * last]
+                matrix[lo - start : hi - start, first:last] = strip.reshape(hi - lo, last - first)
+        found[1:, lo - start : hi - start] *= unit
+    return found
+
+
+@pytest.mark.parametrize("words", [60, 37])
 @pytest.mark.parametrize("name", ["default", "paper"])
-@pytest.mark.parametrize("density", [0.0, 0.5, 2.0])
-def test_symmetric_terms_into_puts_both_directions_together(name, density, monkeypatch):
-    monkeypatch.setattr(cpu_pairs, "TILE", 16)
-    monkeypatch.setattr(problem, "TILE", 16)
-    monkeypatch.setattr(problem, "DENSE", density)
-    counts, recipe, n = drawn_counts(), make_recipe(name), 60
-    constants, scales = measured(counts, recipe)
-    pairs = cpu_pairs.build_pairs(counts, scales, constants, recipe=recipe)
-    found = [
-        dense(pairs["indptr"], pairs["indices"], column) for column in (*pairs["terms"].T, pairs["values"])
-    ]
-    for lo, hi, *panel in pairs["panels"]:
-        for matrix, part in zip(found, panel, strict=True):
-            matrix[lo:hi, : part.shape[1]] = part
-    H = dense(counts.indptr, counts.indices, counts.values / UNIT)
-    widths = cpu_pairs.panel_layout(counts, n).widths
+def test_blocks_hold_both_directions_of_every_pair_to_half_precision(name, words, panels):
+    counts, recipe = drawn_counts(), make_recipe(name)
+    constants, scales = measured(counts, recipe, words)
+    blocks = blocks_of(counts, recipe, words)
+    assert len(blocks) > 3
+    H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, words)
+    widths = cpu_layout.layout_of(counts, words).widths
     W, T, G, squares = weights_and_targets(H, scales, constants, negligible=recipe.negligible, widths=widths)
     m, B = (np.outer(x, x) for x in (scales.emphases, scales.rho))
     background = m * B * np.log(constants.smoothing)
@@ -128,18 +140,118 @@ def test_symmetric_terms_into_puts_both_directions_together(name, density, monke
         half = m * np.log(constants.smoothing) / 2
         step = recipe.relaxation
         first = G / 2 + step * (T - W * G / 2) - (half + step * (background - B * half))
-    for matrix, wanted in zip(found, (W - B, T - background, first), strict=True):
-        np.testing.assert_allclose(matrix, wanted, atol=1e-5 * np.abs(wanted).max())
-    assert pairs["squares"] == pytest.approx((squares - background**2 / B.clip(1e-30)).sum(), rel=1e-4)
+    for matrix, wanted in zip(unpacked(blocks), (W - B, T - background, first), strict=True):
+        np.testing.assert_allclose(matrix, wanted, rtol=2.0**-10, atol=1e-5 * np.abs(wanted).max())
+    assert sum(block.squares for block in blocks) == pytest.approx(
+        (squares - background**2 / B.clip(1e-30)).sum(), rel=1e-4
+    )
 
 
-def test_directed_terms_into_leaves_out_pairs_beyond_the_first_words():
+@pytest.mark.parametrize(("threads", "options"), [(1, {}), (3, {"gathered": 50}), (2, {"frugal": True})])
+def test_blocks_are_the_same_whoever_builds_them(threads, options, panels):
     counts, recipe = drawn_counts(), make_recipe("default")
-    constants, scales = measured(counts, recipe, words=20)
-    H = dense(counts.indptr, counts.indices, counts.values / UNIT)[:20, :20]
-    found = cpu_pairs.directed_terms(counts, scales, constants, half=False)
-    rows = np.repeat(np.arange(20), np.diff(counts.indptr[:21]))
-    columns = counts.indices[: rows.size]
-    inside = columns < 20
-    wanted = directed_terms(H, scales, constants)[:3, rows[inside], columns[inside]]
-    np.testing.assert_allclose(found[inside].T, wanted, rtol=1e-4, atol=1e-5)
+    for one, other in zip(
+        blocks_of(counts, recipe), blocks_of(counts, recipe, threads=threads, **options), strict=True
+    ):
+        assert one.place == other.place
+        assert one.squares == other.squares
+        for name in ("pointers", "fixed", "values"):
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+
+
+def test_blocks_in_the_middle_are_built_without_those_before(panels):
+    counts, recipe = drawn_counts(), make_recipe("default")
+    constants, scales = measured(counts, recipe)
+    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
+    whole = blocks_of(counts, recipe)
+    some = cpu_blocks.build_blocks(
+        counts, formula, [block.place for block in whole[2:4]], pool=Cpu(1).pool, threads=1
+    )
+    assert [one.fixed.tobytes() for one in some] == [one.fixed.tobytes() for one in whole[2:4]]
+
+
+def test_a_block_multiplies_its_values(panels):
+    blocks = blocks_of(drawn_counts(), make_recipe("default"))
+    matrix, scratch = unpacked(blocks)[2], Scratch()
+    Q = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    for m in (60, 41, 1):
+        found = np.zeros((m, 5), np.float32)
+        for block in blocks:
+            if block.place.lo < m:
+                block.times(Q[:m], found[block.place.lo : block.place.hi], scratch)
+        np.testing.assert_allclose(found, matrix[:m, :m] @ Q[:m], rtol=1e-4, atol=1e-4)
+
+
+def check_renewal(blocks, n):
+    """Renew twice, the second time with momentum, and compare with what the blocks themselves hold."""
+    rng, scratch = np.random.default_rng(0), Scratch()
+    old, Q = (rng.standard_normal((n, 3)).astype(np.float32) for _ in range(2))
+    factors = np.array([2.0, -1.0, 0.0], np.float32)
+    lo, hi = blocks[0].place.lo, blocks[-1].place.hi
+    for block in blocks:
+        rows = slice(block.place.lo, block.place.hi)
+        block.renew(old[rows] * factors, old, None, scratch, momentum=0.0)
+    W, T, before = unpacked(blocks)
+    image, sums = np.zeros((hi - lo, 3), np.float32), np.zeros(2)
+    for block in blocks:
+        rows = slice(block.place.lo, block.place.hi)
+        part = image[rows.start - lo : rows.stop - lo]
+        sums += block.renew(Q[rows] * factors, Q, part, scratch, momentum=MOMENTUM)
+    seen = (W != 0) | (T != 0)
+    X = (Q[lo:hi] * factors) @ Q.T
+    new = (T - W * X) * seen
+    ahead = new + MOMENTUM * (new - before)
+    size = max(np.abs(new).max(), 1e-6)
+    np.testing.assert_allclose(
+        before, (T - W * ((old[lo:hi] * factors) @ old.T)) * seen, atol=2.0**-10 * size
+    )
+    np.testing.assert_allclose(unpacked(blocks)[2], new, rtol=2.0**-10, atol=1e-5 * size)
+    np.testing.assert_allclose(image, ahead @ Q, rtol=1e-3, atol=1e-4 * size * np.sqrt(n))
+    np.testing.assert_allclose(sums, [(T * X).sum(), (W * X * X).sum()], rtol=1e-4)
+
+
+def test_a_block_renews_its_residual_sums_and_image(panels):
+    check_renewal(blocks_of(drawn_counts(), make_recipe("default")), 60)
+
+
+def test_more_columns_than_sixteen_bits_can_tell_apart_are_kept_apart():
+    n, rng = SPAN + 40, np.random.default_rng(0)
+    pairs = {
+        (int(i), int(j)) for i, j in zip(rng.integers(SPAN, n, 900), rng.integers(0, n, 900), strict=True)
+    }
+    rows, columns = np.array(sorted(pairs)).T
+    counts = SimpleNamespace(
+        indptr=np.searchsorted(rows, np.arange(n + 1)).astype(np.int64),
+        indices=columns.astype(np.int32),
+        values=np.full(rows.size, 3 * UNIT, np.int64),
+    )
+    ones = np.ones(n)
+    scales = WordScales(2 * ones, 2 * ones, ones / n, ones, ones, ones, 0.1 * ones)
+    recipe = make_recipe("default", negligible=0.0)
+    constants, _ = measured(drawn_counts(), recipe)
+    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
+    places = [place for place in cpu_layout.layout_of(counts, n).places if place.lo >= SPAN]
+    blocks = list(cpu_blocks.build_blocks(counts, formula, places, pool=Cpu(2).pool, threads=2))
+    both = pairs | {(j, i) for i, j in pairs}
+    found = np.argwhere(unpacked(blocks)[0])
+    assert {(SPAN + i, j) for i, j in found.tolist()} == {(i, j) for i, j in both if i >= SPAN}
+    check_renewal(blocks, n)
+
+
+def test_targets_beyond_half_precision_are_kept_in_larger_units():
+    counts, recipe = drawn_counts(), make_recipe("default", emphasis=1.0)
+    constants, scales = measured(counts, recipe)
+    big = WordScales(**{**vars(scales), "emphases": 300 * scales.emphases})
+    formula = cpu_blocks.formula_of(big, constants, recipe=recipe)
+    assert formula.unit > 1
+    blocks = list(
+        cpu_blocks.build_blocks(
+            counts, formula, cpu_layout.layout_of(counts, 60).places, pool=Cpu(1).pool, threads=1
+        )
+    )
+    H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, 60)
+    _, T, _, _ = weights_and_targets(H, big, constants, negligible=recipe.negligible, widths=np.full(60, 60))
+    background = np.outer(big.emphases * big.rho, big.emphases * big.rho) * np.log(constants.smoothing)
+    np.testing.assert_allclose(
+        unpacked(blocks)[1], T - background, rtol=2.0**-10, atol=1e-4 * np.abs(T).max()
+    )

@@ -10,39 +10,29 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-PARTS = 32  # that threads share
-
 
 # indptr int64[n + 1]; indices int32[m]; slot_of int32[n], the slots of the words that are looked for, -1 of others
-@numba.njit(parallel=True, nogil=True, cache=True)
-def columns_of(indptr, indices, slot_of, slots):
-    """Return the column of each slot's word: where it starts, its rows, rising, and their places in ``indices``.
+@numba.njit(nogil=True, cache=True)
+def count_slots(indptr, indices, slot_of, slots, begin, end):
+    """Count the pairs that rows ``begin`` to ``end`` have in the column of each slot's word."""
+    counts = np.zeros(slots, np.int64)
+    for place in range(indptr[begin], indptr[end]):
+        slot = slot_of[indices[place]]
+        if slot >= 0:
+            counts[slot] += 1
+    return counts
 
-    The rows are cut into parts, whose entries are first counted and then put where they belong.
-    """
-    n = indptr.size - 1
-    bounds = np.searchsorted(indptr, np.arange(PARTS + 1) * (indptr[n] / PARTS))
-    bounds[0], bounds[PARTS] = 0, n
-    counts = np.zeros((PARTS, slots), np.int64)
-    for part in numba.prange(PARTS):
-        for place in range(indptr[bounds[part]], indptr[bounds[part + 1]]):
+
+# as count_slots; values int64[m]; free int64[slots]: where the next pair of a slot goes; rows and found int64
+@numba.njit(nogil=True, cache=True)
+def fill_slots(indptr, indices, values, slot_of, begin, end, free, rows, found):
+    """Put the rows and the values of the pairs that :func:`count_slots` counted where they belong."""
+    for row in range(begin, end):
+        for place in range(indptr[row], indptr[row + 1]):
             slot = slot_of[indices[place]]
             if slot >= 0:
-                counts[part, slot] += 1
-    starts = np.zeros(slots + 1, np.int64)
-    for slot in range(slots):
-        starts[slot + 1] = starts[slot]
-        for part in range(PARTS):
-            counts[part, slot], starts[slot + 1] = starts[slot + 1], starts[slot + 1] + counts[part, slot]
-    rows, places = np.empty(starts[slots], np.int64), np.empty(starts[slots], np.int64)
-    for part in numba.prange(PARTS):
-        for row in range(bounds[part], bounds[part + 1]):
-            for place in range(indptr[row], indptr[row + 1]):
-                slot = slot_of[indices[place]]
-                if slot >= 0:
-                    rows[counts[part, slot]], places[counts[part, slot]] = row, place
-                    counts[part, slot] += 1
-    return starts, rows, places
+                rows[free[slot]], found[free[slot]] = row, values[place]
+                free[slot] += 1
 
 
 # indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n]

@@ -96,7 +96,7 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 def _product_with(matrix: Any) -> Any:
     """Return a function that multiplies a CSR matrix by a tall block."""
-    from psdvec.solver.devices.cpu import product_into
+    from psdvec.kernels.sparse_rows import product_into
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float32)

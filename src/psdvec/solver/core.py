@@ -17,14 +17,16 @@ from zipfile import BadZipFile
 import numpy as np
 
 from psdvec.progress import LogProgress, Progress
+from psdvec.solver.devices import Device, Tall
 from psdvec.solver.eigen import (
     Eigenpairs,
+    Operator,
     improved_eigenpairs,
     iterated_pairs,
     leading_eigenpairs,
+    leading_of,
     nystrom_eigenpairs,
     orthonormal,
-    ritz_pairs,
     truncated,
 )
 from psdvec.solver.problem import Problem, Residual, best_multiple, residual_of
@@ -36,12 +38,16 @@ ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
 @dataclass(frozen=True)
 class Round:
-    """Where the solver stands after a round: X as eigenpairs, zeros beyond the rank, the X before, the objective."""
+    """Where the solver stands after a round: X as eigenpairs, zeros beyond the rank, the X before, the objective.
+
+    After a first round from zero there is the ``image`` of the residual, which no later pass gives to the same bits.
+    """
 
     number: int
     low_rank: Eigenpairs
     previous: Eigenpairs | None
     objective: float
+    image: Tall | None = None
 
 
 def solve(
@@ -74,6 +80,7 @@ def solve(
                     state,
                     low_rank=Eigenpairs(get(new.vectors), new.values),
                     previous=old and Eigenpairs(get(old.vectors), old.values),
+                    image=None if state.image is None else get(state.image),
                 )
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
@@ -93,23 +100,38 @@ def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> t
         device, operator, head, count=min(count, head), spectrum=recipe.spectrum, seed=seed
     )
     if head < n:
-        carried = device.zeros(n, pairs.values.size)
-        carried[:head] = pairs.vectors
-        basis = orthonormal(device, operator(carried))
-        pairs = ritz_pairs(device, basis, operator(basis), count=count, spectrum=recipe.spectrum)
+        pairs, image = _carried_over(device, operator, pairs, n, count=count, spectrum=recipe.spectrum)
+    else:
+        image = operator(pairs.vectors)
     low_rank = truncated(pairs, rank, spectrum=recipe.spectrum)
     if half is None:
-        low_rank, residual = best_multiple(problem, low_rank)
-    else:
-        residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1)
+        residual = best_multiple(problem, low_rank, image)
+        return Round(1, residual.low_rank, None, residual.objective, residual.image), residual
+    residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1)
     return Round(1, low_rank, None, residual.objective), residual
 
 
+def _carried_over(
+    device: Device, operator: Operator, pairs: Eigenpairs, n: int, *, count: int, spectrum: str
+) -> tuple[Eigenpairs, Tall]:
+    """Return eigenpairs of all n words from those of the first ones, and the operator times them."""
+    start = device.zeros(n, pairs.values.size)
+    start[: pairs.vectors.shape[0]] = pairs.vectors
+    product = operator(start)
+    del start, pairs  # as large as what follows
+    basis = orthonormal(device, product)
+    product = operator(basis)
+    values, rotation = leading_of(device.gram(basis, product), count=count, spectrum=spectrum)
+    return Eigenpairs(device.combine(basis, rotation), values), device.combine(product, rotation)
+
+
 def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Residual]:
-    """Bring a saved round to the device and compute its residual again, to the same bits."""
+    """Bring a saved round to the device, with its residual to the same bits."""
     put, new, old = problem.device.put, saved.low_rank, saved.previous
     low_rank = Eigenpairs(put(new.vectors), new.values)
     previous = old and Eigenpairs(put(old.vectors), old.values)
+    if saved.image is not None:
+        return replace(saved, low_rank=low_rank), Residual(problem, low_rank, (low_rank,), put(saved.image))
     if previous is not None:
         residual_of(problem, previous, with_image=False)
     residual = residual_of(problem, low_rank, previous=previous, momentum=recipe.momentum)
@@ -123,12 +145,14 @@ def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) 
         old if state.number > 1 else None
     )  # the first X is a multiple of another's, not the end of a step
     options: dict[str, Any] = {"count": iterated_pairs(rank, problem.words), "spectrum": recipe.spectrum}
-    pairs = nystrom_eigenpairs(problem.device, old.vectors, residual.step_image(recipe.relaxation), **options)
+    pairs = nystrom_eigenpairs(
+        problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options
+    )
     for safe in (False, True):
         if safe:
             plain = residual_of(problem, old)
             pairs = improved_eigenpairs(
-                problem.device, plain.times, old.vectors, plain.step_image(1.0), **options
+                problem.device, plain.times, old.vectors, plain.into_step_image(1.0), **options
             )
         low_rank = truncated(pairs, rank, spectrum=recipe.spectrum)
         new = residual_of(
@@ -150,6 +174,7 @@ def write_round(path: Path, state: Round) -> None:
             vectors=state.low_rank.vectors,
             values=state.low_rank.values,
             **({} if old is None else {"old_vectors": old.vectors, "old_values": old.values}),
+            **({} if state.image is None else {"image": state.image}),
         )
 
 
@@ -159,6 +184,7 @@ def read_round(path: Path) -> Round | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             pairs = Eigenpairs(arrays["vectors"], arrays["values"])
             old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
-            return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]))
+            image = arrays.get("image")
+            return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]), image)
     except (OSError, EOFError, ValueError, KeyError, BadZipFile):
         return None

@@ -16,8 +16,10 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.solver.model import Model
+from psdvec.solver.pmi import row_chunks
 from psdvec.solver.setting import Placed, prepare
 from psdvec.solver.spelling import mixing_factors
+from psdvec.storage.artefact import release_memory
 
 SAMPLE = 96  # words that are solved; up to so many, all of them
 _FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
@@ -55,8 +57,12 @@ def core_deviations(
 def _features(model: Model, counts: Cooccurrence) -> Float64s:
     """Return what a deviation depends on, (n, 6): powers of the logarithms of occurrences and of different contexts."""
     n = len(model)
-    before: Int64s = np.bincount(counts.indices, minlength=len(counts.vocabulary))[:n]
-    contexts = np.log1p(np.diff(counts.indptr[: n + 1]) + before)
+    before: Int64s = np.zeros(len(counts), np.int64)
+    for first, last in row_chunks(counts.indptr, len(counts)):
+        part = counts.indices[counts.indptr[first] : counts.indptr[last]]
+        before += np.bincount(part, minlength=before.size)
+        release_memory(counts.indices)
+    contexts = np.log1p(np.diff(counts.indptr[: n + 1]) + before[:n])
     seen = np.log1p(model.counts)
     columns: list[Any] = [np.ones(n), seen, contexts, seen**2, contexts**2, seen * contexts]
     return np.column_stack(columns)

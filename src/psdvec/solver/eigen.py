@@ -15,7 +15,6 @@ import numpy as np
 
 from psdvec.arrays import Float64s
 from psdvec.solver.devices import Device, Tall
-from psdvec.solver.pmi import SparseCounts
 
 Operator = Callable[[Tall], Tall]
 
@@ -25,7 +24,8 @@ BREADTH = 4.0  # Krylov basis vectors per wanted pair; see docs/theory.md for wh
 DEPTH = 8  # Lanczos steps at least
 NEGLIGIBLE = 1e-5  # a column that shrinks to this share of its length was a combination of others
 SINGULAR = 1e-6  # eigenvalues below this share of the largest are float32 rounding
-OVERHEAD = 100_000_000  # bytes for everything that is not predicted by itself
+CANCELLED = 1e-3  # share of the squares of columns below which their combination is float32 rounding
+SOUND = 1e-3  # eigenvalues of a Gram matrix of unit columns above which one pass makes them orthonormal
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,6 @@ def krylov_width(count: int) -> int:
     return max(int(np.ceil(BREADTH * count / BLOCK)), DEPTH) * BLOCK
 
 
-def predicted_memory(device: Device, counts: SparseCounts, n: int, *, rank: int, head: int) -> int:
-    """Predict the most bytes held at once while X is fitted: the seen pairs and the blocks, not the count store."""
-    count, head = iterated_pairs(rank, n), min(head or n, n)
-    cold = 2 * min(krylov_width(count), head) * head // n
-    return device.predicted_memory(counts, n, columns=max(cold, 10 * count)) + OVERHEAD
-
-
 def truncated(pairs: Eigenpairs, rank: int, *, spectrum: str) -> Eigenpairs:
     """Return the pairs with eigenvalues beyond the rank set to 0, and negative ones where the spectrum is positive."""
     values = pairs.values.copy()
@@ -102,13 +95,22 @@ def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, 
 
     ``image`` is A·basis; no further product is needed.
     """
-    values, rotation = _leading(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
     real = np.abs(values) > SINGULAR * np.abs(values).max()
-    outer = device.combine(image, rotation[:, real])
-    vectors = orthonormal(device, outer)
-    inner = device.gram(vectors, outer)
-    values, rotation = _leading((inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
-    return Eigenpairs(device.combine(vectors, rotation), values)
+    outer = rotation[:, real]  # image · outer spans the new space; it is formed only where much cancels in it
+    lengths = device.gram(image, image)
+    squares = outer.T @ lengths @ outer
+    if (np.diag(squares) < CANCELLED * (outer**2).T @ np.diag(lengths)).any():
+        image, outer = device.combine(image, outer), np.eye(outer.shape[1])
+        squares = device.gram(image, image)
+    whitener, sound = _whitener(squares)
+    if sound:
+        vectors, turn, inner = image, outer @ whitener, whitener.T @ squares
+    else:
+        vectors = orthonormal(device, device.combine(image, outer @ whitener))
+        turn, inner = np.eye(vectors.shape[1]), device.gram(vectors, image) @ outer
+    values, rotation = leading_of((inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
+    return Eigenpairs(device.combine(vectors, turn @ rotation), values)
 
 
 def improved_eigenpairs(
@@ -126,11 +128,11 @@ def improved_eigenpairs(
 
 def ritz_pairs(device: Device, basis: Tall, image: Tall, *, count: int, spectrum: str) -> Eigenpairs:
     """Return the leading pairs of an operator within the span of an orthonormal ``basis``; ``image`` is A·basis."""
-    values, rotation = _leading(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(basis, rotation), values)
 
 
-def _leading(matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
+def leading_of(matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
     """Return the leading eigenvalues and eigenvectors of a small matrix that is symmetric but for rounding."""
     values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
     size = values if spectrum == "positive" else np.abs(values)
@@ -145,27 +147,38 @@ def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> 
     float32 accuracy is dropped. A Householder QR of the same block takes ten times as long.
     """
     matrix = device.gram(block, block)
-    before = after = np.sqrt(np.diag(matrix))
+    least = np.zeros(matrix.shape[0])
     if against is not None:
+        least = NEGLIGIBLE * np.sqrt(np.diag(matrix))
         for _ in range(2):
             block = _without(device, block, against)
         matrix = device.gram(block, block)
-        after = np.sqrt(np.diag(matrix))
-    fresh = after > NEGLIGIBLE * before
-    lengths = after[fresh]
-    matrix = matrix[np.ix_(fresh, fresh)] / np.outer(lengths, lengths)
-    choice = np.eye(after.size)[:, fresh] / lengths
     for _ in range(2):
-        values, rotation = np.linalg.eigh(matrix)
-        kept = values > SINGULAR
-        block = device.combine(block, choice @ (rotation[:, kept] / np.sqrt(values[kept])))
-        if not kept.any() or values[kept][0] > 1e-3:
+        whitener, sound = _whitener(matrix, least)
+        block = device.combine(block, whitener)
+        if sound:
             break
         if against is not None:
             block = _without(device, block, against)
-        matrix, choice = device.gram(block, block), np.eye(block.shape[1])
+        matrix, least = device.gram(block, block), np.zeros(block.shape[1])
     return block
 
 
+def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
+    """Return C such that block · C has orthonormal columns, given blockᵀ block, and whether float32 can be trusted.
+
+    Columns that are no longer than ``least``, and what is a combination of others, are left out.
+    """
+    lengths = np.sqrt(np.maximum(np.diag(squares), 0))
+    fresh = lengths > least
+    lengths = lengths[fresh]
+    values, rotation = np.linalg.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
+    kept = values > SINGULAR
+    choice = np.eye(squares.shape[0])[:, fresh] / lengths
+    return choice @ (rotation[:, kept] / np.sqrt(values[kept])), not kept.any() or values[kept][0] > SOUND
+
+
 def _without(device: Device, block: Tall, others: Tall) -> Tall:
-    return block - device.combine(others, device.gram(others, block))
+    rest = device.combine(others, -device.gram(others, block))
+    rest += block
+    return rest

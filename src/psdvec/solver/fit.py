@@ -7,6 +7,7 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -17,16 +18,19 @@ from typing import Any
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import demand_positive
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.resources import format_size, limit_threads, parse_size
+from psdvec.resources import current_memory, format_size, limit_blas, limit_threads, parse_size
 from psdvec.solver.core import read_round, solve, write_round
 from psdvec.solver.deviations import core_deviations
+from psdvec.solver.devices import Device, Room
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_memory import MemoryPlan, plan_memory
 from psdvec.solver.devices.open import open_device
-from psdvec.solver.eigen import predicted_memory, rank_for
+from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
 from psdvec.solver.model import Model, model_of, write_model
 from psdvec.solver.pmi import margins, measure_constants, word_scales
-from psdvec.solver.problem import build_problem, check_memory
-from psdvec.solver.recipe import make_recipe
+from psdvec.solver.problem import build_problem
+from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import open_workspace
 
@@ -94,34 +98,34 @@ def fit(
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
-    hardware = open_device(device)
-    limit = hardware.available_memory() if memory is None else parse_size(memory)
+    hardware = open_device(device, workers=workers)
+    rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
         if device == "cpu":
             stack.enter_context(limit_threads(workers))
+            stack.enter_context(limit_blas(1))
         rounds: dict[str, Any] = {}
+        folder = None
         if output is not None:
             key = {
                 "counts": dict(store.origin), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
                 "memory": None, "device": device,
             }  # fmt: skip
-            file = (
-                stack.enter_context(open_workspace(Path(output), plan=key, progress=progress)) / "round.npz"
-            )
+            folder = stack.enter_context(open_workspace(Path(output), plan=key, progress=progress))
+            file = folder / "round.npz"
             rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
         with progress.stage("weights", total=None, unit="pairs"):
             row_sums, column_sums = margins(store)
             constants = measure_constants(store, row_sums, column_sums, recipe=plan)
             scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
-            rank = rank_for(dim, centre, spectrum=plan.spectrum)
-            needed = predicted_memory(hardware, store, centre, rank=rank, head=plan.head)
-            check_memory(needed, limit, dim=dim, words=centre)
-            problem = build_problem(hardware, store, scales, constants, recipe=plan)
+            room = _room_for_pairs(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
+            problem = build_problem(hardware, store, scales, constants, recipe=plan, room=Room(room, folder))
         last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
-        del problem  # nothing takes more memory than its pairs
+        vectors, values = hardware.get(last.vectors), last.values
+        del problem, last  # nothing takes more memory than the pairs
         model = model_of(
-            hardware.get(last.vectors),
-            last.values,
+            vectors,
+            values,
             store,
             dim=dim,
             scales=scales,
@@ -130,6 +134,7 @@ def fit(
             workers=workers,
             progress=progress,
         )
+        del vectors
         with progress.stage("deviations", total=None, unit="words"):
             solver = partial(hardware.solve_words, workers=workers)
             model = replace(model, deviations=core_deviations(model, store, solve=solver))
@@ -167,6 +172,29 @@ def _with_others(
     return Model(**{**extension.own_fields(), "sources": model.sources})
 
 
+def _room_for_pairs(
+    hardware: Device, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
+) -> float:
+    """Return how many bytes the pairs may take on the device."""
+    if not isinstance(hardware, Cpu):
+        return math.inf if memory is None else parse_size(memory)
+    return _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory).room
+
+
+def _memory_plan(
+    hardware: Cpu, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
+) -> MemoryPlan:
+    return plan_memory(
+        words,
+        int(counts.indptr[words]),
+        rank=rank_for(dim, words, spectrum=recipe.spectrum),
+        dim=dim,
+        head=recipe.head,
+        threads=hardware.threads,
+        limit=hardware.available_memory() + current_memory() if memory is None else parse_size(memory),
+    )
+
+
 def plan_fit(
     counts: Cooccurrence | str | Path,
     *,
@@ -176,6 +204,7 @@ def plan_fit(
     core: int | None = None,
     max_words: int | None = None,
     memory: int | str | None = None,
+    workers: int | None = None,
     device: str = "cpu",
 ) -> list[str]:
     """Say what :func:`fit` would do and need, and refuse what would not fit into memory."""
@@ -186,14 +215,12 @@ def plan_fit(
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
-    hardware = open_device(device)
-    limit = hardware.available_memory() if memory is None else parse_size(memory)
-    rank = rank_for(dim, centre, spectrum=plan.spectrum)
-    needed = predicted_memory(hardware, store, centre, rank=rank, head=plan.head)
-    check_memory(needed, limit, dim=dim, words=centre)
-    return [
+    hardware = open_device(device, workers=workers)
+    lines = [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
         f"place {words - centre:,} further words by ridge {plan.ridge}",
         f"write {words:,} vectors in {dim} dimensions, {format_size(4 * words * dim)}",
-        f"peak memory about {format_size(needed)} of {format_size(limit)}",
     ]
+    if isinstance(hardware, Cpu):
+        lines.append(_memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory).describe())
+    return lines

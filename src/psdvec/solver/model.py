@@ -117,30 +117,39 @@ def model_of(
 
     The vectors are these rows, stretched, and mixed with what n-grams learn from them.
     """
-    n = len(vectors)
+    n = len(scales)
     kept = np.flatnonzero(values)
-    rows = vectors[:, kept] * np.sqrt(np.abs(values[kept])).astype(np.float32)
-    rows /= scales.emphases[:, None].astype(np.float32)
-    signs = np.sign(values[kept])
     constant = np.zeros(n, np.float32)
-    if recipe.spectrum == "signed" and (signs < 0).any():
-        place = int(np.argmin(values[kept]))
-        constant = rows[:, place]
-        rows, signs = np.delete(rows, place, axis=1), np.delete(signs, place)
+    factors = np.sqrt(np.abs(values)).astype(np.float32)
+    emphases = scales.emphases.astype(np.float32)
+    if recipe.spectrum == "signed" and (values < 0).any():
+        place = int(np.argmin(values))
+        constant = vectors[:, place] * factors[place] / emphases
+        kept = kept[kept != place]
+    kept = kept[:dim]
     filled = np.zeros((n, dim), np.float32)
-    filled[:, : min(dim, rows.shape[1])] = rows[:, :dim]
+    for column, place in enumerate(kept.tolist()):
+        filled[:, column] = vectors[:, place] * factors[place] / emphases
     all_signs = np.ones(dim, np.float32)
-    all_signs[: min(dim, signs.size)] = signs[:dim]
+    all_signs[: kept.size] = np.sign(values[kept])
+    del vectors  # as large as what follows
     names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
     stretch = stretches(filled, scales.emphases, power=recipe.power)
     subwords = None
     if recipe.spelling:
-        stretched = filled * stretch
-        lengths = lengths_of(stretched)
+        units = filled * stretch
+        lengths = lengths_of(units)
+        units /= lengths[:, None]
         subwords = learn_subwords(
-            names, stretched / lengths[:, None], seen, length=float(lengths.mean()), recipe=recipe,
-            workers=workers, progress=progress,
-        )  # fmt: skip
+            names,
+            units,
+            seen,
+            length=float(lengths.mean()),
+            recipe=recipe,
+            workers=workers,
+            progress=progress,
+        )
+        del units
     spelled = None if subwords is None else subwords.predict(names)
     return Model(
         words=names,
@@ -151,7 +160,7 @@ def model_of(
         subwords=subwords,
         deviations=np.full(n, np.nan, np.float32),
         signs=all_signs,
-        constant=np.ascontiguousarray(constant),
+        constant=constant,
         row_sums=scales.row_sums,
         column_sums=scales.column_sums,
         constants=constants,

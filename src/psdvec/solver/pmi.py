@@ -18,6 +18,7 @@ from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.solver.recipe import Recipe
+from psdvec.storage.artefact import release_memory
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time
 
@@ -81,17 +82,15 @@ class WordScales:
 
 def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
+    from psdvec.kernels.pair_columns import add_margins
+
     n = counts.indptr.size - 1
-    rows, columns = np.zeros(n), np.zeros(n)
+    rows, columns = np.zeros(n, np.int64), np.zeros(n, np.int64)
     for first, last in row_chunks(counts.indptr, n):
-        part = slice(counts.indptr[first], counts.indptr[last])
-        values = counts.values[part] / UNIT
-        starts = counts.indptr[first:last] - counts.indptr[first]
-        filled = np.flatnonzero(np.diff(counts.indptr[first : last + 1]))
-        if filled.size:
-            rows[first + filled] = np.add.reduceat(values, starts[filled])
-            columns += np.bincount(counts.indices[part], weights=values, minlength=n)
-    return rows, columns
+        add_margins(counts.indptr, counts.indices, counts.values, first, last, rows, columns)
+        for array in (counts.indices, counts.values):
+            release_memory(array)
+    return rows / UNIT, columns / UNIT
 
 
 def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psdvec.arrays import Int64s
-from psdvec.errors import InputError, ResourceError
-from psdvec.resources import format_size
-from psdvec.solver.devices import Device, Pairs, Tall
+from psdvec.arrays import Float64s, Int64s
+from psdvec.errors import InputError
+from psdvec.solver.devices import AMPLE, Device, Pairs, Room, Tall
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
@@ -46,29 +45,30 @@ class Problem:
 
         A block of m rows is multiplied with the first m rows and columns.
         """
-        m = int(block.shape[0])
-        s, weighted = self.scale[:m], self.scale[:m] * self.rho[:m]
+        m, device = int(block.shape[0]), self.device
+        s, weighted = self.scale[:m, None], (self.scale * self.rho)[:m, None]
         levels = [(weighted, 1.0)] if half is None else [(weighted, 0.5 * half), (s, 0.5)]
-        background = [self._rank_one(column, block, level * self.log_smoothing) for column, level in levels]
         product = self.pairs.times(block)
-        for part in background:
-            product += part
+        for column, level in levels:
+            device.add_products(product, [(column, level * self.log_smoothing * device.gram(column, block))])
         return product
 
-    def background_times(self, block: Tall, *parts: Eigenpairs) -> Tall:
-        """Return ρρᵀ∘(log κ · s sᵀ - X) times ``block``, where X is the sum of the ``parts``."""
-        device = self.device
-        weighted = device.scaled(self.rho, block)
-        product = self._rank_one(self.scale, weighted, self.log_smoothing)
-        for part in parts:
-            product -= device.combine(
-                part.vectors, part.values[:, None] * device.gram(part.vectors, weighted)
-            )
-        return device.scaled(self.rho, product)
+    def add_background(
+        self, product: Tall, block: Tall, *parts: Eigenpairs, inner: Float64s | None = None
+    ) -> None:
+        """Add ρρᵀ∘(log κ · s sᵀ - X) times ``block`` to ``product``, where X is the sum of the ``parts``.
 
-    def _rank_one(self, column: Tall, block: Tall, level: float) -> Tall:
-        left = column[:, None]
-        return self.device.combine(left, level * self.device.gram(left, block))
+        ``inner`` is Qᵀ diag(ρ) block for the first part, where it is known.
+        """
+        if not self.has_background:
+            return
+        device, s = self.device, self.scale[:, None]
+        terms = [(s, self.log_smoothing * device.gram(s, block, weights=self.rho))]
+        for part in parts:
+            known = inner if part is parts[0] else None
+            found = device.gram(part.vectors, block, weights=self.rho) if known is None else known
+            terms.append((part.vectors, -part.values[:, None] * found))
+        device.add_products(product, terms, weights=self.rho)
 
 
 @dataclass(frozen=True)
@@ -76,30 +76,37 @@ class Residual:
     """R∘(G - X) at X, or a little ahead of it at X + θ (X - X').
 
     Q is the orthonormal basis of ``low_rank``, X. ``ahead`` are the parts that add up to the place looked at, X's own
-    first, and ``image`` is the residual there times Q. ``objective`` is Σ R (G - X)² over all pairs at X, equation (6).
+    first, and ``image`` is the residual there times Q. ``square`` is Σ R X² and ``cross`` Σ R G X over all pairs.
     """
 
     problem: Problem
     low_rank: Eigenpairs
     ahead: tuple[Eigenpairs, ...]
     image: Tall
-    objective: float
+    square: float = 0.0
+    cross: float = 0.0
 
-    def step_image(self, step: float) -> Tall:
-        """Return (Y + ω R∘(G - Y)) Q at the place Y looked at."""
+    @property
+    def objective(self) -> float:
+        """Σ R (G - X)² over all pairs at X, equation (6)."""
+        return self.problem.constant + self.square - 2 * self.cross
+
+    def into_step_image(self, step: float) -> Tall:
+        """Turn the image into (Y + ω R∘(G - Y)) Q at the place Y looked at, and return it."""
         device, Q = self.problem.device, self.low_rank.vectors
         own, *others = self.ahead
-        product = Q * device.put(own.values)
+        terms = [(Q, own.values)]
         for part in others:
-            product += device.combine(part.vectors, part.values[:, None] * device.gram(part.vectors, Q))
-        product += step * self.image
-        return product
+            terms.append((part.vectors, part.values[:, None] * device.gram(part.vectors, Q)))
+        device.add_products(self.image, terms, keep=step)
+        return self.image
 
     def times(self, block: Tall) -> Tall:
         """Return (X + R∘(G - X)) times ``block``, where nothing was looked ahead."""
         device, X = self.problem.device, self.low_rank
-        product = self.problem.pairs.times(block) + self.problem.background_times(block, X)
-        product += device.combine(X.vectors, X.values[:, None] * device.gram(X.vectors, block))
+        product = self.problem.pairs.times(block)
+        self.problem.add_background(product, block, X)
+        device.add_products(product, [(X.vectors, X.values[:, None] * device.gram(X.vectors, block))])
         return product
 
 
@@ -117,24 +124,18 @@ def lay_out(squares: Int64s, n: int) -> Int64s:
     return widths
 
 
-def check_memory(needed: int, limit: int, *, dim: int, words: int) -> None:
-    """Raise :class:`ResourceError` where the ``needed`` bytes exceed the ``limit``."""
-    if needed <= limit:
-        return
-    fewer = int(words * limit / needed * 0.9)
-    raise ResourceError(
-        f"fitting {words} words in {dim} dimensions needs about {format_size(needed)} of memory, and "
-        f"{format_size(limit)} is available; fit fewer words together, core={max(fewer, 1)}, and place the others by "
-        "ridge"
-    )
-
-
 def build_problem(
-    device: Device, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
+    device: Device,
+    counts: SparseCounts,
+    scales: WordScales,
+    constants: Constants,
+    *,
+    recipe: Recipe,
+    room: Room = AMPLE,
 ) -> Problem:
-    """Return the problem of the first ``len(scales)`` words of ``counts``."""
+    """Return the problem of the first ``len(scales)`` words of ``counts``; its pairs take the ``room`` given."""
     rho, scale = (device.put(x.astype(np.float32)) for x in (scales.rho, scales.emphases))
-    pairs = device.open_pairs(counts, scales, constants, recipe=recipe)
+    pairs = device.open_pairs(counts, scales, constants, recipe=recipe, room=room)
     log_kappa = float(np.log(constants.smoothing))
     constant = pairs.squares + log_kappa**2 * float(scales.emphases**2 @ scales.rho) ** 2
     if constant <= 0:
@@ -161,45 +162,42 @@ def residual_of(
     The pairs' values must then be the residual at X'; afterwards they are the residual at X. The image takes half the
     time and may be left out.
     """
-    device, Q = problem.device, low_rank.vectors
-    P = Q * device.put(low_rank.values)
-    theta = 0.0 if previous is None else momentum
-    image, tx, wxx = problem.pairs.renew(P, Q, momentum=theta, with_image=with_image)
-    square, cross = _background_sums(problem, low_rank)
+    Q, theta = low_rank.vectors, 0.0 if previous is None else momentum
+    image, tx, wxx = problem.pairs.renew(Q, low_rank.values, momentum=theta, with_image=with_image)
+    square, cross, inner = _background_sums(problem, low_rank)
     ahead: tuple[Eigenpairs, ...] = (low_rank,)
     if theta and previous is not None:
         ahead = (
             Eigenpairs(Q, (1 + theta) * low_rank.values),
             Eigenpairs(previous.vectors, -theta * previous.values),
         )
-    if with_image and problem.has_background:
-        image = image + problem.background_times(Q, *ahead)
-    objective = problem.constant + wxx + square - 2 * (tx + cross)
-    return Residual(problem, low_rank, ahead, image, objective)
+    if with_image:
+        problem.add_background(image, Q, *ahead, inner=inner)
+    return Residual(problem, low_rank, ahead, image, wxx + square, tx + cross)
 
 
-def _background_sums(problem: Problem, low_rank: Eigenpairs) -> tuple[float, float]:
-    """Return Σ ρρ x² and Σ ρρ log κ s s x over all pairs, by a small Gram matrix."""
+def _background_sums(problem: Problem, low_rank: Eigenpairs) -> tuple[float, float, Float64s | None]:
+    """Return Σ ρρ x² and Σ ρρ log κ s s x over all pairs, by the small matrix Qᵀ diag(ρ) Q, and that matrix."""
     if not problem.has_background:
-        return 0.0, 0.0
+        return 0.0, 0.0, None
     device, Q, values = problem.device, low_rank.vectors, low_rank.values
-    inner = values[:, None] * device.gram(Q, device.scaled(problem.rho, Q))
-    sums = device.gram((problem.scale * problem.rho)[:, None], Q)[0]
-    return float(np.sum(inner * inner.T)), problem.log_smoothing * float(sums**2 @ values)
+    inner = device.gram(Q, Q, weights=problem.rho)
+    scaled = values[:, None] * inner
+    sums = device.gram(problem.scale[:, None], Q, weights=problem.rho)[0]
+    return float(np.sum(scaled * scaled.T)), problem.log_smoothing * float(sums**2 @ values), inner
 
 
-def best_multiple(problem: Problem, low_rank: Eigenpairs) -> tuple[Eigenpairs, Residual]:
-    """Return X times the number that lowers the objective most, and the residual there."""
-    device, Q = problem.device, low_rank.vectors
-    P = Q * device.put(low_rank.values)
-    square, cross = _background_sums(problem, low_rank)
-    _, tx, wxx = problem.pairs.renew(P, Q, momentum=0.0, with_image=False)
-    factor = (tx + cross) / (wxx + square) if wxx + square > 0 else 1.0
-    best = Eigenpairs(Q, factor * low_rank.values)
-    background = problem.background_times(Q, best) if problem.has_background else None
-    problem.pairs.rescale(factor)
-    image = problem.pairs.times(Q)
-    if background is not None:
-        image = image + background
-    objective = problem.constant + factor**2 * (wxx + square) - 2 * factor * (tx + cross)
-    return best, Residual(problem, best, (best,), image, objective)
+def best_multiple(problem: Problem, low_rank: Eigenpairs, image: Tall) -> Residual:
+    """Return the residual at X times the number that lowers the objective most.
+
+    ``image`` is the residual at X = 0 times Q. The residual is linear in X, so that one pass over the pairs is enough;
+    afterwards they hold the residual at X itself.
+    """
+    found = residual_of(problem, low_rank)
+    factor = found.cross / found.square if found.square > 0 else 1.0
+    best = Eigenpairs(low_rank.vectors, factor * low_rank.values)
+    at_best = found.image
+    at_best *= factor
+    image *= 1 - factor
+    at_best += image
+    return Residual(problem, best, (best,), at_best, factor**2 * found.square, factor * found.cross)

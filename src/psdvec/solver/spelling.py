@@ -70,25 +70,27 @@ def learn_subwords(
     Z = sparse.csr_array((ngram_weights(first), rank[places[inside]].astype(np.int32), first), shape=shape)
     certain = certainty(counts, noise=recipe.spelling_noise)
     probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(words), _COLUMNS)).astype(np.float32)
-    solver = _Regression(Z, certain, recipe.spelling_ridge)
-    targets = np.concatenate([units, probes], axis=1)
-    blocks = [slice(begin, begin + _COLUMNS) for begin in range(0, targets.shape[1], _COLUMNS)]
+    solver, d = _Regression(Z, certain, recipe.spelling_ridge), units.shape[1]
+    B = np.empty((shape[1], d), np.float32)
+    spelled = np.empty_like(units)
+    blocks = [slice(begin, begin + _COLUMNS) for begin in range(0, d, _COLUMNS)]
+
+    def solve(part: slice) -> None:
+        B[:, part] = found = solver.solve(units[:, part])
+        spelled[:, part] = Z @ found
+
     with (
         ThreadPoolExecutor(resolve_workers(workers)) as pool,
         progress.stage("spelling", total=len(blocks), unit="blocks") as stage,
     ):
-        found = []
-        for B in map_ordered(
-            pool, lambda part: solver.solve(targets[:, part]), blocks, ahead=2 * len(blocks)
-        ):
-            found.append(B)
+        for _ in map_ordered(pool, solve, blocks, ahead=2 * len(blocks)):
             stage.advance(1)
-    B = np.concatenate(found, axis=1)
-    d = units.shape[1]
-    codes, steps = in_eight_bits(np.ascontiguousarray(B[:, :d]))
-    own = float(np.sum(probes * (Z @ B[:, d:])) / probes.size)  # the mean leverage (Hutchinson 1990)
+    own = float(
+        np.sum(probes * (Z @ solver.solve(probes))) / probes.size
+    )  # the mean leverage (Hutchinson 1990)
+    codes, steps = in_eight_bits(B)
     return Subwords(
-        known[kept], codes, steps, share=recipe.spelling * trust(units, Z @ B[:, :d], own), length=length,
+        known[kept], codes, steps, share=recipe.spelling * trust(units, spelled, own), length=length,
         leverage=own / max(float(np.mean(certain)) * (1 - own), 1e-6),
     )  # fmt: skip
 

@@ -32,6 +32,7 @@ _NULL = (
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
+_ROWS = 4096  # vectors that are coded together
 _LONGEST_SQUARE = 0.9  # of p; a prediction is never taken to be certain
 
 
@@ -196,10 +197,16 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
     >>> in_eight_bits(np.array([[1.27, -0.5], [0, 0]], np.float32))[0].tolist()
     [[127, -50], [0, 0]]
     """
-    steps = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(_STEPS)
-    steps[steps < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
-    safe = np.where(steps > 0, steps, np.float32(1))
-    return np.rint(vectors / safe[:, None]).astype(np.int8), steps.astype(np.float32)
+    steps = np.empty(len(vectors), np.float32)
+    codes = np.empty(vectors.shape, np.int8)
+    for first in range(0, len(vectors), _ROWS):
+        rows = slice(first, first + _ROWS)
+        part = vectors[rows]
+        step = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0)) / np.float32(_STEPS)
+        step[step < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
+        codes[rows] = np.rint(part / np.where(step > 0, step, np.float32(1))[:, None])
+        steps[rows] = step
+    return codes, steps
 
 
 def starts_of(owners: Array, n: int) -> Int64s:

@@ -8,7 +8,10 @@ what they must compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from psdvec.arrays import Array, Float32s, Float64s
@@ -20,6 +23,17 @@ if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
 
 Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the seen pairs may take: ``bytes`` of the device's memory, and a ``folder`` for what has no room there."""
+
+    bytes: float = inf
+    folder: Path | None = None
+
+
+AMPLE = Room()
 
 
 class Pairs(Protocol):
@@ -35,12 +49,13 @@ class Pairs(Protocol):
         """Return values · block; a block of m rows is multiplied with the first m rows and columns."""
         ...
 
-    def renew(self, P: Tall, Q: Tall, *, momentum: float, with_image: bool) -> tuple[Tall, float, float]:
-        """Set the values to T - W∘(P Qᵀ) and return ((1 + θ) new - θ old) · Q, Σ T x and Σ W x²."""
-        ...
+    def renew(
+        self, Q: Tall, values: Float64s, *, momentum: float, with_image: bool
+    ) -> tuple[Tall | None, float, float]:
+        """Set the values to T - W∘X, where X = Q diag(values) Qᵀ.
 
-    def rescale(self, factor: float) -> None:
-        """Set the values, T - W∘X now, to T - factor · W∘X."""
+        Returns the image ((1 + θ) new - θ old) · Q, if it is wanted, Σ T x and Σ W x².
+        """
         ...
 
 
@@ -48,7 +63,13 @@ class Device(Protocol):
     """What every device can do."""
 
     def open_pairs(
-        self, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
+        self,
+        counts: SparseCounts,
+        scales: WordScales,
+        constants: Constants,
+        *,
+        recipe: Recipe,
+        room: Room = AMPLE,
     ) -> Pairs:
         """Return the seen pairs of the first ``len(scales)`` words."""
         ...
@@ -71,10 +92,6 @@ class Device(Protocol):
         """Return the bytes that are free on the device."""
         ...
 
-    def predicted_memory(self, counts: SparseCounts, n: int, *, columns: int) -> int:
-        """Return the bytes that the pairs of ``n`` words and blocks of ``columns`` columns in all will take."""
-        ...
-
     def put(self, array: Array) -> Tall:
         """Bring a float32 array to the device."""
         ...
@@ -91,14 +108,21 @@ class Device(Protocol):
         """Return the columns of all blocks side by side."""
         ...
 
-    def scaled(self, column: Tall, block: Tall) -> Tall:
-        """Return each row of ``block`` times its number in ``column`` (n,)."""
-        ...
-
-    def gram(self, left: Tall, right: Tall) -> Float64s:
-        """Return leftᵀ right in float64, as a NumPy array."""
+    def gram(self, left: Tall, right: Tall, *, weights: Tall | None = None) -> Float64s:
+        """Return leftᵀ diag(weights) right in float64, as a NumPy array."""
         ...
 
     def combine(self, block: Tall, matrix: Array) -> Tall:
         """Return block · matrix, where the matrix is small and a NumPy array."""
+        ...
+
+    def add_products(
+        self,
+        target: Tall,
+        parts: Sequence[tuple[Tall, Array]],
+        *,
+        weights: Tall | None = None,
+        keep: float = 1.0,
+    ) -> None:
+        """Set target = keep · target + diag(weights) Σ block · matrix; a matrix of one dimension is a diagonal."""
         ...

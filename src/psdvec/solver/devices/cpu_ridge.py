@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
-from psdvec.kernels.contexts import columns_of, count_contexts
+from psdvec.kernels.contexts import count_contexts, count_slots, fill_slots
 from psdvec.parallel import map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers
+from psdvec.solver.pmi import row_chunks
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
+from psdvec.storage.artefact import release_memory
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
@@ -78,8 +81,8 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
     """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]
-        slots, starts, rows, places = _columns_of(counts, batch)
-        before = counts.values[places] / UNIT
+        slots, starts, rows, values = _columns_of(counts, batch)
+        before = values / UNIT
         for word, slot in zip(batch.tolist(), slots.tolist(), strict=True):
             row = slice(counts.indptr[word], counts.indptr[word + 1])
             column = slice(starts[slot], starts[slot + 1])
@@ -100,7 +103,29 @@ def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
 
 
 def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:
-    """Return the slot of each word of ``batch``, where the column of each slot starts, its rows, and their places."""
+    """Return the slot of each word of ``batch``, where the column of each slot starts, its rows, and their values.
+
+    Ranges of rows are looked through by threads, first to count and then to fill; mapped memory is given back.
+    """
     slot_of = np.full(len(counts.vocabulary), -1, np.int32)
     slot_of[batch] = np.arange(batch.size)
-    return slot_of[batch], *columns_of(counts.indptr, counts.indices, slot_of, batch.size)
+    ranges = list(row_chunks(counts.indptr, len(counts)))
+
+    def count(part: tuple[int, int]) -> Int64s:
+        found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)
+        release_memory(counts.indices)
+        return found
+
+    with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+        sizes = np.array(list(pool.map(count, ranges)), np.int64).reshape(-1, batch.size)
+        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
+        rows, values = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
+
+        def fill(part: tuple[int, int], free: Int64s) -> None:
+            fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
+            for array in (counts.indices, counts.values):
+                release_memory(array)
+
+        for _ in pool.map(fill, ranges, starts[:-1] + np.cumsum(sizes, axis=0) - sizes):
+            pass
+    return slot_of[batch], starts, rows, values

@@ -6,7 +6,7 @@ and NumPy, not numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import InputError
+from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.devices.gpu_pairs import DensePairs, SparsePairs, available_memory, build_pairs, put
 from psdvec.solver.devices.gpu_ridge import solve_words
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
@@ -40,10 +41,16 @@ class Gpu:
             ) from error
 
     def open_pairs(
-        self, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
+        self,
+        counts: SparseCounts,
+        scales: WordScales,
+        constants: Constants,
+        *,
+        recipe: Recipe,
+        room: Room = AMPLE,
     ) -> DensePairs | SparsePairs:
-        """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
-        return build_pairs(self.device, counts, scales, constants, recipe=recipe)
+        """Return the seen pairs of the first ``len(scales)`` words; nothing is put into a folder."""
+        return build_pairs(self.device, counts, scales, constants, recipe=recipe, room=room.bytes)
 
     def solve_words(
         self,
@@ -59,10 +66,6 @@ class Gpu:
     def available_memory(self) -> int:
         """Return the bytes that are free on the device."""
         return available_memory(self.device)
-
-    def predicted_memory(self, counts: SparseCounts, n: int, *, columns: int) -> int:
-        """Return the bytes that sparse pairs, both directions put together, and the blocks take at most."""
-        return 60 * int(counts.indptr[n]) + 4 * n * columns
 
     def put(self, array: Array) -> Tensor:
         """Bring an array to the device as float32."""
@@ -81,18 +84,31 @@ class Gpu:
         """Return the columns of all blocks side by side."""
         return torch.cat(blocks, dim=1)
 
-    def scaled(self, column: Tensor, block: Tensor) -> Tensor:
-        """Return each row of ``block`` times its number in ``column``."""
-        return column[:, None] * block
-
-    def gram(self, left: Tensor, right: Tensor) -> Float64s:
-        """Return leftᵀ right, some rows at a time, summed in float64."""
+    def gram(self, left: Tensor, right: Tensor, *, weights: Tensor | None = None) -> Float64s:
+        """Return leftᵀ diag(weights) right, some rows at a time, summed in float64."""
         total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=self.device)
         for start in range(0, left.shape[0], ROWS):
-            total += left[start : start + ROWS].T @ right[start : start + ROWS]
+            rows = slice(start, start + ROWS)
+            one = left[rows] if weights is None else left[rows] * weights[rows, None]
+            total += one.T @ right[rows]
         found: Float64s = total.cpu().numpy()
         return found
 
     def combine(self, block: Tensor, matrix: Array) -> Tensor:
         """Return block · matrix in float32."""
         return block @ self.put(matrix)
+
+    def add_products(
+        self,
+        target: Tensor,
+        parts: Sequence[tuple[Tensor, Array]],
+        *,
+        weights: Tensor | None = None,
+        keep: float = 1.0,
+    ) -> None:
+        """Set target = keep · target + diag(weights) Σ block · matrix; a matrix of one dimension is a diagonal."""
+        target *= keep
+        for block, matrix in parts:
+            small = self.put(matrix)
+            product = block * small if small.ndim == 1 else block @ small
+            target += product if weights is None else weights[:, None] * product

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from psdvec import resources
-from psdvec.arrays import Array, Int64s
+from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import ResourceError
 from psdvec.resources import format_size
@@ -55,13 +55,19 @@ def available_memory(device: torch.device) -> int:
 
 
 def build_pairs(
-    device: torch.device, counts: SparseCounts, scales: WordScales, constants: Constants, *, recipe: Recipe
+    device: torch.device,
+    counts: SparseCounts,
+    scales: WordScales,
+    constants: Constants,
+    *,
+    recipe: Recipe,
+    room: float,
 ) -> DensePairs | SparsePairs:
-    """Return the seen pairs of the first ``len(scales)`` words of ``counts``."""
+    """Return the seen pairs of the first ``len(scales)`` words of ``counts``, as matrices if ``room`` bytes suffice."""
     n = len(scales)
     found = if_there_is_room(lambda: _symmetric_terms(device, counts, scales, constants, recipe))
     pairs: DensePairs | SparsePairs | None = None
-    if found is not None and MATRICES * 4 * n * n < SHARE * available_memory(device):
+    if found is not None and MATRICES * 4 * n * n < min(SHARE * available_memory(device), room):
         pairs = if_there_is_room(lambda: _dense_pairs(n, *found))
     if found is not None and pairs is None:
         pairs = if_there_is_room(lambda: _sparse_pairs(n, *found))
@@ -152,11 +158,11 @@ class DensePairs:
         return self.values[:m, :m] @ block
 
     def renew(
-        self, P: Tensor, Q: Tensor, *, momentum: float, with_image: bool
-    ) -> tuple[Tensor, float, float]:
-        """Set the values to T - W∘(P Qᵀ); see :meth:`psdvec.solver.devices.Pairs.renew`."""
-        n = Q.shape[0]
-        image = torch.zeros_like(Q) if with_image else Q[:, :0]
+        self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
+    ) -> tuple[Tensor | None, float, float]:
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        n, P = Q.shape[0], Q * put(values, Q.device)
+        image = torch.zeros_like(Q) if with_image else None
         sums = torch.zeros(2, dtype=torch.float64, device=Q.device)
 
         def part(lo: int, hi: int) -> None:
@@ -164,16 +170,12 @@ class DensePairs:
             sums[0] += (t * x).sum(dtype=torch.float64)
             sums[1] += (w * x * x).sum(dtype=torch.float64)
             new = t - w * x
-            if with_image:
+            if image is not None:
                 image[lo:hi] = torch.lerp(old, new, 1 + momentum) @ Q
             old.copy_(new)
 
         for_chunks(part, n, width=n)
         return image, float(sums[0]), float(sums[1])
-
-    def rescale(self, factor: float) -> None:
-        """Set the values to T - factor · W∘X."""
-        self.values.sub_(self.targets).mul_(factor).add_(self.targets)
 
 
 @dataclass
@@ -205,9 +207,10 @@ class SparsePairs:
         return self.head @ block
 
     def renew(
-        self, P: Tensor, Q: Tensor, *, momentum: float, with_image: bool
-    ) -> tuple[Tensor, float, float]:
-        """Set the values to T - W∘(P Qᵀ); see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
+    ) -> tuple[Tensor | None, float, float]:
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        P = Q * put(values, Q.device)
         x = torch.empty_like(self.values)
 
         def part(lo: int, hi: int) -> None:
@@ -219,12 +222,7 @@ class SparsePairs:
         new = self.targets - self.weights * x
         ahead = torch.lerp(self.values, new, 1 + momentum) if with_image else new
         self.values, self.head = new, None
-        return (_csr(self.indptr, self.columns, ahead) @ Q if with_image else Q[:, :0]), tx, wxx
-
-    def rescale(self, factor: float) -> None:
-        """Set the values to T - factor · W∘X."""
-        self.head = None
-        self.values = self.targets - factor * (self.targets - self.values)
+        return (_csr(self.indptr, self.columns, ahead) @ Q if with_image else None), tx, wxx
 
 
 def _dense_pairs(n: int, keys: Tensor, terms: Tensor, squares: float) -> DensePairs:

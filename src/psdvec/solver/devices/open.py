@@ -6,17 +6,18 @@ from psdvec.errors import InputError
 from psdvec.solver.devices import Device
 
 
-def open_device(name: str = "cpu") -> Device:
+def open_device(name: str = "cpu", *, workers: int | None = None) -> Device:
     """Return a device by name: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows.
 
-    ``"torch:cpu"`` is torch on the CPU, which is how the code for GPUs is tested where there is none.
+    ``workers`` are threads of the CPU. ``"torch:cpu"`` is torch on the CPU, which is how the code for GPUs is tested
+    where there is none.
     """
     if name == "auto":
         name = "cuda" if _has_gpu() else "cpu"
     if name == "cpu":
         from psdvec.solver.devices.cpu import Cpu
 
-        return Cpu()
+        return Cpu(workers)
     try:
         from psdvec.solver.devices.gpu import Gpu
     except ModuleNotFoundError as error:

@@ -1,0 +1,75 @@
+"""Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
+
+Frequent words meet nearly all others, so the first columns of the rows are dense cells, multiplied by BLAS, and only
+the tail is sparse: at a density of about a third both take the same time. A :class:`Layout` says where every block
+begins and how many columns of it are dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from psdvec.arrays import Int64s
+from psdvec.kernels.pair_columns import add_tiles
+from psdvec.solver.pmi import SparseCounts, row_chunks
+from psdvec.solver.problem import TILE, lay_out
+from psdvec.storage.artefact import release_memory
+
+MOST_PAIRS = 1 << 22  # of a block, unless one row has more
+BYTES = 8  # of a sparse pair; a cell has no column and takes 6
+MOST_BYTES = MOST_PAIRS * BYTES
+
+
+class Place(NamedTuple):
+    """Rows ``lo`` to ``hi`` of a problem of ``words`` words; the first ``width`` columns are cells.
+
+    ``room`` is the largest number of sparse pairs that the rows may have.
+    """
+
+    lo: int
+    hi: int
+    width: int
+    room: int
+    words: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows the block has."""
+        return self.hi - self.lo
+
+    @property
+    def most_bytes(self) -> int:
+        """The most bytes that the pairs of the block can take."""
+        return BYTES * self.room + (BYTES - 2) * self.rows * self.width
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The blocks of a problem in order, and how many columns of each row are dense, ``widths`` (n,) int64."""
+
+    places: list[Place]
+    widths: Int64s
+
+
+def layout_of(counts: SparseCounts, n: int) -> Layout:
+    """Return how the pairs of the first n words are cut into blocks."""
+    squares = np.zeros((-(-n // TILE), -(-n // TILE)), np.int64)
+    column_lengths = np.zeros(n, np.int64)
+    for first, last in row_chunks(counts.indptr, n):
+        add_tiles(counts.indptr, counts.indices, first, last, TILE, squares, column_lengths)
+        release_memory(counts.indices)
+    widths = lay_out(squares, n)
+    lengths = np.diff(counts.indptr[: n + 1]) + column_lengths
+    room = np.minimum(lengths, n - widths)
+    places = []
+    for first in range(0, n, TILE):
+        last, width = min(first + TILE, n), int(widths[first])
+        parts = -(-int(room[first:last].sum() + (last - first) * width) // MOST_PAIRS)
+        step = -(-(last - first) // max(parts, 1))
+        for lo in range(first, last, step):
+            hi = min(lo + step, last)
+            places.append(Place(lo, hi, width, int(room[lo:hi].sum()), n))
+    return Layout(places, widths)
