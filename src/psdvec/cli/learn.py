@@ -90,6 +90,8 @@ def fit(
     memory: Memory = None,
     workers: Workers = None,
     device: Device = default("solver.fit.fit", "device"),
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done, and what it needs.")
@@ -102,9 +104,10 @@ def fit(
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
     If it is interrupted, the same command continues after the last finished round. The options `--recipe`, `--core`,
-    `--max-words`, `--memory`, `--device`, `--dry-run` and all under Solver belong to the method psdvec; the settings of
-    other methods are given with `--set`, and those methods start from scratch.
+    `--max-words`, `--memory`, `--device`, `--scheduler`, `--cluster`, `--dry-run` and all under Solver belong to the
+    method psdvec; the settings of other methods are given with `--set`, and those methods start from scratch.
     """
+    from psdvec.cluster.client import name_cluster, open_client
     from psdvec.solver.fit import fit as fit_model
     from psdvec.solver.fit import plan_fit
 
@@ -118,6 +121,8 @@ def fit(
             **options,
             "recipe": None if recipe == "default" else recipe,
             "device": None if device == "cpu" else device,
+            "scheduler": scheduler,
+            "cluster": cluster,
             "dry_run": dry_run or None,
             "min_contexts": None
             if min_contexts == default("solver.fit.fit", "min_contexts")
@@ -135,13 +140,17 @@ def fit(
         _report(vectors, output)
         return
     if dry_run:
-        for line in plan_fit(counts, **options):
+        for line in plan_fit(
+            counts, **options, workers=workers, cluster=name_cluster(scheduler=scheduler, cluster=cluster)
+        ):
             print(line)
         return
-    model = fit_model(
-        counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output, overwrite=overwrite,
-        progress=make_progress(quiet=quiet),
-    )  # fmt: skip
+    on_cluster = scheduler is not None or cluster is not None
+    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+        model = fit_model(
+            counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output,
+            overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
+        )  # fmt: skip
     _report(model, output)
 
 
@@ -250,6 +259,8 @@ def train(
     memory: Memory = None,
     workers: Workers = None,
     device: Device = default("solver.fit.fit", "device"),
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     changes: Any = None,
@@ -260,15 +271,19 @@ def train(
 
     If it is interrupted, the same command continues with the first unfinished stage.
     """
+    from psdvec.cluster.client import open_client
     from psdvec.solver.train import train as train_model
     from psdvec.text.corpus import read_corpus
 
-    model = train_model(
-        read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors), output=output, keep=keep,
-        min_count=min_count, max_words=max_words, window=window, weighting=weighting, gaps=gaps,
-        dim=dim, recipe=recipe, changes=changes, core=core, min_contexts=min_contexts, seed=seed, memory=memory,
-        workers=workers, device=device, overwrite=overwrite, progress=make_progress(quiet=quiet),
-    )  # fmt: skip
+    text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
+    on_cluster = scheduler is not None or cluster is not None
+    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+        model = train_model(
+            text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
+            weighting=weighting, gaps=gaps, dim=dim, recipe=recipe, changes=changes, core=core,
+            min_contexts=min_contexts, seed=seed, memory=memory, workers=workers, device=device, overwrite=overwrite,
+            client=client, progress=make_progress(quiet=quiet),
+        )  # fmt: skip
     _report(model, output)
 
 

@@ -140,14 +140,23 @@ def run_jobs(
     futures = client.map(function, *zip(*jobs, strict=True), pure=False, batch_size=_BATCH)
     try:
         for number, future in enumerate(futures, 1):
-            yield _result_of(client, future, f"{label} {number} of {len(jobs)}")
+            yield result_of(client, future, f"{label} {number} of {len(jobs)}")
     finally:
         if client.status == "running":
             with suppress(OSError):  # the scheduler has just been lost; the error that says so is on its way
                 client.cancel(futures)
 
 
-def _result_of(client: Any, future: Any, name: str) -> Any:
+def workers_of(client: Any) -> dict[str, int]:
+    """Return the address of each worker, and how many jobs it does at a time."""
+    try:
+        return dict(client.nthreads())
+    except (OSError, TimeoutError) as error:
+        raise _lost_scheduler(client) from error
+
+
+def result_of(client: Any, future: Any, name: str) -> Any:
+    """Return the result of a job by this ``name``, or say in one sentence why there is none."""
     import distributed
     from distributed.comm.core import CommClosedError
 

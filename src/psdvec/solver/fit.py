@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import demand_positive
+from psdvec.errors import InputError, demand_positive
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import current_memory, format_size, limit_blas, limit_threads, parse_size
 from psdvec.solver.core import read_round, solve, write_round
@@ -50,6 +50,7 @@ def fit(
     device: str = "cpu",
     output: str | Path | None = None,
     overwrite: bool = False,
+    client: Any = None,
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
@@ -70,16 +71,20 @@ def fit(
     min_contexts
         Words that are placed by ridge and were seen with fewer different core words get no vector.
     seed
-        Of the eigensolver's random start. The same seed and threads give the same bytes.
+        Of the eigensolver's random start. The same seed gives the same bytes.
     memory
-        The most memory to use, in bytes or as ``"4G"``; what is free, if None.
+        The most memory to use, in bytes or as ``"4G"``; what is free, if None. Pairs that have no room are read from
+        disk in every round. The result is the same. With a ``client``, the most memory of each worker.
     workers
-        Threads; one per core, if None. The result is the same to rounding.
+        Threads; one per core, if None. The result is the same.
     device
         ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``. The result is the same to rounding.
     output
         Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, and the same call
         resumes after the last of them.
+    client
+        A Dask client (:class:`distributed.Client`): its workers hold the pairs, and ``counts`` must be a folder that
+        they see. The result is the same, to the byte, on machines of one kind.
     quiet
         Show no progress.
     """
@@ -98,7 +103,7 @@ def fit(
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
-    hardware = open_device(device, workers=workers)
+    hardware = _open(device, counts, client, workers=workers, memory=memory)
     rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
         if device == "cpu":
@@ -135,21 +140,33 @@ def fit(
             progress=progress,
         )
         del vectors
+        solver = partial(hardware.solve_words, workers=workers)
         with progress.stage("deviations", total=None, unit="words"):
-            solver = partial(hardware.solve_words, workers=workers)
             model = replace(model, deviations=core_deviations(model, store, solve=solver))
         if words > centre:
             model = _with_others(
-                model,
-                store,
-                words,
-                min_contexts=min_contexts,
-                solve=partial(hardware.solve_words, workers=workers),
-                progress=progress,
+                model, store, words, min_contexts=min_contexts, solve=solver, progress=progress
             )
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _open(device: str, counts: Any, client: Any, *, workers: int | None, memory: int | str | None) -> Device:
+    """Return the device to fit on: this machine's, or the CPUs of a cluster."""
+    if client is None:
+        return open_device(device, workers=workers)
+    from psdvec.cluster.fitting import ClusterCpu
+
+    if device != "cpu":
+        raise InputError(f"a cluster fits on CPUs, and the device is '{device}'; leave out one of the two")
+    if isinstance(counts, Cooccurrence):
+        raise InputError(
+            "a cluster reads the counts from a folder that all workers see; give the folder, not the counts"
+        )
+    return ClusterCpu(
+        client, Path(counts), workers=workers, memory=None if memory is None else parse_size(memory)
+    )
 
 
 def _with_others(
@@ -176,7 +193,7 @@ def _room_for_pairs(
     hardware: Device, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
 ) -> float:
     """Return how many bytes the pairs may take on the device."""
-    if not isinstance(hardware, Cpu):
+    if type(hardware) is not Cpu:
         return math.inf if memory is None else parse_size(memory)
     return _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory).room
 
@@ -206,8 +223,12 @@ def plan_fit(
     memory: int | str | None = None,
     workers: int | None = None,
     device: str = "cpu",
+    cluster: str | None = None,
 ) -> list[str]:
-    """Say what :func:`fit` would do and need, and refuse what would not fit into memory."""
+    """Say what :func:`fit` would do and need, and refuse what would not fit into memory.
+
+    ``cluster`` is what to call the cluster that would do it, if any.
+    """
     plan = make_recipe(recipe, **(changes or {}))
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     for name, number in (("dim", dim), ("core", core), ("max_words", max_words)):
@@ -221,6 +242,8 @@ def plan_fit(
         f"place {words - centre:,} further words by ridge {plan.ridge}",
         f"write {words:,} vectors in {dim} dimensions, {format_size(4 * words * dim)}",
     ]
-    if isinstance(hardware, Cpu):
+    if cluster is not None:
+        lines.append(f"keep the pairs on {cluster}")
+    elif isinstance(hardware, Cpu):
         lines.append(_memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory).describe())
     return lines

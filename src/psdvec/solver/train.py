@@ -56,6 +56,7 @@ def train(
     output: str | Path | None = None,
     keep: str | Path | None = None,
     overwrite: bool = False,
+    client: Any = None,
     quiet: bool = False,
     progress: Progress = LogProgress(),
     **options: Any,
@@ -82,6 +83,9 @@ def train(
         repeated.
     keep
         Folder to keep the counts in. If they are there already, they are used.
+    client
+        A Dask client (:class:`distributed.Client`) whose workers do the work. They must see the text, and the folder of
+        ``output`` or ``keep``.
     quiet
         Show no progress; otherwise, work that takes longer than a few seconds writes how far it is to the log
         ``psdvec``, or to standard error if nothing takes that log.
@@ -99,7 +103,7 @@ def train(
     text = read_input(corpus, **{name: options[name] for name in _READING if name in options})
     counting = {name: options.get(name, option.default) for name, option in _COUNTING.items()}
     fitting = {name: options[name] for name in _FITTING if name in options}
-    common: dict[str, Any] = {"workers": workers, "memory": memory, "progress": progress}
+    common: dict[str, Any] = {"workers": workers, "memory": memory, "client": client, "progress": progress}
     if output is not None:
         check_output(output, overwrite=overwrite)
     with ExitStack() as stack:
@@ -109,8 +113,11 @@ def train(
             target = Path(output).with_name(f"{Path(output).name}.train")
             work = stack.enter_context(open_workspace(target, plan=plan, progress=progress))
             place = place or work / "counts"
+        if client is not None and place is None:
+            raise InputError("the workers of a cluster read the counts from a folder; give output or keep")
         counts = _counts_of(text, place, counting, common)
-        return fit(counts, **fitting, **common, output=output, overwrite=overwrite)
+        found = place if client is not None and place is not None else counts
+        return fit(found, **fitting, **common, output=output, overwrite=overwrite)
 
 
 def _counts_of(

@@ -72,10 +72,10 @@ def _write(file: IO[bytes], start: int, array: Array) -> None:
 
 
 class CpuPairs:
-    """Pairs of a problem, block by block; see :class:`psdvec.solver.devices.Pairs`.
+    """Pairs of a problem, or of some of its rows, block by block; see :class:`psdvec.solver.devices.Pairs`.
 
-    Takes the ``blocks`` as they are built, and keeps as many as take at most ``room`` bytes in memory, the others in
-    a file in ``folder`` that has no name, so that nothing is left of it whatever happens.
+    Takes consecutive ``blocks`` as they are built, and keeps as many as take at most ``room`` bytes in memory, the
+    others in a file in ``folder`` that has no name, so that nothing is left of it whatever happens.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class CpuPairs:
     ) -> None:
         self._pool, self._threads, self._scratch = pool, threads, Scratch()
         self._kept: list[Block | StoredBlock] = []
-        self.squares = 0.0
+        self.squares_each: list[float] = []
         self.in_memory = self.on_disk = 0
         file: IO[bytes] | None = None
         for block in blocks:
-            self.squares += block.squares
+            self.squares_each.append(block.squares)
             size = block.fixed.nbytes + block.values.nbytes
             if file is None and self.in_memory + size <= room:
                 self._kept.append(block)
@@ -110,14 +110,16 @@ class CpuPairs:
                 StoredBlock(replace(block, fixed=nothing, values=nothing), file, self.on_disk, sizes)
             )
             self.on_disk += size
+        self.squares = sum(self.squares_each)
+        self._first, self._last = _place(self._kept[0]).lo, _place(self._kept[-1]).hi
 
     def times(self, block: Float32s) -> Float32s:
-        """Return values · block."""
-        m = block.shape[0]
-        product = np.zeros_like(block)
+        """Return values · block, for the rows of the blocks that are here."""
+        m, first = block.shape[0], self._first
+        product = np.zeros((max(min(self._last, m) - first, 0), block.shape[1]), np.float32)
 
         def multiply(one: Block) -> None:
-            one.times(block, product[one.place.lo : min(one.place.hi, m)], self._scratch)
+            one.times(block, product[one.place.lo - first : one.place.hi - first], self._scratch)
 
         for _ in self._each(multiply, [kept for kept in self._kept if _place(kept).lo < m]):
             pass
@@ -127,16 +129,23 @@ class CpuPairs:
         self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Float32s | None, float, float]:
         """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
-        image = np.zeros_like(Q) if with_image else None
+        image, sums = self.renew_each(Q, values, momentum=momentum, with_image=with_image)
+        return image, *added_up(sums)
+
+    def renew_each(
+        self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
+    ) -> tuple[Float32s | None, list[tuple[float, float]]]:
+        """Do as :meth:`renew` for the rows of the blocks that are here, and return the sums of each block."""
+        first = self._first
+        image = np.zeros((self._last - first, Q.shape[1]), np.float32) if with_image else None
         factors = values.astype(np.float32)
 
         def renew(one: Block) -> tuple[float, float]:
-            rows = slice(one.place.lo, one.place.hi)
-            part = None if image is None else image[rows]
-            return one.renew(Q[rows] * factors, Q, part, self._scratch, momentum=momentum)
+            lo, hi = one.place.lo, one.place.hi
+            part = None if image is None else image[lo - first : hi - first]
+            return one.renew(Q[lo:hi] * factors, Q, part, self._scratch, momentum=momentum)
 
-        sums = list(self._each(renew, self._kept, changed=True))
-        return image, sum(tx for tx, _ in sums), sum(wxx for _, wxx in sums)
+        return image, list(self._each(renew, self._kept, changed=True))
 
     def _each(
         self, work: Callable[[Block], Found], kept: Sequence[Block | StoredBlock], *, changed: bool = False
@@ -161,3 +170,11 @@ class CpuPairs:
 
 def _place(kept: Block | StoredBlock) -> Place:
     return kept.place if isinstance(kept, Block) else kept.block.place
+
+
+def added_up(sums: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Return Σ T x and Σ W x² over blocks, added in their order: the same bits wherever the blocks are."""
+    tx = wxx = 0.0
+    for one, other in sums:
+        tx, wxx = tx + one, wxx + other
+    return tx, wxx

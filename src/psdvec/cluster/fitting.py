@@ -1,0 +1,282 @@
+"""The rounds of a fit on a cluster: its workers hold the blocks of pairs, and get X in every round.
+
+:class:`ClusterCpu` is a device whose pairs live on the workers of a Dask cluster. Each holds a share of consecutive
+blocks, built from a folder of counts that all workers see; what comes back are the rows of its blocks and the sums of
+each block, which are added in the order of the blocks. So any number of workers gives the same bits as one machine. A
+share that was lost with its worker is built again on another, and brought to the X that it had before. The small
+eigenproblems, and X itself, stay here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.cluster.client import check_workers, hand_out, memory_of_job, result_of, workers_of
+from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.errors import ClusterError
+from psdvec.resources import current_memory, limit_blas
+from psdvec.solver.devices import AMPLE, Room
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_blocks import Formula, build_blocks, formula_of
+from psdvec.solver.devices.cpu_layout import Place, layout_of
+from psdvec.solver.devices.cpu_pairs import CpuPairs, added_up
+from psdvec.solver.pmi import Constants, SparseCounts, WordScales
+from psdvec.solver.recipe import Recipe
+
+_TALL = 4  # matrices as large as X that a worker holds beside its pairs
+_POLL = 1.0  # seconds after which to see whether the worker of a share is still there
+_ATTEMPTS = 5  # at a share, each on another worker
+
+Renewed = tuple[
+    Float32s | None, list[tuple[float, float]]
+]  # the image of a share, and the sums of its blocks
+State = tuple[
+    str, Any
+]  # a name for what the values are, and X as it was handed out, None before the first round
+
+
+@dataclass
+class Spec:
+    """What a worker needs to build any share: the folder of counts, the formula, and the places of each share.
+
+    A worker's copy also holds the shares that the worker has built, and dies with the client that handed it out.
+    """
+
+    counts: Path
+    digest: str
+    formula: Formula
+    shares: list[list[Place]]
+    memory: int | None
+    held: dict[int, Share] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "held": {}, "lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=threading.Lock())
+
+    def share(self, number: int) -> Share:
+        """Return a share, an empty one if this process has not worked on it before."""
+        with self.lock:
+            return self.held.setdefault(number, Share())
+
+
+@dataclass
+class Share:
+    """The pairs of consecutive blocks on a worker, and what their values are the residual of."""
+
+    pairs: CpuPairs | None = None
+    state: str | None = None
+    lock: Any = field(default_factory=threading.Lock)
+
+    def bring_to(self, wanted: State, spec: Spec, number: int, worker: Any) -> CpuPairs:
+        """Return the pairs with the wanted values; they are built again if they are not here or have other values."""
+        name, X = wanted
+        if self.pairs is None or self.state != name:
+            self.pairs = self.state = None
+            self.pairs = _build(spec, number, worker)
+            if X is not None:
+                self.pairs.renew_each(*map(_own, X), momentum=0.0, with_image=False)
+            self.state = name
+        return self.pairs
+
+
+def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
+    places, pool = spec.shares[number], ThreadPoolExecutor(1)
+    tall = 4 * places[0].words * 512
+    room = memory_of_job(spec.memory, worker) - current_memory() - _TALL * tall
+    blocks = build_blocks(
+        _open_counts(spec.counts, spec.digest), spec.formula, places, pool=pool, threads=1, frugal=True
+    )
+    return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
+
+
+def _own(array: Array) -> Array:
+    """Return a copy in memory of one's own: kernels for what came over the network might round otherwise."""
+    return np.array(array, order="C")
+
+
+@lru_cache(maxsize=1)
+def _open_counts(path: Path, digest: str) -> Cooccurrence:
+    """Open counts, and keep them open for the next share that needs the same."""
+    return load_counts(path)
+
+
+def open_share(spec: Spec, number: int, state: State) -> list[float]:
+    """Build a share on this worker, and return Σ R G² of each of its blocks."""
+    found: list[float] = _on_share(spec, number, state, lambda pairs: pairs.squares_each)
+    return found
+
+
+def multiply_share(spec: Spec, number: int, state: State, block: Float32s) -> Float32s:
+    """Return the rows of values · block that belong to a share."""
+    found: Float32s = _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
+    return found
+
+
+def renew_share(
+    spec: Spec, number: int, state: State, name: str, X: Any, momentum: float, with_image: bool
+) -> Renewed:
+    """Renew the values of a share; afterwards they are those called ``name``."""
+
+    def renew(pairs: CpuPairs) -> Renewed:
+        share = spec.share(number)
+        share.state = None  # in case this is interrupted
+        found = pairs.renew_each(*map(_own, X), momentum=momentum, with_image=with_image)
+        share.state = name
+        return found
+
+    found: Renewed = _on_share(spec, number, state, renew)
+    return found
+
+
+def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Any]) -> Any:
+    from distributed import get_worker
+
+    share = spec.share(number)
+    with share.lock, limit_blas(1):
+        return work(share.bring_to(state, spec, number, get_worker()))
+
+
+def _with_state(
+    function: Callable[..., Any], spec: Spec, number: int, name: str, X: Any, *arguments: Any
+) -> Any:
+    """Call ``function``; a job's own arguments, not parts of them, are replaced by what was handed out for them."""
+    return function(spec, number, (name, X), *arguments)
+
+
+class ClusterCpu(Cpu):
+    """The CPU, with the pairs on the workers of ``client``; see :class:`psdvec.solver.devices.Device`."""
+
+    def __init__(
+        self, client: Any, counts: Path, *, workers: int | None = None, memory: int | None = None
+    ) -> None:
+        super().__init__(workers)
+        self.client, self.counts, self.memory = client, counts, memory
+
+    def open_pairs(  # type: ignore[override]
+        self,
+        counts: SparseCounts,
+        scales: WordScales,
+        constants: Constants,
+        *,
+        recipe: Recipe,
+        room: Room = AMPLE,
+    ) -> ClusterPairs:
+        """Return the seen pairs of the first ``len(scales)`` words; each worker finds room for its own."""
+        from psdvec.storage.artefact import open_artefact
+
+        threads = check_workers(self.client, self.counts.absolute().parent)
+        spec = Spec(
+            self.counts.absolute(),
+            open_artefact(self.counts).digest,
+            formula_of(scales, constants, recipe=recipe),
+            cut_evenly(layout_of(counts, len(scales)).places, threads),
+            self.memory,
+        )
+        return ClusterPairs(self.client, spec)
+
+
+def cut_evenly(places: Sequence[Place], parts: int) -> list[list[Place]]:
+    """Cut places into at most so many consecutive shares of about equally many bytes, none of them empty."""
+    ends = np.cumsum([place.most_bytes for place in places])
+    owner = np.minimum((ends - 1) * parts // max(int(ends[-1]), 1), parts - 1)
+    shares = [
+        [place for place, own in zip(places, owner, strict=True) if own == part] for part in range(parts)
+    ]
+    return [share for share in shares if share]
+
+
+class ClusterPairs:
+    """Pairs of a problem on the workers of a cluster; see :class:`psdvec.solver.devices.Pairs`."""
+
+    def __init__(self, client: Any, spec: Spec) -> None:
+        self._client, self._spec = client, hand_out(client, spec)
+        self._shares = len(spec.shares)
+        self._owners: dict[int, str] = {}
+        self._state: State = ("start", None)
+        self._number = 0
+        squares = self._each(open_share)
+        self.squares = sum(one for share in squares for one in share)
+
+    def times(self, block: Float32s) -> Float32s:
+        """Return values · block."""
+        handed = hand_out(self._client, block)
+        return np.concatenate(list(self._each(multiply_share, handed)))
+
+    def renew(
+        self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
+    ) -> tuple[Float32s | None, float, float]:
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        self._number += 1
+        name, X = f"X{self._number}", hand_out(self._client, (Q, values))
+        found = list(self._each(renew_share, name, X, momentum, with_image))
+        self._state = (name, X)
+        image = np.concatenate([part for part, _ in found]) if with_image else None
+        return image, *added_up(one for _, sums in found for one in sums)
+
+    def _each(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """Yield what ``function`` returns for each share, in order; a share whose worker is lost goes to another."""
+        self._assign()
+        futures = {number: self._submit(function, number, arguments) for number in range(self._shares)}
+        try:
+            for number in range(self._shares):
+                for _ in range(_ATTEMPTS):
+                    if self._is_over(futures[number], number):
+                        break
+                    self._client.cancel([futures[number]])
+                    self._assign()
+                    futures[number] = self._submit(function, number, arguments)
+                yield result_of(
+                    self._client, futures.pop(number), f"share {number + 1} of {self._shares} of the pairs"
+                )
+        finally:
+            if futures and self._client.status == "running":
+                with suppress(OSError):
+                    self._client.cancel(list(futures.values()))
+
+    def _submit(self, function: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> Any:
+        name, X = self._state
+        return self._client.submit(
+            _with_state, function, self._spec, number, name, X, *arguments, workers=[self._owners[number]], pure=False
+        )  # fmt: skip
+
+    def _is_over(self, future: Any, number: int) -> bool:
+        """Wait for a share, and return True when it is done or has failed, False if its worker is gone."""
+        from distributed import TimeoutError as TakesLongerError
+        from distributed import wait
+
+        while True:
+            with suppress(TakesLongerError):
+                wait([future], timeout=_POLL)  # type: ignore[no-untyped-call]
+            if future.done():
+                return True
+            if self._owners[number] not in workers_of(self._client):
+                return False
+
+    def _assign(self) -> None:
+        """Give each share whose worker is not there to the one that has fewest."""
+        threads = workers_of(self._client)
+        if not threads:
+            raise ClusterError("the cluster has no workers left; start some, and run it again to continue")
+        load = dict.fromkeys(threads, 0.0)
+        for number in range(self._shares):
+            owner = self._owners.get(number)
+            if owner in load:
+                load[owner] += 1 / threads[owner]
+        for number in range(self._shares):
+            if self._owners.get(number) not in load:
+                owner = min(load, key=lambda worker: load[worker])
+                self._owners[number] = owner
+                load[owner] += 1 / threads[owner]

@@ -1,0 +1,119 @@
+"""The workers of a cluster hold the pairs of a fit, and the model is the same bytes, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from psdvec.cluster.fitting import ClusterPairs
+from psdvec.counts.matrix import load_counts
+from psdvec.errors import ClusterError, InputError
+from psdvec.solver import fit as fit_module
+from psdvec.solver import problem
+from psdvec.solver.core import write_round
+from psdvec.solver.devices import cpu_layout
+from psdvec.solver.fit import fit
+from psdvec.solver.train import train
+from tests.cluster.clusters import scheduler_and_worker, started
+from tests.helpers import contents
+from tests.toy import drawn_counts
+
+distributed = pytest.importorskip(
+    "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
+)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with started(2, memory_limit="4GB") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Counts in a folder, how to fit them, and the bytes of the model that one machine makes of them."""
+    folder = tmp_path_factory.mktemp("fitted")
+    drawn_counts(words=150, sentences=900).save(folder / "counts")
+    options = {"dim": 6, "changes": {"rounds": 4, "head": 20}}
+    fit(folder / "counts", **options, output=folder / "model")
+    return folder / "counts", options, contents(folder / "model")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Cut small problems into several blocks; the places of the blocks go to the workers, which need not know."""
+    for module in (problem, cpu_layout):
+        monkeypatch.setattr(module, "TILE", 16)
+
+
+def test_a_fit_is_the_same_bytes_on_a_cluster(client, fitted, tmp_path, small_blocks):
+    counts, options, _ = fitted
+    fit(counts, **options, output=tmp_path / "alone")
+    fit(counts, **options, output=tmp_path / "together", client=client)
+    fit(counts, **options, memory="1M", output=tmp_path / "from disk", client=client)
+    alone = contents(tmp_path / "alone")
+    assert contents(tmp_path / "together") == alone
+    assert contents(tmp_path / "from disk") == alone
+
+
+@pytest.mark.parametrize("dying", [1, 3, 9, 24])
+def test_a_worker_killed_in_a_round_costs_nothing_but_time(
+    client, fitted, tmp_path, small_blocks, dying, monkeypatch
+):
+    counts, options, _ = fitted
+    fit(counts, **options, output=tmp_path / "alone")
+    calls = []
+    submit = ClusterPairs._submit
+
+    def submit_and_kill(self, function, number, arguments):
+        calls.append(number)
+        if len(calls) == dying:
+            os.kill(client.run(os.getpid, workers=[self._owners[number]]).popitem()[1], signal.SIGKILL)
+        return submit(self, function, number, arguments)
+
+    monkeypatch.setattr(ClusterPairs, "_submit", submit_and_kill)
+    fit(counts, **options, output=tmp_path / "together", client=client)
+    assert len(calls) > dying
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
+def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, monkeypatch):
+    counts, options, whole = fitted
+    with scheduler_and_worker(tmp_path) as (scheduler, address), distributed.Client(address) as lost:
+
+        def write_and_lose(path, state):
+            write_round(path, state)
+            if state.number == 2:
+                scheduler.kill()
+                scheduler.wait()
+
+        monkeypatch.setattr(fit_module, "write_round", write_and_lose)
+        with pytest.raises(ClusterError, match="was lost; finished work is kept: run it again to continue"):
+            fit(counts, **options, output=tmp_path / "model", client=lost)
+    monkeypatch.undo()
+    numbers = []
+    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    fit(counts, **options, output=tmp_path / "model")
+    assert numbers == [3, 4]
+    assert contents(tmp_path / "model") == whole
+
+
+def test_a_fit_that_a_cluster_cannot_do_is_refused(client, fitted, tmp_path):
+    counts, _, _ = fitted
+    with pytest.raises(InputError, match="give the folder, not the counts"):
+        fit(load_counts(counts), client=client)
+    with pytest.raises(InputError, match="a cluster fits on CPUs"):
+        fit(counts, device="cuda", client=client)
+    with pytest.raises(InputError, match="give output or keep"):
+        train(["a b a b"], min_count=1, client=client)
+
+
+def test_a_whole_pipeline_runs_on_a_cluster(client, tmp_path, run):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("the cat sat on the mat\nthe dog sat on the log\n" * 50)
+    for name, where in (("alone", []), ("together", ["--scheduler", client.scheduler.address])):
+        code, _, said = run("train", corpus, "-o", tmp_path / name, "--min-count", 1, "--dim", 4, *where)
+        assert code == 0, said
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
