@@ -27,6 +27,7 @@ UPWARDS = {
     ("vectors.embeddings", "formats"): "e.save(path) writes any format; formats are loaded when something is saved",
     ("counts.count", "cluster.counting"): "count_pairs(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "formats"): "extend(path, ...) takes vectors in any format; formats know how a model is stored",
+    ("solver.fit", "cluster.fitting"): "fit(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "cluster.solving"): "extend(client=...) hands its work to a cluster; Dask is optional",
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,15 +21,22 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s
-from psdvec.cluster.client import check_workers, hand_out, memory_of_job, result_of, workers_of
+from psdvec.cluster.client import (
+    check_workers,
+    hand_out,
+    memory_of_job,
+    result_of,
+    wait_for_workers,
+    workers_of,
+)
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import ClusterError
 from psdvec.resources import current_memory, limit_blas
 from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_blocks import Formula, build_blocks, formula_of
 from psdvec.solver.devices.cpu_layout import Place, layout_of
 from psdvec.solver.devices.cpu_pairs import CpuPairs, added_up
+from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
 
@@ -87,7 +94,7 @@ class Share:
             self.pairs = self.state = None
             self.pairs = _build(spec, number, worker)
             if X is not None:
-                self.pairs.renew_each(*map(_own, X), momentum=0.0, with_image=False)
+                self.pairs.renew_each(_own(X.vectors), X.values, momentum=0.0, with_image=False)
             self.state = name
         return self.pairs
 
@@ -133,7 +140,7 @@ def renew_share(
     def renew(pairs: CpuPairs) -> Renewed:
         share = spec.share(number)
         share.state = None  # in case this is interrupted
-        found = pairs.renew_each(*map(_own, X), momentum=momentum, with_image=with_image)
+        found = pairs.renew_each(_own(X.vectors), X.values, momentum=momentum, with_image=with_image)
         share.state = name
         return found
 
@@ -149,10 +156,10 @@ def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], 
         return work(share.bring_to(state, spec, number, get_worker()))
 
 
-def _with_state(
-    function: Callable[..., Any], spec: Spec, number: int, name: str, X: Any, *arguments: Any
+def _on_worker(
+    function: Callable[..., Any], number: int, spec: Spec, name: str, X: Any, *arguments: Any
 ) -> Any:
-    """Call ``function``; a job's own arguments, not parts of them, are replaced by what was handed out for them."""
+    """Call ``function``; only a job's own arguments, not parts of them, are replaced by what was handed out."""
     return function(spec, number, (name, X), *arguments)
 
 
@@ -198,36 +205,46 @@ def cut_evenly(places: Sequence[Place], parts: int) -> list[list[Place]]:
     return [share for share in shares if share]
 
 
+class Handed:
+    """A value that every worker has; it is handed out again if all workers that had it are lost."""
+
+    def __init__(self, client: Any, value: Any) -> None:
+        self._client, self._value = client, value
+        self.again()
+
+    def again(self) -> None:
+        """Hand the value out."""
+        self.future = hand_out(self._client, self._value)
+
+
 class ClusterPairs:
     """Pairs of a problem on the workers of a cluster; see :class:`psdvec.solver.devices.Pairs`."""
 
     def __init__(self, client: Any, spec: Spec) -> None:
-        self._client, self._spec = client, hand_out(client, spec)
+        self._client, self._spec = client, Handed(client, spec)
         self._shares = len(spec.shares)
         self._owners: dict[int, str] = {}
         self._state: State = ("start", None)
         self._number = 0
-        squares = self._each(open_share)
-        self.squares = sum(one for share in squares for one in share)
+        self.squares = sum(one for share in self._each(open_share) for one in share)
 
     def times(self, block: Float32s) -> Float32s:
         """Return values · block."""
-        handed = hand_out(self._client, block)
-        return np.concatenate(list(self._each(multiply_share, handed)))
+        return np.concatenate(list(self._each(multiply_share, Handed(self._client, block))))
 
     def renew(
         self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Float32s | None, float, float]:
         """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
         self._number += 1
-        name, X = f"X{self._number}", hand_out(self._client, (Q, values))
+        name, X = f"X{self._number}", Handed(self._client, Eigenpairs(Q, values))
         found = list(self._each(renew_share, name, X, momentum, with_image))
         self._state = (name, X)
         image = np.concatenate([part for part, _ in found]) if with_image else None
         return image, *added_up(one for _, sums in found for one in sums)
 
     def _each(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """Yield what ``function`` returns for each share, in order; a share whose worker is lost goes to another."""
+        """Yield what ``function`` returns for each share, in order; what is lost with a worker is done again."""
         self._assign()
         futures = {number: self._submit(function, number, arguments) for number in range(self._shares)}
         try:
@@ -235,44 +252,47 @@ class ClusterPairs:
                 for _ in range(_ATTEMPTS):
                     if self._is_over(futures[number], number):
                         break
-                    self._client.cancel([futures[number]])
+                    wait_for_workers(self._client)
+                    for handed in (self._spec, self._state[1], *arguments):
+                        if isinstance(handed, Handed) and handed.future.status != "finished":
+                            handed.again()
                     self._assign()
                     futures[number] = self._submit(function, number, arguments)
-                yield result_of(
-                    self._client, futures.pop(number), f"share {number + 1} of {self._shares} of the pairs"
-                )
+                name = f"share {number + 1} of {self._shares} of the pairs"
+                yield result_of(self._client, futures.pop(number), name)
         finally:
             if futures and self._client.status == "running":
                 with suppress(OSError):
                     self._client.cancel(list(futures.values()))
 
     def _submit(self, function: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> Any:
-        name, X = self._state
+        """Send the job of a share to its worker."""
+        sent = [
+            one.future if isinstance(one, Handed) else one for one in (self._spec, *self._state, *arguments)
+        ]
         return self._client.submit(
-            _with_state, function, self._spec, number, name, X, *arguments, workers=[self._owners[number]], pure=False
-        )  # fmt: skip
+            _on_worker, function, number, *sent, workers=[self._owners[number]], pure=False
+        )
 
     def _is_over(self, future: Any, number: int) -> bool:
-        """Wait for a share, and return True when it is done or has failed, False if its worker is gone."""
+        """Wait for a share; return whether it is done or has failed: otherwise its worker or its data are gone."""
         from distributed import TimeoutError as TakesLongerError
         from distributed import wait
 
         while True:
-            with suppress(TakesLongerError):
+            with suppress(TakesLongerError, CancelledError):
                 wait([future], timeout=_POLL)  # type: ignore[no-untyped-call]
-            if future.done():
+            if future.status in ("finished", "error"):
                 return True
-            if self._owners[number] not in workers_of(self._client):
+            if self._owners[number] not in workers_of(self._client) or future.status in ("cancelled", "lost"):
                 return False
 
     def _assign(self) -> None:
         """Give each share whose worker is not there to the one that has fewest."""
+        wait_for_workers(self._client)
         threads = workers_of(self._client)
-        if not threads:
-            raise ClusterError("the cluster has no workers left; start some, and run it again to continue")
         load = dict.fromkeys(threads, 0.0)
-        for number in range(self._shares):
-            owner = self._owners.get(number)
+        for owner in self._owners.values():
             if owner in load:
                 load[owner] += 1 / threads[owner]
         for number in range(self._shares):
