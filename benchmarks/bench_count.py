@@ -1,10 +1,10 @@
-"""Counting, side by side with GloVe's own programs, in bounded memory, and as the corpus grows.
+"""Counting: starting, side by side with GloVe's own programs, in bounded memory, and as the corpus grows.
 
-    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py CORPUS
+    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py CORPUS [--only PART ...]
 
 CORPUS is raw text, plain or compressed; it is cut into words beforehand, so that all programs read the same ones.
-Without GLOVE_BUILD the rows of GloVe are left out. Each command runs REPEATS times in turn with its rivals, and the
-quickest run counts.
+GloVe's programs count it once and four times over; without GLOVE_BUILD their rows are left out. Each command runs
+REPEATS times in turn with its rivals, and the quickest run counts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from psdvec.counts.weighting import UNIT
 
 REPEATS = int(os.environ.get("REPEATS", "3"))
 WORDS = 50_000
+PARTS = ("once", "four", "memory", "size")
 
 
 def main() -> None:
@@ -32,22 +33,39 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_corpus_arguments(parser)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to run; default: all")
     options = parser.parse_args()
     glove = os.environ.get("GLOVE_BUILD")
     with tempfile.TemporaryDirectory(prefix="bench-count-") as temporary:
         folder = Path(temporary)
         text = write_words(options.corpus, folder / "text", tokenizer=options.tokenizer)
-        warm_up(folder)
-        for window, weighting in ((3, "flat"), (10, "harmonic")):
-            against_glove(text, folder, window, weighting, Path(glove) if glove else None)
-        by_memory(text, folder)
-        by_size(text, folder)
+        starting(folder)
+        for copies, part in ((1, "once"), (4, "four")):
+            if part in options.only:
+                many = repeat(text, folder / "many", copies)
+                for window, weighting in ((3, "flat"), (10, "harmonic")):
+                    against_glove(many, folder, window, weighting, Path(glove) if glove else None)
+        if "memory" in options.only:
+            by_memory(text, folder)
+        if "size" in options.only:
+            by_size(text, folder)
 
 
-def warm_up(folder: Path) -> None:
-    """Compile the kernels, which happens once after installation."""
-    (folder / "tiny").write_text("a b\n" * 9)
-    count(folder / "tiny", folder / "warm", "--memory", "4G")
+def starting(folder: Path) -> None:
+    """Count five lines ten times; where the kernels are not compiled yet, the first run does that."""
+    (folder / "tiny").write_text("a b c d\n" * 5)
+    costs = [count(folder / "tiny", folder / "counts", "--memory", "4G") for _ in range(10)]
+    print("\ncounting five lines, run after run")
+    print(table([("first", costs[0]), ("tenth", costs[-1]), ("best", best(costs))], against="tenth"))
+
+
+def repeat(text: Path, path: Path, copies: int) -> Path:
+    """Write the text ``copies`` times over, and return the path."""
+    with path.open("wb") as file:
+        for _ in range(copies):
+            with text.open("rb") as source:
+                shutil.copyfileobj(source, file)
+    return path
 
 
 def count(text: Path, output: Path, *options: str) -> Cost:
@@ -96,7 +114,9 @@ def against_glove(text: Path, folder: Path, window: int, weighting: str, glove: 
                 theirs(glove, text, vocabulary, pairs, window, weighting)
             )
     rows = [(name, best(found)) for name, found in costs.items() if found]
-    print(f"\nwindow {window}, {weighting}, {WORDS:,} words; ratio: how much slower than psdvec is 1/ratio")
+    tokens = load_counts(output).tally.tokens
+    print(f"\n{tokens:,} words of text, window {window}, {weighting}, vocabulary {WORDS:,}; "
+          "ratio: how much slower than psdvec is 1/ratio")  # fmt: skip
     print(table(rows, against="psdvec count"))
     if glove:
         compare_cells(text, folder, vocabulary, pairs, window, weighting)

@@ -25,4 +25,14 @@ def test_importing_the_package_loads_nothing_heavy():
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     )
-    assert not loaded & {"numba", "scipy", "torch", "dask", "distributed", "fsspec", "pyarrow", "regex"}
+    assert not loaded & {
+        "numba",
+        "scipy",
+        "torch",
+        "dask",
+        "distributed",
+        "fsspec",
+        "pyarrow",
+        "regex",
+        "rich",
+    }

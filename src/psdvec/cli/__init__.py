@@ -6,6 +6,7 @@ explains, 2 a wrong call, 130 interrupted; users read about them in ``docs/comma
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 import sys
@@ -107,6 +108,9 @@ class _InterruptedError(BaseException):
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000)  # loading numba makes many objects and no garbage; this saves 0.2 s
+    atexit.register(
+        gc.freeze
+    )  # nor is there any at the end, where Python looks for it again; this saves 0.3 s
     if isinstance(
         sys.stdout, TextIOWrapper
     ):  # a word given in bytes that are no text is shown as \udcff, in JSON too

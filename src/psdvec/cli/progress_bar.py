@@ -1,4 +1,7 @@
-"""Progress on standard error: a bar with rates and remaining time on a terminal, log lines elsewhere."""
+"""Progress on standard error: a bar with rates and remaining time on a terminal, log lines elsewhere.
+
+rich is imported where it is needed, since a command that draws no bar starts sooner without it.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,14 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-)
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from psdvec import progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, Task
+    from rich.text import Text
 
 
 def make_progress(*, quiet: bool = False) -> progress.Progress:
@@ -28,6 +26,8 @@ def make_progress(*, quiet: bool = False) -> progress.Progress:
         log.setLevel(logging.ERROR)
         return progress.SilentProgress()
     if sys.stderr.isatty():
+        from rich.console import Console
+
         log.setLevel(logging.WARNING)  # no lines across the bar
         return BarProgress(Console(stderr=True))
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
@@ -44,14 +44,16 @@ class BarProgress:
     @contextmanager
     def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[progress.Stage]:
         """See :meth:`psdvec.progress.Progress.stage`."""
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
-            _Column(_rates, "cyan"),
-            _Column(_time, "yellow"),
-            _Column(_remark, ""),
+            _column(_rates, "cyan"),
+            _column(_time, "yellow"),
+            _column(_remark, ""),
         )
         with Progress(*columns, console=self.console) as bars:
             task = bars.add_task(label, total=total, remark="", paces={unit: progress.Pace()}, unit=unit)
@@ -76,15 +78,16 @@ class _BarStage:
         self.bars.update(self.task.id, remark=text)
 
 
-class _Column(ProgressColumn):
-    """A column that shows what ``tell`` says of a stage."""
+def _column(tell: Callable[[Task], str], style: str) -> ProgressColumn:
+    """Return a column that shows what ``tell`` says of a stage."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
 
-    def __init__(self, tell: Callable[[Task], str], style: str) -> None:
-        super().__init__()
-        self.tell, self.style = tell, style
+    class Column(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(tell(task), style=style)
 
-    def render(self, task: Task) -> Text:
-        return Text(self.tell(task), style=self.style)
+    return Column()
 
 
 def _rates(task: Task) -> str:

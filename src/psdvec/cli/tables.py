@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
-
 TITLE = "bold cyan"
 NUMBER = "cyan"
 
@@ -22,11 +18,16 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     king     0.71
     queen    0.65
     """
+    from rich.cells import cell_len
+
+    def gap(cell: str, width: int) -> str:
+        return " " * (width - cell_len(cell))
+
     lines = [list(header), *map(list, rows)]
     widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(
-            cell + _gap(cell, width) if column < left else _gap(cell, width) + cell
+            cell + gap(cell, width) if column < left else gap(cell, width) + cell
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -42,6 +43,9 @@ def print_table(
     ``""``. Colours are left out where ``NO_COLOR`` is set, and everything but the text where the output is a file or a
     pipe.
     """
+    from rich.console import Console
+    from rich.text import Text
+
     text, console = format_table(header, rows, left=left), Console(highlight=False)
     if not console.is_terminal:
         return print(text)
@@ -50,7 +54,3 @@ def print_table(
         styled.highlight_regex(r"-?\d+\.\d+$", NUMBER)
         console.print(styled, soft_wrap=True)
     return None
-
-
-def _gap(cell: str, width: int) -> str:
-    return " " * (width - cell_len(cell))

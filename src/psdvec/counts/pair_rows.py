@@ -23,11 +23,13 @@ from numba import njit
 from psdvec.arrays import Int32s, Int64s, UInt64s
 from psdvec.counts.matrix import Rows
 from psdvec.counts.word_table import SENTENCE_END
+from psdvec.kernels.prefetch import prefetch
 from psdvec.parallel import map_ordered
 
 CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value
 BENCH_BYTES = 8 + 1 / 7  # of a workbench, per column: its sum, and its bits in two maps
-_AHEAD = 32
+_AHEAD = 16  # positions, so that what follows a position is in the cache when its turn comes
+_LINE = 16  # tokens that are fetched together
 _ONE = np.uint64(1)
 _SIX_BITS = np.uint64(58)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # its 64 windows of six bits are all different
@@ -99,7 +101,7 @@ def count_rows(
     bench = Workbench(n)
 
     def count(part: Range) -> Rows:
-        room = int(bound[part.begin : part.end].sum())
+        room = int(bound[part.begin : part.end].sum()) + 1
         columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
         sizes = np.empty(part.size, np.int64)
         used = _count_rows(tokens, positions, starts, *part, weights, *bench.take(), columns, values, sizes)
@@ -235,29 +237,47 @@ def _emit_row(columns, values, at, sums, marks, tops):
     return at
 
 
+# columns int32, values int64: out, with a place to spare; sums int64[n]: the row, zero afterwards
+@njit(nogil=True, cache=True)
+def _emit_full_row(columns, values, at, sums):
+    """Write all cells in order of column, leaving out zeros; return the next free place."""
+    for column in range(len(sums)):
+        columns[at] = column
+        values[at] = sums[column]
+        at += sums[column] != 0  # a branch would be mispredicted too often
+        sums[column] = 0
+    return at
+
+
 # weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
 @njit(nogil=True, cache=True)
 def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
     """Count, for the context words of rows ``begin`` to ``end``, the words that follow them within the window.
 
-    Positions far apart cost a cache miss each; fetching _AHEAD of them at once lets the misses overlap.
+    Columns are marked only in rows that have fewer pairs than there are columns.
     """
-    at, fetched = 0, np.empty(_AHEAD, dtype=np.int32)
+    at, window = 0, len(weights)
     for row in range(begin, end):
+        is_marked = (starts[row + 1] - starts[row]) * window < len(sums)
         for k in range(starts[row], starts[row + 1]):
-            if (k - starts[row]) % _AHEAD == 0:
-                for later in range(k, min(k + _AHEAD, starts[row + 1])):
-                    fetched[later % _AHEAD] = tokens[positions[later]]
+            later = np.int64(positions[min(k + _AHEAD, len(positions) - 1)])
+            for distance in range(1, window, _LINE):
+                prefetch(tokens, later + distance)
+            prefetch(tokens, later + window)
             p = positions[k] + 1
-            for distance in range(min(len(weights), len(tokens) - p)):
+            for distance in range(min(window, len(tokens) - p)):
                 focus = tokens[p + distance]
                 if focus >= 0:
                     sums[focus] += weights[distance]
-                    _mark(marks, tops, focus)
+                    if is_marked:
+                        _mark(marks, tops, focus)
                 elif focus == SENTENCE_END:
                     break
         before = at
-        at = _emit_row(columns, values, at, sums, marks, tops)
+        if is_marked:
+            at = _emit_row(columns, values, at, sums, marks, tops)
+        else:
+            at = _emit_full_row(columns, values, at, sums)
         sizes[row - begin] = at - before
     return at
 

@@ -26,7 +26,7 @@ from psdvec.storage.atomic import whole_file
 from psdvec.text.corpus import Place
 
 FORMAT = 2  # of the files below; a workspace of another format is discarded
-_TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, hash, head, count, offset, and the word itself
+_TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, count, offset, and the word itself
 
 
 @dataclass(frozen=True)
