@@ -21,6 +21,8 @@ from psdvec.solver.recipe import make_recipe
 from psdvec.solver.setting import prepare
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
+HALF = 2.0**-8  # of the largest number: every device keeps pairs in half precision, and several rounds add up
+
 RECIPES = [
     make_recipe("default", rounds=4, negligible=0.0),
     make_recipe("paper"),
@@ -55,8 +57,8 @@ def test_the_rounds_agree_with_the_dense_reference(gpu, recipe, words):
     rounds = []
     last = core.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
     vectors = gpu.get(last.low_rank.vectors)
-    np.testing.assert_allclose((vectors * last.low_rank.values) @ vectors.T, X, atol=5e-4 * np.abs(X).max())
-    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=2e-4)
+    np.testing.assert_allclose((vectors * last.low_rank.values) @ vectors.T, X, atol=HALF * np.abs(X).max())
+    np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=5e-4)
 
 
 def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(gpu):

@@ -188,6 +188,13 @@ def word_scales(
     )
 
 
+def target_unit(scales: WordScales, constants: Constants) -> float:
+    """Return the power of 2, 1 or more, in units of which every weighted target fits into half precision."""
+    rarest = scales.unigrams[scales.unigrams > 0].min(initial=1.0)
+    most = float(scales.emphases.max()) ** 2 * (1 - np.log(rarest) - np.log(constants.smoothing))
+    return float(2.0 ** max(np.ceil(np.log2(4 * most / np.finfo(np.float16).max)), 0))
+
+
 def pmi(H: Any, r: Any, u: Any, *, smoothing: float, xp: Any = np) -> Any:
     """G = log((1-κ) H / (r u) + κ), equation (1); H, r and u broadcast, and are arrays of ``xp`` (NumPy or torch).
 

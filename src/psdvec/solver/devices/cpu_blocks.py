@@ -18,7 +18,6 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Int64s
 from psdvec.counts.weighting import UNIT
-from psdvec.kernels.halves import LARGEST
 from psdvec.kernels.pair_blocks import (
     SPAN,
     STRIP,
@@ -31,7 +30,7 @@ from psdvec.kernels.pair_blocks import (
 from psdvec.kernels.pair_columns import count_columns, fill_columns, seek_column
 from psdvec.parallel import map_ordered
 from psdvec.solver.devices.cpu_layout import Place
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales
+from psdvec.solver.pmi import Constants, SparseCounts, WordScales, target_unit
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import release_memory
 from psdvec.storage.buffers import Scratch, own_memory
@@ -62,8 +61,6 @@ def formula_of(scales: WordScales, constants: Constants, *, recipe: Recipe) -> F
     s, k = scales, constants
     columns = (s.row_sums, s.unigrams, s.frequencies / np.sqrt(k.total), s.majorisers, s.emphases, s.rho)
     log_kappa = np.log(k.smoothing)
-    rarest = s.unigrams[s.unigrams > 0].min(initial=1.0)
-    most = float(s.emphases.max()) ** 2 * (1 - np.log(rarest) - log_kappa)
     return Formula(
         scales=np.column_stack(columns).astype(np.float32),
         level=(np.sqrt(-0.5 * log_kappa) * s.emphases).astype(np.float32),
@@ -71,7 +68,7 @@ def formula_of(scales: WordScales, constants: Constants, *, recipe: Recipe) -> F
         half_start=recipe.start == "half",
         step=np.float32(recipe.relaxation),
         negligible=np.float32(recipe.negligible),
-        unit=np.float32(2.0 ** max(np.ceil(np.log2(4 * most / LARGEST)), 0)),
+        unit=np.float32(target_unit(s, k)),
     )
 
 

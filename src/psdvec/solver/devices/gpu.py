@@ -1,7 +1,7 @@
 """A GPU as a device: torch, on CUDA or any other device that torch knows, its CPU included.
 
-:class:`Gpu` has the methods of :class:`psdvec.solver.devices.Device`, to float32 accuracy those of the CPU. Needs torch
-and NumPy, not numba.
+:class:`Gpu` has the methods of :class:`psdvec.solver.devices.Device`, to float32 accuracy those of the CPU. Needs
+torch and NumPy, not numba.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import ResourceError
 from psdvec.resources import format_size
-from psdvec.solver.pmi import Constants, PairTerms, SparseCounts, WordScales, pair_terms
+from psdvec.solver.pmi import Constants, PairTerms, SparseCounts, WordScales, pair_terms, target_unit
 from psdvec.solver.problem import TILE, lay_out
 from psdvec.solver.recipe import Recipe
 
@@ -82,7 +82,10 @@ def build_pairs(
 def _symmetric_terms(
     device: torch.device, counts: SparseCounts, scales: WordScales, constants: Constants, recipe: Recipe
 ) -> tuple[Tensor, Tensor, float]:
-    """Return the places i n + j of all seen pairs, rising, their weight, target and first value, and Σ R G²."""
+    """Return the places i n + j of all seen pairs, rising, their weight, target and first value, and Σ R G².
+
+    The numbers are rounded to half precision as they are on the CPU, so that the problem is the same.
+    """
     n, half = len(scales), recipe.start == "half"
     rows, columns, H = directed_pairs(device, counts, n)
     here = put_scales(scales, device)
@@ -98,7 +101,13 @@ def _symmetric_terms(
     kept = (terms[:, 1].abs() >= recipe.negligible) | (keys % n < widths[keys // n])
     keys, terms = keys[kept], terms[kept]
     first = _half_start(keys, terms, here, constants, recipe.relaxation) if half else terms[:, 1]
-    return keys, torch.stack([terms[:, 0], terms[:, 1], first], dim=1), float(sums[kept].sum())
+    unit = target_unit(scales, constants)
+    numbers = [
+        terms[:, 0].half(),
+        (terms[:, 1] / unit).half().float() * unit,
+        (first / unit).half().float() * unit,
+    ]
+    return keys, torch.stack([number.float() for number in numbers], dim=1), float(sums[kept].sum())
 
 
 def directed_pairs(device: torch.device, counts: SparseCounts, n: int) -> tuple[Tensor, Tensor, Tensor]:
