@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import sys
@@ -14,6 +15,7 @@ from psdvec import cli
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import StoreError
+from psdvec.storage.artefact import seal
 from tests.toy import drawn_counts
 
 COLUMN = 7  # a cell in the middle of a row
@@ -120,8 +122,8 @@ def test_whole_counts_pass_however_they_are_cut(tmp_path, monkeypatch, at_once):
 
 def test_another_version_is_refused_by_every_function(store, tmp_path):
     shutil.copytree(store / "counts", tmp_path / "counts")
-    meta = (tmp_path / "counts" / "meta.json").read_text()
-    (tmp_path / "counts" / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
+    meta = json.loads((tmp_path / "counts" / "meta.json").read_text())
+    (tmp_path / "counts" / "meta.json").write_text(json.dumps(seal(meta | {"version": 9})))
     for opened in (psdvec.load, load_counts):
         with pytest.raises(StoreError, match="is of version 9"):
             opened(tmp_path / "counts")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psdvec.errors import InputError, ResourceError, StoreError
-from psdvec.storage.artefact import create_artefact, open_artefact, verify_artefact
+from psdvec.storage.artefact import create_artefact, open_artefact, seal, verify_artefact
 
 
 def make(path, *, value=1, overwrite=False):
@@ -147,7 +147,7 @@ def test_another_kind_or_version_is_refused(tmp_path):
     with pytest.raises(StoreError, match="holds numbers, but cooccurrence is needed here"):
         open_artefact(tmp_path / "a", kind="cooccurrence")
     meta = json.loads((tmp_path / "a" / "meta.json").read_text())
-    (tmp_path / "a" / "meta.json").write_text(json.dumps(meta | {"version": 9}))
+    (tmp_path / "a" / "meta.json").write_text(json.dumps(seal(meta | {"version": 9})))
     with pytest.raises(
         StoreError, match="is of version 9, but this psdvec reads up to version 1; update psdvec"
     ):

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.storage.atomic import beside, is_unfinished, replaced_file, whole_file, whole_folder
+from psdvec.storage.atomic import is_unfinished, replaced_file, whole_file, whole_folder
 
 
 class BrokenError(Exception):
@@ -61,11 +61,9 @@ def test_two_writers_of_one_place_do_not_write_into_each_other(tmp_path):
 
 def test_of_two_that_do_the_same_job_the_first_stands(tmp_path):
     path = tmp_path / "job"
-    with beside(path, replace=False) as slow:
-        slow.mkdir()
+    with whole_folder(path, existing="keep") as slow:
         (slow / "by").write_text("slow")
-        with beside(path, replace=False) as quick:
-            quick.mkdir()
+        with whole_folder(path, existing="keep") as quick:
             (quick / "by").write_text("quick")
     assert (path / "by").read_text() == "quick"
     assert names(tmp_path) == ["job"]

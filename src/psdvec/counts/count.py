@@ -26,7 +26,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
-from psdvec.storage.workspace import open_workspace, place_for
+from psdvec.storage.workspace import clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Input, read_input
 
@@ -158,6 +158,7 @@ def count_pairs(
             else:
                 found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
             if not len(found.vocabulary):
+                clear(work)  # the same command cannot get further
                 raise InputError(
                     f"no word occurs {min_count} times or more among {found.tally.tokens:,} words; try min_count=1"
                 )
