@@ -145,7 +145,7 @@ def count_pairs(
     described = describe(text, what)
     plan |= {"vocabulary": given, **described._asdict()}
     with place_for(output) as place:
-        with open_workspace(place, plan=plan, progress=progress) as work:
+        with open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work:
             if client is None:
                 folder = SegmentFolder(work / "segments")
                 totals = number_text(text, folder, workers=threads, progress=progress)
@@ -157,6 +157,9 @@ def count_pairs(
                 found = Counted(totals.tally, chosen, rows)
             else:
                 found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
+            if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
+                clear(work)
+                raise InputError("the corpus changed while it was read; run the same command again")
             if not len(found.vocabulary):
                 clear(work)  # the same command cannot get further
                 raise InputError(

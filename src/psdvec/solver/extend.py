@@ -160,7 +160,12 @@ def extend(
             solve = partial(hardware.solve_words, workers=workers)
             if output is not None and chosen.words:
                 work = stack.enter_context(
-                    open_workspace(Path(output), plan=_with_digests(plan, old, store), progress=progress)
+                    open_workspace(
+                        Path(output),
+                        plan=_with_digests(plan, old, store),
+                        progress=progress,
+                        overwrite=overwrite,
+                    )
                 )
                 solve = partial(
                     _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK

@@ -106,8 +106,11 @@ def train(
         place = None if keep is None else Path(keep)
         if output is not None:
             plan = {"counting": counting, "input": identity_of(text)}
-            target = Path(output).with_name(f"{Path(output).name}.train")
-            work = stack.enter_context(open_workspace(target, plan=plan, progress=progress))
+            work = stack.enter_context(
+                open_workspace(
+                    Path(output), plan=plan, progress=progress, ending=".train.work", overwrite=overwrite
+                )
+            )
             place = place or work / "counts"
         counts = _counts_of(text, place, counting, common)
         return fit(counts, **fitting, **common, output=output, overwrite=overwrite)

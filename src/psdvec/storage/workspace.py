@@ -21,6 +21,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
 from psdvec.storage.locks import hold, take
 
@@ -38,16 +39,28 @@ def place_for(output: str | Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def open_workspace(output: Path, *, plan: Mapping[str, Any], progress: Progress) -> Iterator[Path]:
-    """Hold the workspace of ``output``; it is removed if the block ends without an error or leaves nothing in it."""
-    folder = output.with_name(f"{output.name}.work")
+def open_workspace(
+    output: Path,
+    *,
+    plan: Mapping[str, Any],
+    progress: Progress,
+    ending: str = ".work",
+    overwrite: bool = True,
+) -> Iterator[Path]:
+    """Hold the workspace of ``output``; it is removed if the block ends without an error or leaves nothing in it.
+
+    ``ending``: what its name has after that of ``output``; work that consists of other work needs one of its own.
+    Without ``overwrite``, an output that another process made just before the workspace was ours is refused.
+    """
+    folder = output.with_name(f"{output.name}{ending}")
     with disk_errors_explained(output):
         lock = _hold(folder)
         try:
-            sweep(folder)
-            sweep_below(folder)
-            _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
             try:
+                sweep(folder)
+                sweep_below(folder)
+                check_output(output, overwrite=overwrite)
+                _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
                 yield folder
             except BaseException:
                 if not _holds_work(folder):
