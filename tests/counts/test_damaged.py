@@ -101,6 +101,15 @@ def test_a_number_that_cannot_be_is_noticed(store, tmp_path, name, place, differ
         load_counts(tmp_path / "counts")
 
 
+@pytest.mark.parametrize(("name", "place"), [("values", COLUMN), ("word_counts", 3)])
+def test_a_number_that_could_be_but_was_not_written_is_noticed(store, tmp_path, name, place):
+    shutil.copytree(store / "counts", tmp_path / "counts")
+    change(tmp_path / "counts", name, place, 1)
+    for opened in (psdvec.load, load_counts, lambda path: psdvec.fit(path, dim=3)):
+        with pytest.raises(StoreError, match=f"{name}.npy' is damaged: its contents changed"):
+            opened(tmp_path / "counts")
+
+
 def test_columns_must_rise_within_a_row(store, tmp_path):
     shutil.copytree(store / "counts", tmp_path / "counts")
     indices = np.load(tmp_path / "counts" / "indices.npy", mmap_mode="r+")

@@ -344,7 +344,7 @@ def torture_all(
                 if time.monotonic() > end:
                     return
                 try_point(torture, stage, known, old, fault, at)
-        for _ in range(20 if sample is None else 1):
+        for _ in range(10 if sample is None else 1):
             try_two(torture, stage, fresh, draw.uniform(0, 0.3))
         if stage.name == "extract" or stage.name.startswith(("count", "train")):
             for harm in HARMS:

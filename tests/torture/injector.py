@@ -29,7 +29,7 @@ _KINDS = ("open", "write", "rename", "fsync", "mkdir", "unlink")
 _MOST = 1 << 16  # events of a stage
 
 _shared = mmap.mmap(-1, 8 + _MOST)
-_armed: tuple[str, int] | None = None
+_armed: tuple[str | None, int] | None = None  # None: this process is not watched
 _real_open = io.open
 
 
@@ -47,17 +47,18 @@ def can_happen(fault: str, at: int) -> bool:
 def arm(fault: str | None, at: int = 0) -> None:
     """Let ``fault`` happen at event number ``at``, from 1; with None, count events only."""
     global _armed
-    _armed = None if fault is None else (fault, at)
+    _armed = (fault, at)
     _shared[:8] = struct.pack("q", 0)
 
 
 def _event(kind: str, before_kill: Callable[[], Any] = lambda: None) -> None:
-    number = events() + 1
-    _shared[:8] = struct.pack("q", number)
     if _armed is None:
+        return
+    number, (fault, at) = events() + 1, _armed
+    _shared[:8] = struct.pack("q", number)
+    if fault is None:
         _shared[8 + number] = _KINDS.index(kind)
         return
-    fault, at = _armed
     if fault == "ENOSPC" and number >= at and kind in _FULL:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if number != at:

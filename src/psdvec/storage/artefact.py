@@ -124,10 +124,10 @@ def _read_meta(path: Path) -> Artefact:
             version=int(meta["version"]),
             made_by=str(meta["made_by"]),
             parameters=dict(meta["parameters"]),
-            sources=tuple(dict(source) for source in meta["sources"]),
-            files={_plain(name): _record(record) for name, record in meta["files"].items()},
+            sources=tuple(meta["sources"]),
+            files={_plain(name): record for name, record in meta["files"].items()},
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again"
         ) from error
@@ -151,13 +151,6 @@ def _plain(name: str) -> str:
     if name in ("", ".", "..", META) or "/" in name or "\0" in name:
         raise ValueError(f"'{name}' is not the name of a file in it")
     return name
-
-
-def _record(record: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(record)
-    if type(found["bytes"]) is not int or not isinstance(found["sha256"], str):
-        raise TypeError("the size or the SHA-256 of a file is of the wrong type")
-    return found
 
 
 def verify_artefact(artefact: Artefact) -> None:

@@ -22,7 +22,7 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.artefact import check_output
-from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
+from psdvec.storage.atomic import MadeMeanwhileError, discard_folder, sweep, sweep_below, whole_file
 from psdvec.storage.locks import hold, take
 
 _PLAN, _LOCK = "plan.json", "lock"
@@ -62,8 +62,8 @@ def open_workspace(
                 check_output(output, overwrite=overwrite)
                 _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
                 yield folder
-            except BaseException:
-                if not _holds_work(folder):
+            except BaseException as error:
+                if isinstance(error, MadeMeanwhileError) or not _holds_work(folder):
                     discard_folder(folder)
                 raise
             discard_folder(folder)
