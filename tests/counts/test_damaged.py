@@ -136,3 +136,14 @@ def test_another_version_is_refused_by_every_function(store, tmp_path):
     for opened in (psdvec.load, load_counts):
         with pytest.raises(StoreError, match="is of version 9"):
             opened(tmp_path / "counts")
+
+
+def test_a_damaged_model_is_not_extended(store, tmp_path):
+    shutil.copytree(store / "model", tmp_path / "model")
+    with (tmp_path / "model" / "vectors.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)[0]
+        file.seek(-1, 2)
+        file.write(bytes([last ^ 1]))
+    with pytest.raises(StoreError, match=r"vectors\.safetensors' is damaged: its contents changed"):
+        psdvec.extend(tmp_path / "model", store / "counts", output=tmp_path / "larger")

@@ -205,6 +205,9 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
     if not (is_killed or in_a_step if fault == injector.KILL else outcome.is_explained):
         torture.fail(point, f"ended with {outcome.code} and said {outcome.said.strip()!r}", folder)
         return
+    if fault == "ENOSPC" and outcome.code == 1 and "disk is full" not in outcome.said and not in_a_step:
+        torture.fail(point, f"a full disk was called {outcome.said.strip()!r}", folder)
+        return
     before = {} if old is None else contents(old)
     for problem in not_whole(stage, contents(folder), known.files, before):
         torture.fail(point, problem, folder)

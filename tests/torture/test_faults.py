@@ -1,4 +1,4 @@
-"""A sample of the faults: every stage, killed, refused, short of memory and interrupted; two at once; changing input."""
+"""A sample of the faults: every stage killed, refused, short of memory, interrupted, twice at once."""
 
 from __future__ import annotations
 

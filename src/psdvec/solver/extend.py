@@ -30,7 +30,7 @@ from psdvec.solver.model import Model, check_vectors, write_model
 from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
-from psdvec.storage.artefact import check_output
+from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.blocks import blocks_in, read_block, write_block
 from psdvec.storage.workspace import digest_of, open_workspace
 from psdvec.vectors.embeddings import Embeddings
@@ -311,6 +311,8 @@ def _model_of(
     if not isinstance(vectors, Embeddings):
         from psdvec.formats import load
 
+        if (Path(vectors) / META).is_file():
+            verify_artefact(open_artefact(vectors))  # what is damaged would get new checksums here
         origin = {"vectors": Path(vectors).name}
         vectors = load(vectors, progress=progress)
     if not isinstance(vectors, Model):
