@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from psdvec.compare import run as compare_run
 from psdvec.compare import steps
 from psdvec.compare.values import Cost
 from psdvec.counts.count import count_pairs
+from psdvec.formats import model2vec, tokenizer_json
 from psdvec.text import corpus, wikidump
 from tests.helpers import count_in_small_runs
 
@@ -49,12 +51,13 @@ def _stage(name: str, command: str, *outputs: str, **named: Any) -> Stage:
     return Stage(name, tuple(command.split()), outputs, **named)
 
 
-_FIT = "--dim 4 --max-words 40 --workers 1 -q"
+_COUNT = "count {in}/text -o out --min-count 2 --window 3 --workers 1 --memory 1G -q"
+_FIT = "--dim 4 --max-words 40 --workers 1 --memory 1G -q"
 STAGES = (
     _stage("extract", "extract {in}/dump.xml.bz2 -o out --workers 1 -q", "out"),
-    _stage("count at once", "count {in}/text -o out --min-count 2 --window 3 --workers 1 -q", "out"),
-    _stage("count in runs", "count {in}/text -o out --min-count 2 --window 3 --workers 1 -q", "out", chunk=300),
-    _stage("count in passes", "count {in}/text -o out --min-count 2 --window 3 --workers 1 -q", "out", chunk=90),
+    _stage("count at once", _COUNT, "out"),
+    _stage("count in runs", _COUNT, "out", chunk=300),
+    _stage("count in passes", _COUNT, "out", chunk=90),
     _stage("merge", "merge {in}/counts {in}/more -o out --workers 1 -q", "out"),
     _stage("fit", f"fit {{in}}/counts -o out {_FIT}", "out"),
     _stage("fit and place", f"fit {{in}}/counts -o out --core 25 {_FIT}", "out"),
@@ -114,6 +117,8 @@ def prepare(run_command: Callable[[list[str], Path], int]) -> None:
             raise steps.FailedCommandError("it failed")
         return Cost(1.0, 1.0, 1)
 
+    described = cache(tokenizer_json.describe_tokenizer)  # slow
+    model2vec.describe_tokenizer = lambda words, tokenizer: described(tuple(words), tokenizer)
     command = typer.main.get_command(cli.app)  # takes longer to build than most stages run
     cli.app, typer.main.get_command = command, lambda _: command  # type: ignore[assignment]
     steps.run_measured = forked  # type: ignore[assignment]

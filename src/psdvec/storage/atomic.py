@@ -35,10 +35,6 @@ _UNFINISHED = re.compile(
 )
 
 
-class MadeMeanwhileError(InputError):
-    """Another process made the output that this one was making, and it must not be replaced."""
-
-
 @contextmanager
 def whole_file(path: Path, *, existing: Existing = "replace") -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path`` when the block ends without an error."""
@@ -101,7 +97,7 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
             if not path.exists():
                 raise
             if existing == "refuse":
-                raise MadeMeanwhileError(
+                raise InputError(
                     f"'{path}' was made by another process meanwhile; choose another output, or give overwrite=True"
                 ) from error
     elif not new.is_dir():

@@ -22,7 +22,7 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.artefact import check_output
-from psdvec.storage.atomic import MadeMeanwhileError, discard_folder, sweep, sweep_below, whole_file
+from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
 from psdvec.storage.locks import hold, take
 
 _PLAN, _LOCK = "plan.json", "lock"
@@ -54,6 +54,7 @@ def open_workspace(
     """
     folder = output.with_name(f"{output.name}{ending}")
     with disk_errors_explained(output):
+        was_there = output.exists()
         lock = _hold(folder)
         try:
             try:
@@ -62,8 +63,9 @@ def open_workspace(
                 check_output(output, overwrite=overwrite)
                 _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
                 yield folder
-            except BaseException as error:
-                if isinstance(error, MadeMeanwhileError) or not _holds_work(folder):
+            except BaseException:
+                is_made = output.exists() and not was_there  # by this process or another: the work has no use
+                if is_made or not _holds_work(folder):
                     discard_folder(folder)
                 raise
             discard_folder(folder)
