@@ -208,6 +208,13 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
     if fault == "ENOSPC" and outcome.code == 1 and "disk is full" not in outcome.said and not in_a_step:
         torture.fail(point, f"a full disk was called {outcome.said.strip()!r}", folder)
         return
+    if (
+        outcome.code == 0
+        and not in_a_step
+        and parts_of(stage, contents(folder)) != parts_of(stage, known.files)
+    ):
+        torture.fail(point, "ended well, but the output is not there", folder)
+        return
     before = {} if old is None else contents(old)
     for problem in not_whole(stage, contents(folder), known.files, before):
         torture.fail(point, problem, folder)
@@ -331,13 +338,13 @@ def torture_all(
     seed: int,
     sample: int | None,
     minutes: float,
-    only: str | None = None,
+    only: tuple[str, ...] = ("",),
     faults: tuple[str, ...] = injector.FAULTS,
 ) -> None:
     """Try all stages, in an order that depends on ``seed``, until time is up."""
     draw = random.Random(seed)
     end = time.monotonic() + 60 * minutes
-    stages = [stage for stage in STAGES if only is None or only in stage.name]
+    stages = [stage for stage in STAGES if any(part in stage.name for part in only)]
     for stage in draw.sample(stages, len(stages)):
         began, tried = time.monotonic(), torture.tried.total()
         fresh = undisturbed(torture, stage, None)
@@ -407,14 +414,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--sample", type=int, help="faults to try per stage; default: all")
-    parser.add_argument("--only", help="stages with this in their name")
+    parser.add_argument("--only", nargs="+", default=("",), help="stages with one of these in their name")
     parser.add_argument("--faults", nargs="+", choices=injector.FAULTS, default=injector.FAULTS)
     parser.add_argument("--keep", type=Path, help="folder for what failed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="psdvec-torture-") as folder:
         torture = open_torture(Path(folder), options.keep)
         torture_all(
-            torture, seed=options.seed, sample=options.sample, minutes=options.minutes, only=options.only,
+            torture, seed=options.seed, sample=options.sample, minutes=options.minutes, only=tuple(options.only),
             faults=tuple(options.faults),
         )  # fmt: skip
         print_summary(torture)
