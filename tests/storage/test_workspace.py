@@ -11,7 +11,7 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.progress import SilentProgress
 from psdvec.storage.atomic import is_unfinished, replaced_folder
-from psdvec.storage.workspace import held_folder, open_workspace
+from psdvec.storage.workspace import held_folder, open_workspace, sweep_finished
 
 
 class StopError(Exception):
@@ -116,3 +116,34 @@ def test_work_for_an_output_that_another_process_made_first_is_not_kept(tmp_path
     with pytest.raises(InputError, match="made by another process meanwhile"):
         work()
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "theirs"]
+
+
+def test_the_work_of_an_output_that_is_finished_is_swept_and_newer_work_is_kept(tmp_path):
+    stopped(tmp_path, "piece")
+    sweep_finished(tmp_path / "out")
+    assert (tmp_path / "out.work" / "piece").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "meta.json").touch()
+    os.utime(tmp_path / "out" / "meta.json", ns=(1, 1))
+    sweep_finished(tmp_path / "out")
+    assert (tmp_path / "out.work" / "piece").exists()
+    (tmp_path / "out" / "meta.json").touch()
+    with workspace(tmp_path):
+        sweep_finished(tmp_path / "out")
+        assert (tmp_path / "out.work" / "piece").exists()
+    stopped(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_work_that_a_kill_left_beside_its_output_is_swept(tmp_path):
+    child = os.fork()
+    if child == 0:
+        with workspace(tmp_path) as work:
+            (work / "piece").write_text("finished")
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out" / "meta.json").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert (tmp_path / "out.work").exists()
+    sweep_finished(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

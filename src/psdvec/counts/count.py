@@ -26,7 +26,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
-from psdvec.storage.workspace import clear, open_workspace, place_for
+from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Input, read_input
 
@@ -137,6 +137,7 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     if output is not None:
+        sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():

@@ -32,7 +32,7 @@ from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.blocks import blocks_in, read_block, write_block
-from psdvec.storage.workspace import digest_of, open_workspace
+from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.vectors.embeddings import Embeddings
 
 Solve = Callable[
@@ -136,6 +136,7 @@ def extend(
     """
     progress = SilentProgress() if quiet else progress
     if output is not None:
+        sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)

@@ -21,7 +21,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
-from psdvec.storage.artefact import check_output
+from psdvec.storage.artefact import META, check_output
 from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
 from psdvec.storage.locks import hold, take
 
@@ -71,6 +71,22 @@ def open_workspace(
             discard_folder(folder)
         finally:
             os.close(lock)
+
+
+def sweep_finished(output: Path, *, ending: str = ".work") -> None:
+    """Remove the workspace of an output that is there, if its maker was killed just before it would have done so.
+
+    All work is older than the ``meta.json`` of what was made of it; work that is newer is for another output.
+    """
+    folder = output.with_name(f"{output.name}{ending}")
+    sweep(folder)
+    lock = take(folder / _LOCK, certainly=True) if (output / META).is_file() else None
+    if lock is None:
+        return
+    newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+    if newest <= (output / META).stat().st_mtime_ns:
+        discard_folder(folder)
+    os.close(lock)
 
 
 def clear(folder: Path) -> None:
