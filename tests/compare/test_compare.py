@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -88,6 +89,25 @@ def test_time_and_memory_of_a_command_are_its_own(tmp_path):
 def test_a_command_that_fails_says_why(tmp_path):
     with pytest.raises(FailedCommandError, match="there is no 'nowhere'; check the name"):
         run_measured(["fit", "nowhere", "-o", "model"], folder=tmp_path, workers=1)
+
+
+def test_a_command_ends_with_the_process_that_started_it_however_that_ends(tmp_path):
+    result = tmp_path / "result.json"
+    launch = [sys.executable, "-m", "psdvec.compare.process", str(result), "sleep", "600"]
+    with subprocess.Popen(launch, stdin=subprocess.PIPE) as process:
+        process.stdin.close()  # as the system does when its other end is killed
+        assert process.wait(60) == 0
+    assert json.loads(result.read_text())["code"] == -signal.SIGTERM
+
+
+def test_two_comparisons_do_not_share_a_folder(tmp_path, corpus, task, in_process):
+    def again(*_, **__):
+        compare([corpus], output=tmp_path / "out", methods=["svd"], tasks=[task], dim=4, resume=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "warm_up", again)
+        with pytest.raises(InputError, match="another process is using"):
+            compare([corpus], output=tmp_path / "out", methods=["svd"], tasks=[task], dim=4)
 
 
 def test_lines_of_a_command_are_passed_on(tmp_path, corpus):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 import psdvec
-from psdvec.counts import out_of_core
+from psdvec.counts import numbering, out_of_core
 from psdvec.counts.count import count_pairs, count_words
 from psdvec.counts.weighting import UNIT, pair_weights
 from psdvec.errors import InputError, ResourceError
@@ -179,3 +181,32 @@ def test_an_empty_corpus_is_refused_and_leaves_no_output(tmp_path):
 def test_a_vocabulary_without_words_is_refused():
     with pytest.raises(InputError, match="the vocabulary given holds no word"):
         count_pairs([["a", "b"]], vocabulary=[])
+
+
+@pytest.mark.parametrize(("text", "min_count"), [("", 1), ("\n \n", 1), ("each word once", 2)])
+def test_a_corpus_that_is_refused_leaves_nothing_beside_it(tmp_path, text, min_count):
+    (tmp_path / "text").write_text(text)
+    with pytest.raises(InputError):
+        count_pairs(read_corpus(tmp_path / "text"), min_count=min_count, output=tmp_path / "counts")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize("change", ["grow", "touch"])
+def test_text_that_changes_while_it_is_read_is_refused_and_read_anew(tmp_path, monkeypatch, change):
+    text = tmp_path / "text"
+    text.write_text("to be or not to be\n" * 3)
+    number_block = numbering.number_block
+
+    def changing(corpus, block):
+        text.write_text(text.read_text() * (2 if change == "grow" else 1))
+        os.utime(text, ns=(1, 1))
+        return number_block(corpus, block)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(numbering, "number_block", changing)
+        with pytest.raises(InputError, match="changed while it was read; run the same command again"):
+            count_pairs(read_corpus(text), min_count=1, output=tmp_path / "counts")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+    count_pairs(read_corpus(text), min_count=1, output=tmp_path / "counts")
+    count_pairs(read_corpus(text), min_count=1, output=tmp_path / "undisturbed")
+    assert contents(tmp_path / "counts") == contents(tmp_path / "undisturbed")

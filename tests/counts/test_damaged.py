@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import sys
@@ -14,6 +15,7 @@ from psdvec import cli
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import StoreError
+from psdvec.storage.artefact import seal
 from tests.toy import drawn_counts
 
 COLUMN = 7  # a cell in the middle of a row
@@ -99,6 +101,15 @@ def test_a_number_that_cannot_be_is_noticed(store, tmp_path, name, place, differ
         load_counts(tmp_path / "counts")
 
 
+@pytest.mark.parametrize(("name", "place"), [("values", COLUMN), ("word_counts", 3)])
+def test_a_number_that_could_be_but_was_not_written_is_noticed(store, tmp_path, name, place):
+    shutil.copytree(store / "counts", tmp_path / "counts")
+    change(tmp_path / "counts", name, place, 1)
+    for opened in (psdvec.load, load_counts, lambda path: psdvec.fit(path, dim=3)):
+        with pytest.raises(StoreError, match=f"{name}.npy' is damaged: its contents changed"):
+            opened(tmp_path / "counts")
+
+
 def test_columns_must_rise_within_a_row(store, tmp_path):
     shutil.copytree(store / "counts", tmp_path / "counts")
     indices = np.load(tmp_path / "counts" / "indices.npy", mmap_mode="r+")
@@ -120,8 +131,19 @@ def test_whole_counts_pass_however_they_are_cut(tmp_path, monkeypatch, at_once):
 
 def test_another_version_is_refused_by_every_function(store, tmp_path):
     shutil.copytree(store / "counts", tmp_path / "counts")
-    meta = (tmp_path / "counts" / "meta.json").read_text()
-    (tmp_path / "counts" / "meta.json").write_text(meta.replace('"version": 1', '"version": 9'))
+    meta = json.loads((tmp_path / "counts" / "meta.json").read_text())
+    (tmp_path / "counts" / "meta.json").write_text(json.dumps(seal(meta | {"version": 9})))
     for opened in (psdvec.load, load_counts):
         with pytest.raises(StoreError, match="is of version 9"):
             opened(tmp_path / "counts")
+
+
+def test_a_damaged_model_is_not_extended(store, tmp_path):
+    shutil.copytree(store / "model", tmp_path / "model")
+    with (tmp_path / "model" / "vectors.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)[0]
+        file.seek(-1, 2)
+        file.write(bytes([last ^ 1]))
+    with pytest.raises(StoreError, match=r"vectors\.safetensors' is damaged: its contents changed"):
+        psdvec.extend(tmp_path / "model", store / "counts", output=tmp_path / "larger")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psdvec.errors import InputError, ResourceError, StoreError
-from psdvec.storage.artefact import create_artefact, open_artefact, verify_artefact
+from psdvec.storage.artefact import create_artefact, open_artefact, seal, verify_artefact
 
 
 def make(path, *, value=1, overwrite=False):
@@ -147,7 +147,7 @@ def test_another_kind_or_version_is_refused(tmp_path):
     with pytest.raises(StoreError, match="holds numbers, but cooccurrence is needed here"):
         open_artefact(tmp_path / "a", kind="cooccurrence")
     meta = json.loads((tmp_path / "a" / "meta.json").read_text())
-    (tmp_path / "a" / "meta.json").write_text(json.dumps(meta | {"version": 9}))
+    (tmp_path / "a" / "meta.json").write_text(json.dumps(seal(meta | {"version": 9})))
     with pytest.raises(
         StoreError, match="is of version 9, but this psdvec reads up to version 1; update psdvec"
     ):
@@ -157,3 +157,36 @@ def test_another_kind_or_version_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match=r"is not an artefact of psdvec: it has no meta\.json"):
         open_artefact(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_changed_byte_of_the_description_is_noticed(tmp_path, place):
+    make(tmp_path / "a")
+    meta = tmp_path / "a" / "meta.json"
+    whole = meta.read_bytes()
+    for at in range(place, len(whole), 5):
+        meta.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            found = open_artefact(tmp_path / "a")
+        except StoreError:
+            continue
+        assert json.loads(meta.read_bytes()) == json.loads(whole), at  # a blank became another
+        assert found.parameters == {"value": 1}
+
+
+def test_a_description_without_a_checksum_is_read_as_the_first_ones_were_written(tmp_path):
+    make(tmp_path / "a")
+    meta = json.loads((tmp_path / "a" / "meta.json").read_text())
+    del meta["checksum"]
+    (tmp_path / "a" / "meta.json").write_text(json.dumps(meta))
+    verify_artefact(open_artefact(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("name", ["../outside.npy", "/etc/passwd", "..", "", "meta.json", "inner/array.npy"])
+def test_files_are_in_their_own_folder(tmp_path, name):
+    make(tmp_path / "a")
+    meta = json.loads((tmp_path / "a" / "meta.json").read_text())
+    meta["files"][name] = meta["files"].pop("plain.npy")
+    (tmp_path / "a" / "meta.json").write_text(json.dumps(seal(meta)))
+    with pytest.raises(StoreError, match="is not the name of a file in it"):
+        open_artefact(tmp_path / "a")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from psdvec.cli import compare, count, evaluate, explore, extract, grams, info, 
 from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
 from psdvec.errors import PSDVecError
+from psdvec.storage import syncing
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
 
@@ -74,11 +76,22 @@ def describe_program(
         bool,
         typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
+    no_sync: Annotated[
+        bool,
+        typer.Option(
+            "--no-sync",
+            help="Do not wait for the disk; a power failure may then lose what was written.",
+            envvar=syncing.ENVIRONMENT,
+            show_envvar=False,
+        ),
+    ] = False,
 ) -> None:
     """Word vectors from your own text, and new words whenever you need them.
 
     Text becomes counts, counts become vectors, and new words are added without moving the old ones.
     """
+    if no_sync:
+        os.environ[syncing.ENVIRONMENT] = "1"  # for this process and those that it starts
 
 
 app.command(rich_help_panel=MAKE)(grouped(learn.train))
@@ -138,7 +151,7 @@ def main() -> None:
 def _parameters() -> list[Any]:
     """Return the parameters of the command that was given."""
     command: Any = typer.main.get_command(app)
-    for word in sys.argv[1:]:
+    for word in (word for word in sys.argv[1:] if word != "--no-sync"):
         if word not in getattr(command, "commands", ()):
             break
         command = command.commands[word]
@@ -147,7 +160,7 @@ def _parameters() -> list[Any]:
 
 def _with_resume() -> str:
     """Return what to add to the interrupted command: a comparison continues only when told to."""
-    return " with --resume" if "compare" in sys.argv[1:2] and "--resume" not in sys.argv else ""
+    return " with --resume" if "compare" in sys.argv[1:3] and "--resume" not in sys.argv else ""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

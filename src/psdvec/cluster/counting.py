@@ -39,7 +39,7 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
-from psdvec.storage.atomic import beside, whole_file
+from psdvec.storage.atomic import whole_file, whole_folder
 from psdvec.text.corpus import Corpus
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, file_status, open_file
@@ -173,8 +173,7 @@ def _block(work: Path, number: int) -> Path:
 
 def number_block(block: Corpus, path: Path, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
-    with beside(path, replace=False) as new:
-        new.mkdir()
+    with whole_folder(path, existing="keep") as new:
         folder = SegmentFolder(new / "segments")
         totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
         for part, words in enumerate(add_up_words(folder).split(parts)):
@@ -284,12 +283,9 @@ def count_share(
     text = SegmentChain(SegmentFolder(_block(work, number) / "segments") for number in blocks)
     ids = sum(_block_read(_block(work, number)).ids for number in blocks)
     worker = distributed.get_worker()
-    with (
-        beside(work / name, replace=False) as new,
-        tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch,
-    ):
+    with tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch:
         counted = out_of_core.count_text(
             text, words, what, Path(scratch),
             ids=ids, rows=rows, memory=memory_of_job(memory, worker), workers=1, progress=SilentProgress(),
         )  # fmt: skip
-        Run(new).write(counted)
+        Run(work / name).write(counted)

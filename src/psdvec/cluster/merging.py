@@ -22,7 +22,6 @@ from psdvec.counts.matrix import Rows
 from psdvec.counts.out_of_core import Run
 from psdvec.counts.pair_rows import Range, RowReader, add_rows, cut_ranges
 from psdvec.progress import Progress
-from psdvec.storage.atomic import beside
 
 RANGE_CELLS = 1 << 21  # cells of the sum per job: 25 megabytes on disk
 _CELLS = 1 << 19  # cells of the sum that are passed on at a time
@@ -132,9 +131,9 @@ def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, mem
 
     budget = memory_of_job(memory, distributed.get_worker())
     plan = out_of_core.plan_runs(0, n=n, memory=budget, workers=1)
-    with beside(path, replace=False) as new, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         added = add_rows(
             pool, [reader(matrix) for matrix in matrices],
             signs=[1] * len(matrices), n=n, sizes=sizes, cells=plan.cells, workers=1,
         )  # fmt: skip
-        Run(new).write(added)
+        Run(path).write(added)

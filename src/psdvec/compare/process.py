@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ def run_measured(
         said: deque[str] = deque(maxlen=20)
         with subprocess.Popen(
             [*launch, sys.executable, "-m", "psdvec", *command],
-            cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, errors="replace",
+            cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         ) as process:  # fmt: skip
             try:
                 assert process.stderr is not None
@@ -67,10 +68,15 @@ def complaint(code: int, said: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """Run the command in ``sys.argv`` and write its cost to the file named before it."""
+    """Run the command in ``sys.argv`` and write its cost to the file named before it.
+
+    Standard input is the other end of a pipe that ends with the process that started this one, however it ends; then
+    the command is stopped too.
+    """
     result, *command = sys.argv[1:]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    threading.Thread(target=_stop_at_end, args=(sys.stdin.fileno(), process), daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
     signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and stops by itself
     _, status, usage = os.wait4(process.pid, 0)
@@ -81,6 +87,12 @@ def main() -> None:
         "code": os.waitstatus_to_exitcode(status),
     }
     Path(result).write_text(json.dumps(measured))
+
+
+def _stop_at_end(pipe: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of ``pipe``, in which nothing is ever written, and stop ``process``."""
+    os.read(pipe, 1)
+    process.terminate()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.storage.atomic import is_unfinished, whole_file
+from psdvec.storage.atomic import is_unfinished, replaced_file
+from psdvec.storage.workspace import held_folder
 from psdvec.vectors.sparse import csr_of
 
 _MADE = ("counts", "models", "second", "report.md", "report.json", "report.html")
@@ -117,43 +118,48 @@ def compare(
     if second:
         benches.append(Bench(output / "second", second, replace(plan, seeds=1), progress))
 
-    output.mkdir(parents=True, exist_ok=True)
-    warm_up(present, tokenizer)
-    runs, *rest = [bench.train(present) for bench in benches]
-    second_runs = rest[0] if rest else ()
-    if all(run.error is not None for run in runs):
-        failures = "; ".join(f"{run.method} failed: {run.error}" for run in runs)
-        raise InputError(
-            f"no method could be trained ({failures}); mend that, and continue in '{output}' with resume=True"
+    with held_folder(output):
+        warm_up(present, tokenizer)
+        runs, *rest = [bench.train(present) for bench in benches]
+        second_runs = rest[0] if rest else ()
+        if all(run.error is not None for run in runs):
+            failures = "; ".join(f"{run.method} failed: {run.error}" for run in runs)
+            raise InputError(
+                f"no method could be trained ({failures}); mend that, and continue in '{output}' with resume=True"
+            )
+
+        models = {run.method: [formats.load(path) for path in run.vectors] for run in runs if run.vectors}
+        models |= {name: [vectors] for name, vectors in others.items()}
+        progress.say(f"judging {len(models)} models")
+        report = evaluate(models, found_tasks, common=True, seed=seed, progress=progress)
+        quality = {name: report.mean(name) for name in report.models}
+        dense = {name: each[0] for name, each in models.items() if csr_of(each[0].vectors) is None}
+        for data in tagging_data:
+            report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
+
+        sizes = tuple(bench.size for bench in benches)
+        header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
+        tables = make_tables(
+            make_report_tables(report),
+            runs,
+            second_runs,
+            sizes=sizes,
+            settings=trained_with,
+            left_out=left_out,
         )
-
-    models = {run.method: [formats.load(path) for path in run.vectors] for run in runs if run.vectors}
-    models |= {name: [vectors] for name, vectors in others.items()}
-    progress.say(f"judging {len(models)} models")
-    report = evaluate(models, found_tasks, common=True, seed=seed, progress=progress)
-    quality = {name: report.mean(name) for name in report.models}
-    dense = {name: each[0] for name, each in models.items() if csr_of(each[0].vectors) is None}
-    for data in tagging_data:
-        report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
-
-    sizes = tuple(bench.size for bench in benches)
-    header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
-    tables = make_tables(
-        make_report_tables(report), runs, second_runs, sizes=sizes, settings=trained_with, left_out=left_out
-    )
-    comparison = Comparison(
-        header=header, settings=trained_with, runs=runs, second=second_runs,
-        sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,
-    )  # fmt: skip
-    texts = {
-        "report.md": as_markdown(comparison),
-        "report.json": json.dumps(as_values(comparison), indent=1, ensure_ascii=False) + "\n",
-        "report.html": as_page(comparison),
-    }
-    for name, text in texts.items():
-        with whole_file(output / name) as file:
-            file.write(text.encode("utf-8"))
-    return comparison
+        comparison = Comparison(
+            header=header, settings=trained_with, runs=runs, second=second_runs,
+            sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,
+        )  # fmt: skip
+        texts = {
+            "report.md": as_markdown(comparison),
+            "report.json": json.dumps(as_values(comparison), indent=1, ensure_ascii=False) + "\n",
+            "report.html": as_page(comparison),
+        }
+        for name, text in texts.items():
+            with replaced_file(output / name, overwrite=True) as file:
+                file.write(text.encode("utf-8"))
+        return comparison
 
 
 def _shortfall(chosen: Collection[str], left_out: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -189,11 +188,13 @@ class Bench:
             if found["key"] == json.loads(json.dumps(key)):
                 self.progress.say(f"{place}: already finished")
                 return Cost(**found["cost"])
-        shutil.rmtree(self.folder / place, ignore_errors=True)
         (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
         with self.progress.stage(place, total=None, unit="lines") as stage:
             cost = run_measured(
-                [*command, "-o", place], folder=self.folder, workers=self.plan.workers, note=stage.note
+                [*command, "-o", place, "--overwrite"],
+                folder=self.folder,
+                workers=self.plan.workers,
+                note=stage.note,
             )
         if not (self.folder / place / META).is_file():
             raise FailedCommandError(

@@ -26,7 +26,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
-from psdvec.storage.workspace import open_workspace, place_for
+from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Input, read_input
 
@@ -137,6 +137,7 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     if output is not None:
+        sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
@@ -145,7 +146,7 @@ def count_pairs(
     described = describe(text, what)
     plan |= {"vocabulary": given, **described._asdict()}
     with place_for(output) as place:
-        with open_workspace(place, plan=plan, progress=progress) as work:
+        with open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work:
             if client is None:
                 folder = SegmentFolder(work / "segments")
                 totals = number_text(text, folder, workers=threads, progress=progress)
@@ -157,7 +158,11 @@ def count_pairs(
                 found = Counted(totals.tally, chosen, rows)
             else:
                 found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
+            if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
+                clear(work)
+                raise InputError("the corpus changed while it was read; run the same command again")
             if not len(found.vocabulary):
+                clear(work)  # the same command cannot get further
                 raise InputError(
                     f"no word occurs {min_count} times or more among {found.tally.tokens:,} words; try min_count=1"
                 )

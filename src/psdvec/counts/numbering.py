@@ -18,6 +18,7 @@ from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END, number_w
 from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
+from psdvec.storage.atomic import discard_folder
 from psdvec.text.corpus import Block, Corpus, Place
 from psdvec.text.inputs import Sentences, Texts
 
@@ -37,6 +38,7 @@ def number_text(
     else:
         totals = _number_sentences(corpus, folder, progress=progress)
     if not totals.tally.tokens:
+        discard_folder(folder.path)
         raise InputError(NO_WORDS if isinstance(corpus, Corpus) else NO_SENTENCES)
     return totals
 

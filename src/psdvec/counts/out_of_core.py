@@ -27,6 +27,7 @@ from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import current_memory, format_size
 from psdvec.storage.atomic import whole_folder
+from psdvec.storage.numbers import read_numbers
 
 FAN_IN = 64
 
@@ -257,7 +258,7 @@ class Run:
     def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
         """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
         with (
-            whole_folder(self.folder) as new,
+            whole_folder(self.folder, existing="keep") as new,
             (new / "columns").open("wb") as columns,
             (new / "values").open("wb") as values,
         ):
@@ -266,18 +267,17 @@ class Run:
                 columns.write(block.columns.data)
                 values.write(block.values.data)
                 sizes.append(block.sizes)
-            np.cumsum(np.concatenate(sizes)).tofile(new / "offsets")
-            for name, array in (extra or {}).items():
-                array.tofile(new / name)
+            for name, array in {"offsets": np.cumsum(np.concatenate(sizes)), **(extra or {})}.items():
+                (new / name).write_bytes(array.data)
 
     def extra(self, name: str) -> Int64s:
         """Return a small array written beside the rows."""
-        return np.fromfile(self.folder / name, np.int64)
+        return read_numbers(self.folder / name, np.int64)
 
     def sizes(self, rows: Range | None = None) -> Int64s:
         """Return the number of cells in each row, or in some rows."""
-        begin, count = (0, -1) if rows is None else (rows.begin, rows.size + 1)
-        offsets = np.fromfile(self.folder / "offsets", np.int64, count, offset=8 * begin)
+        begin, count = (0, None) if rows is None else (rows.begin, rows.size + 1)
+        offsets = read_numbers(self.folder / "offsets", np.int64, count, first=begin)
         return offsets[1:] - offsets[:-1]
 
     def blocks(self, *, cells: int) -> Iterator[Rows]:
@@ -297,8 +297,8 @@ class Run:
 
     def read(self, rows: Range) -> Rows:
         """Return some rows."""
-        offsets = np.fromfile(self.folder / "offsets", np.int64, rows.size + 1, offset=8 * rows.begin)
+        offsets = read_numbers(self.folder / "offsets", np.int64, rows.size + 1, first=rows.begin)
         begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
-        columns = np.fromfile(self.folder / "columns", np.int32, count, offset=4 * begin)
-        values = np.fromfile(self.folder / "values", np.int64, count, offset=8 * begin)
+        columns = read_numbers(self.folder / "columns", np.int32, count, first=begin)
+        values = read_numbers(self.folder / "values", np.int64, count, first=begin)
         return Rows(columns, values, np.diff(offsets))

@@ -23,6 +23,7 @@ from psdvec.counts.plan import Counting
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.word_table import GAP, SENTENCE_END, WordTable
 from psdvec.storage.atomic import whole_file
+from psdvec.storage.numbers import write_npy
 from psdvec.text.corpus import Place
 
 FORMAT = 2  # of the files below; a workspace of another format is discarded
@@ -107,7 +108,7 @@ class SegmentFolder:
         with whole_file(self._file(number)) as file:
             file.write(json.dumps(record._asdict()).encode() + b"\n")
             for array in (segment.words.blob, segment.words.offsets, segment.counts, ids):
-                np.save(file, array, allow_pickle=False)
+                write_npy(file, array)
 
     def read(self, number: int, *, with_ids: bool) -> Segment:
         """Read a segment, or all but its ids."""

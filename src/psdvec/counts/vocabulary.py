@@ -21,6 +21,7 @@ from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
 from psdvec.storage.atomic import whole_file
+from psdvec.storage.numbers import write_npy
 from psdvec.text.lines import read_lines
 
 
@@ -100,7 +101,7 @@ class WordCounts(NamedTuple):
         """Write the words and their counts to a file."""
         with whole_file(path) as file:
             for array in (*self.words, self.counts):
-                np.save(file, array, allow_pickle=False)
+                write_npy(file, array)
 
     @classmethod
     def load(cls, path: Path) -> WordCounts:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import IO, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -155,7 +156,7 @@ class _RowsOnDisk:
         self._dim, self._folder = dim, folder
         with disk_errors_explained(folder):
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed below or when this object is collected
-        self._close = weakref.finalize(self, self._file.close)
+        self._close = weakref.finalize(self, _close, self._file)
 
     def append(self, rows: Float32s) -> None:
         with disk_errors_explained(self._folder):
@@ -197,3 +198,9 @@ def rows_not_finite(vectors: Float32s) -> Iterator[int]:
         csr = csr_of(block)
         finite = np.isfinite(block if csr is None else csr.sum(axis=1, keepdims=True)).all(axis=1)
         yield from (start + np.flatnonzero(~finite)).tolist()
+
+
+def _close(file: IO[bytes]) -> None:
+    """Close a file that has no name; what a full disk did not take is not missed any more."""
+    with suppress(OSError):
+        file.close()

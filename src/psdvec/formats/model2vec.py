@@ -15,8 +15,7 @@ import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
-from psdvec.resources import disk_errors_explained
-from psdvec.storage.atomic import whole_folder
+from psdvec.storage.atomic import replaced_folder
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
@@ -64,7 +63,7 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
             f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
             'write another character instead of spaces, as with spaces="_"'
         )
-    with disk_errors_explained(path), whole_folder(path) as folder:
+    with replaced_folder(path, overwrite=overwrite) as folder:
         _write_files(embeddings, folder)
 
 

@@ -30,9 +30,9 @@ from psdvec.solver.model import Model, check_vectors, write_model
 from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
-from psdvec.storage.artefact import check_output
+from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.blocks import blocks_in, read_block, write_block
-from psdvec.storage.workspace import digest_of, open_workspace
+from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.vectors.embeddings import Embeddings
 
 Solve = Callable[
@@ -136,6 +136,7 @@ def extend(
     """
     progress = SilentProgress() if quiet else progress
     if output is not None:
+        sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)
@@ -160,7 +161,12 @@ def extend(
             solve = partial(hardware.solve_words, workers=workers)
             if output is not None and chosen.words:
                 work = stack.enter_context(
-                    open_workspace(Path(output), plan=_with_digests(plan, old, store), progress=progress)
+                    open_workspace(
+                        Path(output),
+                        plan=_with_digests(plan, old, store),
+                        progress=progress,
+                        overwrite=overwrite,
+                    )
                 )
                 solve = partial(
                     _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK
@@ -306,6 +312,8 @@ def _model_of(
     if not isinstance(vectors, Embeddings):
         from psdvec.formats import load
 
+        if (Path(vectors) / META).is_file():
+            verify_artefact(open_artefact(vectors))  # what is damaged would get new checksums here
         origin = {"vectors": Path(vectors).name}
         vectors = load(vectors, progress=progress)
     if not isinstance(vectors, Model):

@@ -21,10 +21,11 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, check_output
-from psdvec.storage.workspace import open_workspace
+from psdvec.storage.workspace import open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, read_corpus
 from psdvec.text.inputs import Input, Sentences, Texts, read_input
 
+_ENDING = ".train.work"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -105,13 +106,18 @@ def train(
     fitting = {name: options[name] for name in _FITTING if name in options}
     common: dict[str, Any] = {"workers": workers, "memory": memory, "client": client, "progress": progress}
     if output is not None:
+        for ending in (".work", _ENDING):
+            sweep_finished(Path(output), ending=ending)
         check_output(output, overwrite=overwrite)
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:
             plan = {"counting": counting, "input": identity_of(text)}
-            target = Path(output).with_name(f"{Path(output).name}.train")
-            work = stack.enter_context(open_workspace(target, plan=plan, progress=progress))
+            work = stack.enter_context(
+                open_workspace(
+                    Path(output), plan=plan, progress=progress, ending=_ENDING, overwrite=overwrite
+                )
+            )
             place = place or work / "counts"
         if client is not None and place is None:
             raise InputError("the workers of a cluster read the counts from a folder; give output or keep")
@@ -129,6 +135,7 @@ def _counts_of(
     """Return the counts in ``folder`` if they are of this text, or make them, in memory if there is no folder."""
     if folder is None or not (folder / META).is_file():
         return count_pairs(text, **counting, **common, output=folder)
+    sweep_finished(folder)
     found = load_counts(folder)
     _check_same(found, folder, text, counting)
     common["progress"].say(f"using the counts in '{folder}'")

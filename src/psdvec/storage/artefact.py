@@ -1,7 +1,7 @@
 """Artefacts: folders that say what they are, hold plain arrays, and appear whole or not at all.
 
-An artefact is a folder with ``meta.json`` (kind, version, parameters, sources, and the size and SHA-256
-of every other file) and ``.npy`` arrays or text files beside it. It is written under a temporary name
+An artefact is a folder with ``meta.json`` (kind, version, parameters, sources, the size and SHA-256 of every other
+file, and a checksum of all this) and ``.npy`` arrays or text files beside it. It is written under a temporary name
 and renamed when complete, so a folder with a ``meta.json`` is always whole. Opening one maps its arrays
 into memory and reads nothing else. ``docs/formats.md`` describes the files.
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,11 +26,13 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
-from psdvec.resources import disk_errors_explained
-from psdvec.storage.atomic import whole_folder
+from psdvec.storage.atomic import replaced_folder, restore
+from psdvec.storage.numbers import npy_header
 
 META = "meta.json"
 FORMAT = "psdvec"
+SEAL = "checksum"
+_UNSEALED = {"format", "kind", "version", "made_by", "parameters", "sources", "files"}
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ def open_artefact(
 
 
 def _read_meta(path: Path) -> Artefact:
+    restore(path)
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
     if not (path / META).is_file():
@@ -113,6 +117,7 @@ def _read_meta(path: Path) -> Artefact:
         meta = json.loads((path / META).read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             raise KeyError("format")
+        _check_seal(meta)
         return Artefact(
             path=path,
             kind=str(meta["kind"]),
@@ -120,7 +125,7 @@ def _read_meta(path: Path) -> Artefact:
             made_by=str(meta["made_by"]),
             parameters=dict(meta["parameters"]),
             sources=tuple(meta["sources"]),
-            files=dict(meta["files"]),
+            files={_plain(name): record for name, record in meta["files"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
@@ -128,14 +133,43 @@ def _read_meta(path: Path) -> Artefact:
         ) from error
 
 
+def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``meta`` with the checksum of all that it says."""
+    said = {name: value for name, value in meta.items() if name != SEAL}
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+    return {**said, SEAL: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}
+
+
+def _check_seal(meta: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` unless ``meta`` is as it was written; the first artefacts have no checksum."""
+    if set(meta) != _UNSEALED and meta.get(SEAL) != seal(meta)[SEAL]:
+        raise ValueError("it changed since it was written")
+
+
+def _plain(name: str) -> str:
+    """Return the name of a file if it is in the artefact's own folder."""
+    if name in ("", ".", "..", META) or "/" in name or "\0" in name:
+        raise ValueError(f"'{name}' is not the name of a file in it")
+    return name
+
+
 def verify_artefact(artefact: Artefact) -> None:
-    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as it was written."""
-    for name, record in artefact.files.items():
-        path = artefact.file(name)
-        if _digest(path) != record["sha256"]:
-            raise StoreError(
-                f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
-            )
+    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as it was written.
+
+    Two files are read at a time, the largest first: about a second for 2 GB, where the processor has instructions for
+    SHA-256.
+    """
+    largest = sorted(artefact.files, key=lambda name: -int(artefact.files[name]["bytes"]))
+    with ThreadPoolExecutor(2) as pool:
+        deque(pool.map(partial(_verify_file, artefact), largest), maxlen=0)
+
+
+def _verify_file(artefact: Artefact, name: str) -> None:
+    path = artefact.file(name)
+    if _digest(path) != artefact.files[name]["sha256"]:
+        raise StoreError(
+            f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
+        )
 
 
 def release_memory(array: Array) -> None:
@@ -195,17 +229,9 @@ class ArrayStream:
     def __init__(self, file: BinaryIO, dtype: np.dtype[Any], length: int | None, beside: Executor) -> None:
         self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
         self.length = 0
-        header = self._header(length or 0)
+        header = npy_header(dtype, (length or 0,))
         file.write(header)
         self._digest = hashlib.sha256(header)
-
-    def _header(self, length: int) -> bytes:
-        described = np.lib.format.dtype_to_descr(self.dtype)
-        header = BytesIO()
-        np.lib.format.write_array_header_1_0(
-            header, {"descr": described, "fortran_order": False, "shape": (length,)}
-        )
-        return header.getvalue()
 
     def write(self, array: Array) -> None:
         """Append ``array``; its digest is computed meanwhile."""
@@ -221,7 +247,7 @@ class ArrayStream:
         if self.length == self.expected:
             return self._digest.hexdigest()
         self.file.seek(0)
-        self.file.write(self._header(self.length))
+        self.file.write(npy_header(self.dtype, (self.length,)))
         return None
 
 
@@ -244,7 +270,7 @@ def create_artefact(
     """
     path = Path(path)
     check_output(path, overwrite=overwrite)
-    with disk_errors_explained(path), whole_folder(path) as folder:
+    with replaced_folder(path, overwrite=overwrite) as folder:
         writer = ArtefactWriter(folder)
         yield writer
         meta = {
@@ -257,13 +283,14 @@ def create_artefact(
             "files": writer.records(),
         }
         with (folder / META).open("w", encoding="utf-8") as file:
-            json.dump(meta, file, indent=1, ensure_ascii=False)
+            json.dump(seal(meta), file, indent=1, ensure_ascii=False)
             file.write("\n")
 
 
 def check_output(path: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if an artefact must not be written to ``path``."""
     path = Path(path)
+    restore(path)
     if not path.exists() and not path.is_symlink():
         return
     if path.is_dir() and not any(path.iterdir()):

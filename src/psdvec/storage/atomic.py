@@ -1,97 +1,266 @@
 """Files and folders that appear whole or not at all: written beside their place, then renamed to it.
 
 Until then, and after an error, whatever was at the place stays as it was. Names beside a place begin with a dot and
-belong to one writer alone, so that two programs with the same output cannot write into each other's files.
+belong to one writer alone, who holds a lock on them, so that two programs with the same output cannot write into each
+other's files, and what a killed one left is told from what is being written: the next writer of the same place sweeps
+it away.
 """
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal, TypeAlias
 
 from psdvec.errors import InputError
 from psdvec.resources import disk_errors_explained
+from psdvec.storage.locks import take
+from psdvec.storage.renames import exchange, rename_to_free
+from psdvec.storage.syncing import sync, sync_name
 
-_NEW = ".new-"
+Existing: TypeAlias = Literal[
+    "replace", "keep", "refuse"
+]  # what becomes of something that has the name already
 
-
-@contextmanager
-def beside(path: Path, *, replace: bool = True) -> Iterator[Path]:
-    """Yield a free name beside ``path``; the file or folder that the block leaves there is renamed to ``path``.
-
-    After an error it is removed. A folder that is at ``path`` already is replaced, or left as it is where ``replace``
-    is false; a file is always replaced.
-    """
-    new = path.with_name(f".{path.name}{_NEW}{uuid.uuid4().hex[:12]}")
-    try:
-        yield new
-        if new.is_dir():
-            _put_folder(new, path, replace=replace)
-        else:
-            new.replace(path)
-    finally:
-        if new.is_dir():
-            shutil.rmtree(new, ignore_errors=True)
-        else:
-            new.unlink(missing_ok=True)
-
-
-def _put_folder(new: Path, path: Path, *, replace: bool) -> None:
-    """Rename ``new`` to ``path``; whatever is there stays whole until then."""
-    old = new.with_name(new.name.replace(_NEW, ".old-"))
-    if replace and path.exists():
-        path.rename(old)
-    try:
-        new.rename(path)
-    except OSError:
-        if replace or not path.exists():
-            raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def is_unfinished(name: str) -> bool:
-    """Say whether a file of this name was left by a writer that was killed.
-
-    >>> is_unfinished(".report.md.new-0123456789ab"), is_unfinished("report.md")
-    (True, False)
-    """
-    return name.startswith(".") and _NEW in name
+_NEW, _OLD, _GONE = "new", "old", "gone"  # being written; about to be replaced; being removed
+_UNFINISHED = re.compile(
+    r"\.(?P<name>.+)\.(?P<state>new|old|gone)-(?P<host>[0-9a-f]{8})[0-9a-f]{8}", re.DOTALL
+)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, existing: Existing = "replace") -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path`` when the block ends without an error."""
-    with beside(path) as new, new.open("w+b") as file:
+    with _beside(path, Path.touch, existing) as new, new.open("w+b") as file:
         yield file
 
 
 @contextmanager
-def whole_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+def whole_folder(path: Path, *, existing: Existing = "replace") -> Iterator[Path]:
     """Make a folder that takes the place of ``path`` when the block ends without an error."""
-    with beside(path, replace=replace) as new:
-        new.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(path, Path.mkdir, existing) as new:
         yield new
+
+
+@contextmanager
+def _beside(path: Path, make: Callable[[Path], None], existing: Existing) -> Iterator[Path]:
+    """Make something new beside ``path`` and yield its name; it is renamed to ``path``, or removed after an error.
+
+    A link at ``path`` stays, and what it leads to is replaced.
+    """
+    path = Path(os.path.realpath(path))
+    new, lock = _claim(path, make)
+    try:
+        try:
+            yield new
+            sync(new)
+            _put(new, path, existing)
+        finally:
+            _remove(new)
+    finally:
+        os.close(lock)
+
+
+def _claim(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
+    """Make something beside ``path`` that is locked from the start: a sweeper may see it before we have locked it."""
+    while True:
+        new = path.with_name(_unfinished_name(path.name, _NEW))
+        make(new)
+        lock = take(new, certainly=False)
+        if lock is not None:
+            return new, lock
+
+
+def _unfinished_name(name: str, state: str) -> str:
+    return f".{name}.{state}-{_host()}{uuid.uuid4().hex[:8]}"
+
+
+def _host() -> str:
+    """Return a mark of this machine: a lock on a disk that several share may be seen by one of them only."""
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _put(new: Path, path: Path, existing: Existing) -> None:
+    """Rename ``new`` to ``path``; whatever is there stays whole until then."""
+    if existing != "replace":
+        try:
+            _put_if_free(new, path)
+        except OSError as error:
+            if not path.exists():
+                raise
+            if existing == "refuse":
+                raise InputError(
+                    f"'{path}' was made by another process meanwhile; choose another output, or give overwrite=True"
+                ) from error
+    elif not new.is_dir():
+        new.replace(path)
+    elif not path.exists():
+        new.rename(path)
+    elif not exchange(new, path):
+        _put_in_two_steps(new, path)
+
+
+def _put_if_free(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``, or raise an ``OSError`` if something is there, other than an empty folder."""
+    if new.is_dir():
+        new.rename(path)  # fails by itself
+    elif not rename_to_free(new, path):
+        if path.exists():
+            raise FileExistsError(path)
+        new.rename(path)
+
+
+def _put_in_two_steps(new: Path, path: Path) -> None:
+    """Replace a folder where names cannot be exchanged; :func:`restore` undoes the first step alone."""
+    old = _partner(new, _OLD)
+    path.rename(old)
+    try:
+        new.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    discard_folder(old)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def discard_folder(path: Path) -> None:
+    """Remove the folder at ``path`` in one step: what a kill leaves of it has another name, which is swept later."""
+    gone = path.with_name(_unfinished_name(path.name, _GONE))
+    path.rename(gone)
+    _remove(gone)
+
+
+def is_unfinished(name: str) -> bool:
+    """Say whether a file of this name was left by a writer that was killed, or is being written.
+
+    >>> is_unfinished(".report.md.new-0123456789abcdef"), is_unfinished("report.md")
+    (True, False)
+    """
+    return _UNFINISHED.fullmatch(name) is not None
+
+
+def sweep(path: Path) -> bool:
+    """Remove what killed writers of ``path`` left beside it; return whether another process is writing it now."""
+    path = Path(os.path.realpath(path))
+    restore(path)
+    found = [each for each in _unfinished_in(path.parent) if _is_of(each, path.name)]
+    swept = [_sweep_one(each) for each in found]
+    return not all(swept)
+
+
+def sweep_below(folder: Path) -> None:
+    """Remove what killed writers left anywhere in ``folder``."""
+    for place, folders, _ in os.walk(folder):
+        for each in _unfinished_in(Path(place)):
+            restore(each.with_name(_parts(each)["name"]))
+            _sweep_one(each)
+        folders[:] = [name for name in folders if not is_unfinished(name)]
+
+
+def restore(path: Path) -> None:
+    """Undo a replacement that was killed between its two steps: what was at ``path`` before gets its name again."""
+    if path.is_symlink() or path.exists():
+        return
+    for old in _unfinished_in(path.parent):
+        if not _is_of(old, path.name) or _parts(old)["state"] != _OLD:
+            continue
+        new = _partner(old, _NEW)
+        lock = take(new if new.exists() else old, certainly=False)
+        if lock is not None:  # else its writer is between the steps just now
+            with suppress(OSError):
+                old.rename(path)
+            os.close(lock)
+            return
+
+
+def _unfinished_in(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if is_unfinished(path.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _parts(unfinished: Path) -> re.Match[str]:
+    match = _UNFINISHED.fullmatch(unfinished.name)
+    assert match is not None
+    return match
+
+
+def _partner(unfinished: Path, state: str) -> Path:
+    """Return the name that the same writer gives to what is in another ``state``."""
+    begin, end = _parts(unfinished).span("state")
+    return unfinished.with_name(unfinished.name[:begin] + state + unfinished.name[end:])
+
+
+def _is_of(unfinished: Path, name: str) -> bool:
+    return _parts(unfinished)["name"] == name
+
+
+def _sweep_one(path: Path) -> bool:
+    """Remove what a killed writer left at ``path``; return False if its writer may still be at work."""
+    if _parts(path)["host"] != _host():
+        return True  # of another machine: neither ours to remove, nor in our way
+    try:
+        lock = take(path, certainly=True)
+    except OSError:
+        return False
+    if lock is None:
+        return not path.exists()
+    _remove(path)
+    os.close(lock)
+    return True
 
 
 @contextmanager
 def replaced_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a user's output as :func:`whole_file` does; what stands in the way is explained in a sentence."""
     check_file_output(path, overwrite=overwrite)
+    with _output(path), whole_file(path, existing="replace" if overwrite else "refuse") as file:
+        yield file
+
+
+@contextmanager
+def replaced_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Make a user's output as :func:`whole_folder` does, once the caller has checked that it may be written."""
+    with _output(path), whole_folder(path, existing="replace" if overwrite else "refuse") as folder:
+        yield folder
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[None]:
+    """Prepare the place of a user's output, refuse it to a second writer, and sync its name when it is there."""
     with disk_errors_explained(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except (FileNotFoundError, NotADirectoryError) as error:  # such as below /proc
-            raise _unwritable(path, error) from error
-        with whole_file(path) as file:
-            yield file
+            raise InputError(
+                f"'{path}' cannot be written ({error.strerror}); choose another output"
+            ) from error
+        if sweep(path):
+            raise InputError(f"another process is writing '{path}'; wait for it, or choose another output")
+        yield
+        sync_name(Path(os.path.realpath(path)).parent)
 
 
 def check_file_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if no file can be written to ``path``, before any work is done."""
+    if path.is_symlink() and not path.exists():
+        raise InputError(f"'{path}' is a link to nothing; remove it, or choose another output")
     if path.exists() and not (overwrite and path.is_file()):
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
     folder = nearest_folder(path)
@@ -102,7 +271,3 @@ def check_file_output(path: Path, *, overwrite: bool) -> None:
 def nearest_folder(path: Path) -> Path:
     """Return the innermost of the folders above ``path`` that exists."""
     return next(parent for parent in path.absolute().parents if parent.exists())
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"'{path}' cannot be written ({error.strerror}); choose another output")

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from psdvec.arrays import Float32s
-from psdvec.storage.atomic import beside
+from psdvec.storage.atomic import whole_file
 
 Found: TypeAlias = "tuple[Float32s, float] | None"  # a word's vector and its deviation, if it got one
 
@@ -34,7 +34,7 @@ def write_block(path: Path, found: Sequence[Found]) -> None:
     places = np.array([place for place, one in enumerate(found) if one is not None], np.int64)
     vectors = np.array([one[0] for one in found if one is not None], np.float32)
     deviations = np.array([one[1] for one in found if one is not None], np.float64)
-    with beside(path, replace=False) as new, new.open("wb") as file:
+    with whole_file(path, existing="keep") as file:
         np.savez(file, words=np.int64(len(found)), places=places, vectors=vectors, deviations=deviations)
 
 

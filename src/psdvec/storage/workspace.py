@@ -7,24 +7,25 @@ process at a time may hold it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import shutil
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
-from psdvec.storage.atomic import whole_file
+from psdvec.storage.artefact import META, check_output
+from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
+from psdvec.storage.locks import hold, take
 
-_PLAN = "plan.json"
+_PLAN, _LOCK = "plan.json", "lock"
 
 
 @contextmanager
@@ -38,21 +39,79 @@ def place_for(output: str | Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def open_workspace(output: Path, *, plan: Mapping[str, Any], progress: Progress) -> Iterator[Path]:
-    """Hold the workspace of ``output``; it is removed if the block ends without an error or leaves nothing in it."""
-    folder = output.with_name(f"{output.name}.work")
+def open_workspace(
+    output: Path,
+    *,
+    plan: Mapping[str, Any],
+    progress: Progress,
+    ending: str = ".work",
+    overwrite: bool = True,
+) -> Iterator[Path]:
+    """Hold the workspace of ``output``; it is removed if the block ends without an error or leaves nothing in it.
+
+    ``ending``: what its name has after that of ``output``; work that consists of other work needs one of its own.
+    Without ``overwrite``, an output that another process made just before the workspace was ours is refused.
+    """
+    folder = output.with_name(f"{output.name}{ending}")
     with disk_errors_explained(output):
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("wb") as lock:
-            _hold(lock, folder)
-            _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
+        was_there = output.exists()
+        lock = _hold(folder)
+        try:
             try:
+                sweep(folder)
+                sweep_below(folder)
+                check_output(output, overwrite=overwrite)
+                _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
                 yield folder
             except BaseException:
-                if {path.name for path in folder.iterdir()} <= {"lock", _PLAN}:
-                    shutil.rmtree(folder)
+                is_made = output.exists() and not was_there  # by this process or another: the work has no use
+                if is_made or not _holds_work(folder):
+                    discard_folder(folder)
                 raise
-            shutil.rmtree(folder)
+            discard_folder(folder)
+        finally:
+            os.close(lock)
+
+
+def sweep_finished(output: Path, *, ending: str = ".work") -> None:
+    """Remove the workspace of an output that is there, if its maker was killed just before it would have done so.
+
+    All work is older than the ``meta.json`` of what was made of it; work that is newer is for another output.
+    """
+    folder = output.with_name(f"{output.name}{ending}")
+    sweep(folder)
+    lock = take(folder / _LOCK, certainly=True) if (output / META).is_file() else None
+    if lock is None:
+        return
+    newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+    if newest <= (output / META).stat().st_mtime_ns:
+        discard_folder(folder)
+    os.close(lock)
+
+
+def clear(folder: Path) -> None:
+    """Remove everything from a workspace that is held: no later attempt can use it."""
+    (folder / _PLAN).unlink(missing_ok=True)  # first: without it, what is left serves no plan
+    for path in folder.iterdir():
+        if path.is_dir():
+            discard_folder(path)
+        elif path.name != _LOCK:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def held_folder(folder: Path) -> Iterator[None]:
+    """Make ``folder`` if it is missing, sweep it, and keep it from other processes that would hold it too."""
+    with disk_errors_explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = take(folder, certainly=False)
+        if lock is None:
+            raise InputError(f"another process is using '{folder}'; wait for it, or choose another output")
+        try:
+            sweep_below(folder)
+            yield
+        finally:
+            os.close(lock)
 
 
 def digest_of(*values: Any) -> str:
@@ -72,21 +131,31 @@ def digest_of(*values: Any) -> str:
     return digest.hexdigest()
 
 
-def _hold(lock: BinaryIO, folder: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise InputError(
-            f"another process is using '{folder}'; wait for it, or choose another output"
-        ) from error
+def _hold(folder: Path) -> int:
+    """Make ``folder`` if it is missing, and lock it; a process that had it before may be removing it just now."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = hold(folder / _LOCK)
+        except FileNotFoundError:
+            continue
+        if lock is None:
+            raise InputError(f"another process is using '{folder}'; wait for it, or choose another output")
+        return lock
+
+
+def _holds_work(folder: Path) -> bool:
+    """Say whether there is a file in ``folder`` that a later attempt could use."""
+    files = {Path(place, name) for place, _, names in os.walk(folder) for name in names}
+    return not files <= {folder / _LOCK, folder / _PLAN}
 
 
 def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     """Clear ``folder`` unless it was left by an interrupted run of the same plan."""
-    others = [path for path in folder.iterdir() if path.name != "lock"]
+    others = [path for path in folder.iterdir() if path.name != _LOCK]
     try:
         same = json.loads((folder / _PLAN).read_text(encoding="utf-8")) == plan
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         same = False
     if same:
         progress.say(f"resuming the work in '{folder}'")
@@ -95,7 +164,6 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
         progress.say(
             f"starting from scratch: '{folder}' holds unfinished work for other input or other options"
         )
-    for path in others:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    clear(folder)
     with whole_file(folder / _PLAN) as file:
         file.write(json.dumps(plan, ensure_ascii=False).encode())

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import disk_errors_explained, resolve_workers
-from psdvec.storage.atomic import beside
+from psdvec.resources import resolve_workers
+from psdvec.storage.atomic import replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 
@@ -108,7 +108,7 @@ def extract(
         source = Dump(stream)
         clean = _cleaner(source, form=form, min_words=min_words)
         with (
-            _open_output(output) as file,
+            _open_output(output, overwrite=overwrite) as file,
             progress.stage("extracting", total=stream.raw_size, unit="B") as stage,
             ThreadPoolExecutor(workers) as pool,
         ):
@@ -226,19 +226,16 @@ def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> N
 
 
 @contextmanager
-def _open_output(output: str | Path) -> Iterator[BinaryIO]:
+def _open_output(output: str | Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Write beside ``output`` and rename when all is well; after an input error the partial file stays."""
     if str(output) == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = Path(output)
-    with disk_errors_explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as new:
-            try:
-                with new.open("wb") as file:
-                    yield file
-            except InputError:
-                new.replace(_partial(path))
-                raise
+    with replaced_file(path, overwrite=overwrite) as file:
+        try:
+            yield file
+        except InputError:
+            Path(file.name).replace(_partial(path))
+            raise

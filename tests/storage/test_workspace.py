@@ -1,0 +1,149 @@
+"""Work that was finished is found again, work that was not is never taken for finished, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from psdvec.errors import InputError
+from psdvec.progress import SilentProgress
+from psdvec.storage.atomic import is_unfinished, replaced_folder
+from psdvec.storage.workspace import held_folder, open_workspace, sweep_finished
+
+
+class StopError(Exception):
+    """Stands for whatever may end work early."""
+
+
+def workspace(tmp_path, plan="the plan", **options):
+    return open_workspace(tmp_path / "out", plan={"is": plan}, progress=SilentProgress(), **options)
+
+
+def stopped(tmp_path, *files):
+    """Do some work, leave it in ``files``, and stop."""
+
+    def work():
+        with workspace(tmp_path) as folder:
+            (folder / "empty").mkdir()
+            for name in files:
+                (folder / name).write_text("finished")
+            raise StopError
+
+    with pytest.raises(StopError):
+        work()
+
+
+def test_work_for_the_same_plan_is_found_again_and_removed_at_the_end(tmp_path):
+    stopped(tmp_path, "piece")
+    with workspace(tmp_path) as work:
+        assert (work / "piece").read_text() == "finished"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_work_for_another_plan_is_discarded(tmp_path):
+    stopped(tmp_path, "piece")
+    with workspace(tmp_path, "another plan") as work:
+        assert sorted(path.name for path in work.iterdir()) == ["lock", "plan.json"]
+
+
+def test_an_early_error_leaves_nothing(tmp_path):
+    stopped(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_that_cannot_be_read_just_now_costs_no_work(tmp_path, monkeypatch):
+    stopped(tmp_path, "piece")
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "pathlib.Path.read_text", lambda *_, **__: (_ for _ in ()).throw(OSError(24, "too many files"))
+        )
+        with pytest.raises(OSError, match="too many files"), workspace(tmp_path):
+            pass
+    with workspace(tmp_path) as work:
+        assert (work / "piece").read_text() == "finished"
+
+
+def test_a_workspace_that_was_half_removed_is_not_resumed(tmp_path):
+    child = os.fork()
+    if child == 0:
+        shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+        with workspace(tmp_path) as work:
+            (work / "piece").write_text("finished")
+        os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert all(is_unfinished(path.name) for path in tmp_path.iterdir())
+    with workspace(tmp_path) as work:
+        assert not (work / "piece").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_one_process_at_a_time_holds_a_workspace(tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.storage.locks._PATIENCE", 0.01)
+    with (
+        workspace(tmp_path),
+        pytest.raises(InputError, match=r"another process is using .*out\.work"),
+        workspace(tmp_path),
+    ):
+        pass
+    with (
+        held_folder(tmp_path / "shared"),
+        pytest.raises(InputError, match="another process is using"),
+        held_folder(tmp_path / "shared"),
+    ):
+        pass
+
+
+def test_an_output_that_another_process_has_just_made_is_not_made_again(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "meta.json").touch()
+    with pytest.raises(InputError, match="exists already"), workspace(tmp_path, overwrite=False):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_work_for_an_output_that_another_process_made_first_is_not_kept(tmp_path):
+    def work():
+        with workspace(tmp_path) as folder:
+            (folder / "piece").write_text("finished")
+            with replaced_folder(tmp_path / "out", overwrite=False) as new:
+                (new / "mine").touch()
+                (tmp_path / "out").mkdir()
+                (tmp_path / "out" / "theirs").touch()
+
+    with pytest.raises(InputError, match="made by another process meanwhile"):
+        work()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "theirs"]
+
+
+def test_the_work_of_an_output_that_is_finished_is_swept_and_newer_work_is_kept(tmp_path):
+    stopped(tmp_path, "piece")
+    sweep_finished(tmp_path / "out")
+    assert (tmp_path / "out.work" / "piece").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "meta.json").touch()
+    os.utime(tmp_path / "out" / "meta.json", ns=(1, 1))
+    sweep_finished(tmp_path / "out")
+    assert (tmp_path / "out.work" / "piece").exists()
+    (tmp_path / "out" / "meta.json").touch()
+    with workspace(tmp_path):
+        sweep_finished(tmp_path / "out")
+        assert (tmp_path / "out.work" / "piece").exists()
+    stopped(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_work_that_a_kill_left_beside_its_output_is_swept(tmp_path):
+    child = os.fork()
+    if child == 0:
+        with workspace(tmp_path) as work:
+            (work / "piece").write_text("finished")
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out" / "meta.json").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert (tmp_path / "out.work").exists()
+    sweep_finished(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
