@@ -32,7 +32,7 @@ from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem
 from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.storage.artefact import check_output
-from psdvec.storage.workspace import open_workspace
+from psdvec.storage.workspace import open_workspace, sweep_finished
 
 
 def fit(
@@ -92,6 +92,7 @@ def fit(
     plan = make_recipe(recipe, **(changes or {}))
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     if output is not None:
+        sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
     for name, number in (
         ("dim", dim),
@@ -116,7 +117,9 @@ def fit(
                 "counts": dict(store.origin), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
                 "memory": None, "device": device,
             }  # fmt: skip
-            folder = stack.enter_context(open_workspace(Path(output), plan=key, progress=progress))
+            folder = stack.enter_context(
+                open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
+            )
             file = folder / "round.npz"
             rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
         with progress.stage("weights", total=None, unit="pairs"):
