@@ -1,4 +1,4 @@
-import re
+import json
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
 from psdvec.solver.model import read_model
 from psdvec.solver.train import train
-from psdvec.storage.artefact import open_artefact
+from psdvec.storage.artefact import open_artefact, seal
 from psdvec.text.corpus import read_corpus
 from tests.toy import drawn_counts
 
@@ -161,7 +161,7 @@ def test_counts_whose_arrays_are_damaged_are_refused(store, tmp_path, name, plac
 
 def test_a_damaged_description_or_list_of_words_is_named(store):
     meta = (store / "meta.json").read_text()
-    (store / "meta.json").write_text(meta.replace('"tally"', '"tale"'))
+    (store / "meta.json").write_text(json.dumps(seal(json.loads(meta.replace('"tally"', '"tale"')))))
     with pytest.raises(StoreError, match="counts' does not say what was counted"):
         fit(store)
     (store / "meta.json").write_text(meta)
@@ -178,7 +178,7 @@ def test_folders_of_a_later_version_are_refused(store, tmp_path):
     model = tmp_path / "model"
     for folder, command in ((store, lambda: fit(store)), (model, lambda: extend(model, store))):
         meta = (folder / "meta.json").read_text()
-        (folder / "meta.json").write_text(re.sub(r'"version": \d', '"version": 9', meta))
+        (folder / "meta.json").write_text(json.dumps(seal(json.loads(meta) | {"version": 9})))
         with pytest.raises(StoreError, match=r"is of version 9.*update psdvec"):
             command()
         (folder / "meta.json").write_text(meta)
