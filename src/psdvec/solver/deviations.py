@@ -22,6 +22,7 @@ from psdvec.solver.spelling import mixing_factors
 from psdvec.storage.artefact import release_memory
 
 SAMPLE = 96  # words that are solved; up to so many, all of them
+_ROWS = 4096  # words whose spelling is looked up together
 _FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
 
 
@@ -48,10 +49,18 @@ def core_deviations(
     found[ids] = [np.nan if one is None else one[1] for one in placed]
     if n > SAMPLE:
         found = _carried_over(found, _features(model, counts))
-    spelled = None if model.subwords is None else model.subwords.predict(model.words)
-    share = 0.0 if model.subwords is None else model.subwords.share
-    factors = mixing_factors(model.rows, model.stretch, spelled, share=share)
-    return np.asarray(found * factors, np.float32)
+    for first in range(0, n, _ROWS):
+        rows = slice(first, first + _ROWS)
+        found[rows] *= _mixing_factors(model, rows)
+    return found.astype(np.float32)
+
+
+def _mixing_factors(model: Model, rows: slice) -> Float32s:
+    """Return what mixing with their spelling multiplies the deviations of some words by."""
+    if model.subwords is None:
+        return mixing_factors(model.rows[rows], model.stretch, None, share=0.0)
+    spelled = model.subwords.predict(model.words[rows])
+    return mixing_factors(model.rows[rows], model.stretch, spelled, share=model.subwords.share)
 
 
 def _features(model: Model, counts: Cooccurrence) -> Float64s:

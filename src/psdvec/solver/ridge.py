@@ -18,6 +18,7 @@ from psdvec.kernels import lapack
 from psdvec.kernels.contexts import add_seen, gather_into, solve_contexts
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
+from psdvec.storage.buffers import Scratch
 
 CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
@@ -26,6 +27,8 @@ TOLERANCE = 1e-4  # of conjugate gradients; some six steps, each of which leaves
 MOST_STEPS = 200
 _BLOCK = 2048  # rows of a float32 product
 CORRECTIONS = 2  # solves of what a float32 factor leaves over
+
+_scratch = Scratch()
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ def _solve_by_gradients(
     """
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
     weights = cells.weights.astype(np.float32)
-    F = np.empty((cells.rows.size, regressors.features.shape[1]), np.float32)
+    F = _scratch.array(np.float32, cells.rows.size, regressors.features.shape[1])
     total, trace = gather_into(F, regressors.features, cells.rows, weights, cells.targets.astype(np.float32))
     b = total + rho * log_kappa * regressors.total
     square = cells.square + rho * log_kappa**2 * regressors.square

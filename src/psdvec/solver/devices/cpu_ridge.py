@@ -30,6 +30,9 @@ Pairs = tuple[
     Array, Float64s, Array, Float64s
 ]  # the columns of a word's row, counts; the rows of its column, counts
 
+_RELEASED = (
+    16  # words after which the memory of mapped counts is given back: a row brings megabytes around it along
+)
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
 
 
@@ -86,7 +89,9 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
         for word, slot in zip(batch.tolist(), slots.tolist(), strict=True):
             row = slice(counts.indptr[word], counts.indptr[word + 1])
             column = slice(starts[slot], starts[slot + 1])
-            yield counts.indices[row], counts.values[row] / UNIT, rows[column], before[column]
+            yield np.array(counts.indices[row]), counts.values[row] / UNIT, rows[column], before[column]
+            if slot % _RELEASED == 0:
+                _release(counts)
 
 
 def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
@@ -123,9 +128,13 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
         def fill(part: tuple[int, int], free: Int64s) -> None:
             fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
-            for array in (counts.indices, counts.values):
-                release_memory(array)
+            _release(counts)
 
         for _ in pool.map(fill, ranges, starts[:-1] + np.cumsum(sizes, axis=0) - sizes):
             pass
     return slot_of[batch], starts, rows, values
+
+
+def _release(counts: Cooccurrence) -> None:
+    for array in (counts.indices, counts.values):
+        release_memory(array)
