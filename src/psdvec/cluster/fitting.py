@@ -10,6 +10,8 @@ eigenproblems, and X itself, stay here.
 from __future__ import annotations
 
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
@@ -42,6 +44,7 @@ from psdvec.solver.recipe import Recipe
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
 _POLL = 1.0  # seconds after which to see whether the worker of a share is still there
+_FORGOTTEN = 3600.0  # seconds after which a share that nobody asked for is no longer kept
 _ATTEMPTS = 5  # at a share, each on another worker
 
 Renewed = tuple[
@@ -52,31 +55,16 @@ State = tuple[
 ]  # a name for what the values are, and X as it was handed out, None before the first round
 
 
-@dataclass
+@dataclass(frozen=True)
 class Spec:
-    """What a worker needs to build any share: the folder of counts, the formula, and the places of each share.
+    """What a worker needs to build any share of a run: the folder of counts, the formula, the places of each share."""
 
-    A worker's copy also holds the shares that the worker has built, and dies with the client that handed it out.
-    """
-
+    run: str
     counts: Path
     digest: str
     formula: Formula
     shares: list[list[Place]]
     memory: int | None
-    held: dict[int, Share] = field(default_factory=dict)
-    lock: Any = field(default_factory=threading.Lock)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "held": {}, "lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, lock=threading.Lock())
-
-    def share(self, number: int) -> Share:
-        """Return a share, an empty one if this process has not worked on it before."""
-        with self.lock:
-            return self.held.setdefault(number, Share())
 
 
 @dataclass
@@ -85,6 +73,7 @@ class Share:
 
     pairs: CpuPairs | None = None
     state: str | None = None
+    used: float = 0.0
     lock: Any = field(default_factory=threading.Lock)
 
     def bring_to(self, wanted: State, spec: Spec, number: int, worker: Any) -> CpuPairs:
@@ -97,6 +86,29 @@ class Share:
                 self.pairs.renew_each(_own(X.vectors), X.values, momentum=0.0, with_image=False)
             self.state = name
         return self.pairs
+
+
+# What this process holds, if it is a worker, by run and number. Dask itself may drop or copy any data at any time.
+_shares: dict[tuple[str, int], Share] = {}
+_shares_lock = threading.Lock()
+
+
+def _share_of(run: str, number: int) -> Share:
+    """Return a share, an empty one if this process has not worked on it; drop what a run that is gone left behind."""
+    now = time.monotonic()
+    with _shares_lock:
+        for key in [key for key, share in _shares.items() if key[0] != run and now - share.used > _FORGOTTEN]:
+            del _shares[key]
+        share = _shares.setdefault((run, number), Share())
+        share.used = now
+        return share
+
+
+def forget_run(run: str) -> None:
+    """Drop all shares of a run from this process."""
+    with _shares_lock:
+        for key in [key for key in _shares if key[0] == run]:
+            del _shares[key]
 
 
 def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
@@ -138,7 +150,7 @@ def renew_share(
     """Renew the values of a share; afterwards they are those called ``name``."""
 
     def renew(pairs: CpuPairs) -> Renewed:
-        share = spec.share(number)
+        share = _share_of(spec.run, number)
         share.state = None  # in case this is interrupted
         found = pairs.renew_each(_own(X.vectors), X.values, momentum=momentum, with_image=with_image)
         share.state = name
@@ -151,7 +163,7 @@ def renew_share(
 def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Any]) -> Any:
     from distributed import get_worker
 
-    share = spec.share(number)
+    share = _share_of(spec.run, number)
     with share.lock, limit_blas(1):
         return work(share.bring_to(state, spec, number, get_worker()))
 
@@ -171,6 +183,13 @@ class ClusterCpu(Cpu):
     ) -> None:
         super().__init__(workers)
         self.client, self.counts, self.memory = client, counts, memory
+        self.run = uuid.uuid4().hex
+
+    def close(self) -> None:
+        """Let all workers drop the pairs; those that cannot be reached drop them later."""
+        if self.client.status == "running":
+            with suppress(Exception):
+                self.client.run(forget_run, self.run)
 
     def open_pairs(  # type: ignore[override]
         self,
@@ -186,6 +205,7 @@ class ClusterCpu(Cpu):
 
         threads = check_workers(self.client, self.counts.absolute().parent)
         spec = Spec(
+            self.run,
             self.counts.absolute(),
             open_artefact(self.counts).digest,
             formula_of(scales, constants, recipe=recipe),

@@ -8,8 +8,8 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -104,9 +104,9 @@ def fit(
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
-    hardware = _open(device, counts, client, workers=workers, memory=memory)
     rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
+        hardware = stack.enter_context(_open(device, counts, client, workers=workers, memory=memory))
         if device == "cpu":
             stack.enter_context(limit_threads(workers))
             stack.enter_context(limit_blas(1))
@@ -155,10 +155,14 @@ def fit(
     return model
 
 
-def _open(device: str, counts: Any, client: Any, *, workers: int | None, memory: int | str | None) -> Device:
-    """Return the device to fit on: this machine's, or the CPUs of a cluster."""
+@contextmanager
+def _open(
+    device: str, counts: Any, client: Any, *, workers: int | None, memory: int | str | None
+) -> Iterator[Device]:
+    """Yield the device to fit on: this machine's, or the CPUs of a cluster."""
     if client is None:
-        return open_device(device, workers=workers)
+        yield open_device(device, workers=workers)
+        return
     from psdvec.cluster.fitting import ClusterCpu
 
     if device != "cpu":
@@ -167,9 +171,9 @@ def _open(device: str, counts: Any, client: Any, *, workers: int | None, memory:
         raise InputError(
             "a cluster reads the counts from a folder that all workers see; give the folder, not the counts"
         )
-    return ClusterCpu(
-        client, Path(counts), workers=workers, memory=None if memory is None else parse_size(memory)
-    )
+    most = None if memory is None else parse_size(memory)
+    with closing(ClusterCpu(client, Path(counts), workers=workers, memory=most)) as hardware:
+        yield hardware
 
 
 def _with_others(
