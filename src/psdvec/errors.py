@@ -20,10 +20,18 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 
 _SHOWN = 80  # letters of a missing word, in a message
+_LONGEST = 800  # letters of a message
+_END = 200  # of these at its end, where it says what to do
 
 
 class PSDVecError(Exception):
-    """The base class of every error that this package raises on purpose."""
+    """The base class of every error that this package raises on purpose.
+
+    Its message is one line of bearable length, even where it quotes a file, a word or another library.
+    """
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class InputError(PSDVecError):
@@ -57,7 +65,7 @@ class MissingWordError(PSDVecError, KeyError):
         near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
         advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
         word = self.word if len(self.word) <= _SHOWN else f"{self.word[:_SHOWN]}..."
-        return f"there is no vector for '{word}'; {advice}"
+        return one_line(f"there is no vector for '{word}'; {advice}")
 
 
 class MissingExtraError(PSDVecError):
@@ -83,3 +91,15 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
             f"{purpose} needs the package '{module.partition('.')[0]}', which is not installed; "
             f"run: pip install 'psdvec[{extra}]'"
         ) from error
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` on one line: blanks for line ends, nothing that moves a cursor, and its middle left out if long.
+
+    >>> one_line("it says:\n 'a\x07'")
+    "it says: 'a\\x07'"
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - _END]} ... {text[-_END:]}"
+    spaced = " ".join(text.split()) if any(end in text for end in "\n\r\v\f\x85\u2028\u2029") else text
+    return "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in spaced)

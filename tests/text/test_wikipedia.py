@@ -229,7 +229,7 @@ def test_a_page_without_end_is_named_by_its_offset(tmp_path: Path) -> None:
     data = make_dump(page("A", "a"), page("B", "b").replace("</page>", ""), page("C", "c"))
     offset = data.index(b"<page>", data.index(b"<page>") + 1)
     with pytest.raises(
-        InputError, match=rf"begins at byte {offset} of its XML has no end.*last good page is 'A'"
+        InputError, match=rf"the page at byte {offset} of its XML is not whole.*last good page is 'A'"
     ):
         run(tmp_path, data)
     assert (tmp_path / "corpus.txt.partial").read_text() == "a\n"

@@ -23,13 +23,14 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.solver.pmi import Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
-from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
+from psdvec.vectors.values import rows_not_finite
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
@@ -239,7 +240,9 @@ def _parameters_of(model: Model) -> dict[str, Any]:
 def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open a model folder: a :class:`Model`, or plain vectors where the folder holds no scales of a fit.
 
-    The vectors stay on disk until they are used.
+    The vectors stay on disk until they are used. All of them are looked at once, because one number that is not finite
+    would spoil every answer: about 5 ms for 50,000 words with 300 dimensions that are in the system's cache, and
+    otherwise the time it takes to read them. The memory that this takes is given back.
     """
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     words = read_words(artefact)
@@ -248,6 +251,10 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
     if vectors is None or vectors.shape[:1] != (len(words),):
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
+    for array in (vectors, tensors.get(ROWS)):
+        if array is not None and array.ndim == 2 and len(array) == len(words):
+            _check_finite(array, words, f"'{artefact.path}'")
+            release_memory(array)
     arrays: dict[str, Any] = {
         name: np.asarray(artefact.array(file))
         for name, file in (("counts", "word_counts"), ("deviations", "deviations"))
@@ -331,10 +338,9 @@ def _check_shapes(model: Model, path: Path) -> None:
 def check_vectors(model: Model) -> None:
     """Raise :class:`StoreError` where a vector is not finite, or a row of the factorisation; all are read."""
     for array in (model.vectors, model.rows):
-        finite = np.isfinite(array).all(axis=1)
-        if finite.all():
-            continue
-        row = int(np.flatnonzero(~finite)[0])
-        raise StoreError(
-            f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
-        )
+        _check_finite(array, model.words, "the model")
+
+
+def _check_finite(vectors: Array, words: Sequence[str], place: str) -> None:
+    for row in rows_not_finite(vectors):
+        raise StoreError(f"{place} is damaged: the vector of '{words[row]}' is not finite; make it again")

@@ -23,6 +23,7 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.atomic import whole_file
+from psdvec.storage.json_text import parse_json
 
 _PLAN = "plan.json"
 
@@ -85,7 +86,7 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     """Clear ``folder`` unless it was left by an interrupted run of the same plan."""
     others = [path for path in folder.iterdir() if path.name != "lock"]
     try:
-        same = json.loads((folder / _PLAN).read_text(encoding="utf-8")) == plan
+        same = parse_json((folder / _PLAN).read_text(encoding="utf-8")) == plan
     except (OSError, ValueError):
         same = False
     if same:
@@ -98,4 +99,4 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     for path in others:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     with whole_file(folder / _PLAN) as file:
-        file.write(json.dumps(plan, ensure_ascii=False).encode())
+        file.write(json.dumps(plan).encode())
