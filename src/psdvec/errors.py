@@ -15,11 +15,18 @@ The library only raises them; :mod:`psdvec.cli` turns an exception into an exit 
 
 from __future__ import annotations
 
+import errno
 import importlib
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
 _SHOWN = 80  # letters of a missing word, in a message
+SHORT_OF_MEMORY = (
+    "the system gives this program no more memory or threads; close other programs, raise the limit (ulimit), or give "
+    "it less to do at once, such as fewer words or workers"
+)
+_NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread", "unable to allocate")
+_MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do
 
@@ -73,9 +80,11 @@ class MissingExtraError(PSDVecError):
 
 
 def demand_positive(number: int | None, name: str) -> None:
-    """Raise an :class:`InputError` if ``number`` is given and less than 1."""
+    """Raise an :class:`InputError` if ``number`` is given and is less than 1, or more than anything here can have."""
     if number is not None and number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
+    if number is not None and number > _MOST:
+        raise InputError(f"{name} is {number}; give {_MOST} or less")
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -87,10 +96,32 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        if memory_is_short(error):
+            raise ResourceError(f"{purpose} failed: {SHORT_OF_MEMORY}") from error
         raise MissingExtraError(
             f"{purpose} needs the package '{module.partition('.')[0]}', which is not installed; "
             f"run: pip install 'psdvec[{extra}]'"
         ) from error
+
+
+def memory_is_short(error: BaseException | None) -> bool:
+    """Say whether ``error``, or one that led to it, means that the system gives this program no more memory or threads.
+
+    The loader of libraries and the starter of threads say so in words only.
+
+    >>> memory_is_short(MemoryError()), memory_is_short(ImportError("libfoo.so: cannot open shared object file"))
+    (True, False)
+    """
+    while error is not None:
+        said = str(error).lower()
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError | OSError | RuntimeError | SystemError) and any(
+            phrase in said for phrase in _NO_MEMORY
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def one_line(text: str) -> str:

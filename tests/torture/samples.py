@@ -86,9 +86,12 @@ def _write_counts_and_models(folder: Path) -> None:
     import psdvec
     from psdvec.counts.legacy_export import write_grams
     from psdvec.methods.run import fit_method
-    from tests.toy import drawn_counts
+    from psdvec.counts.count import count_pairs
 
-    counts = drawn_counts(words=30, sentences=120, weighting="flat")
+    rng = np.random.default_rng(0)
+    words = [begin + end for begin in ("ka", "lo", "mi", "ter", "sun") for end in ("ren", "dal", "mis", "on", "er", "ing")]
+    sentences = [list(rng.choice(words, 10)) for _ in range(120)]
+    counts = count_pairs(sentences, min_count=1, window=4, weighting="flat")
     counts.save(folder / "counts")
     (folder / "grams").mkdir()
     write_grams(counts, folder / "grams" / "top2grams.txt", words=folder / "grams" / "top1grams.txt")

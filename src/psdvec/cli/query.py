@@ -6,7 +6,6 @@ one JSON value for programs.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,7 @@ import typer
 
 from psdvec.cli.options import Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import print_table
+from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.tokenizer_json import unreachable_words
@@ -74,7 +73,7 @@ def similar(
             else _missing(e, word)
             for word in asked
         ]
-        print(json.dumps(records, ensure_ascii=False))
+        print_json(records)
     else:
         for word, form in forms.items():
             title = _marked(found[form]) + _say_found(e, {word: form})
@@ -306,7 +305,7 @@ def _answer_all(
             title = found.title + _say_found(e, forms)
             _print_ranking(title, found.words, asked=found.asked, best=found.best)
     if as_json:
-        print(json.dumps(records, ensure_ascii=False))
+        print_json(records)
     _exit_if_missing(e, list(dict.fromkeys(missing)))
 
 

@@ -7,10 +7,8 @@ too; pickled objects never are. Arrays that are not compressed are mapped into m
 
 from __future__ import annotations
 
-import lzma
 import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +17,7 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
+from psdvec.storage.archives import ZIP_DAMAGE
 from psdvec.storage.npy import map_numbers, read_header
 from psdvec.vectors.embeddings import Embeddings
 
@@ -26,10 +25,6 @@ _MATRICES = ("vectors", "embeddings", "matrix", "wv")
 _WORDS = ("words", "vocab", "tokens", "vocabulary", "index_to_key")
 _ENDING = ".npy"
 _CHUNK = 1 << 20
-# What is raised for an archive that is damaged, encrypted, or compressed in a way that nobody knows.
-DAMAGE = (
-    ValueError, OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
-)  # fmt: skip
 
 
 def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
@@ -56,7 +51,7 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
                 for member in archive.infolist()
                 if member.filename.endswith(_ENDING)
             }
-    except DAMAGE as error:
+    except ZIP_DAMAGE as error:
         raise InputError(f"{name} is not a complete .npz of plain arrays ({error}); make it again") from error
     matrix = next((arrays[name] for name in _MATRICES if name in arrays), None)
     words = next((arrays[name] for name in _WORDS if name in arrays), None)

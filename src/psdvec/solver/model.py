@@ -303,6 +303,8 @@ def _sparse_of(artefact: Artefact) -> Array | None:
     from scipy import sparse  # slow to import, and few vectors are sparse
 
     data, indices, indptr = (artefact.array(name) for name in SPARSE)
+    if data.dtype != np.float32 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+        return None
     try:
         width = int(artefact.parameters["columns"])
         matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))

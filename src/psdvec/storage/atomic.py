@@ -92,7 +92,7 @@ def replaced_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 def check_file_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if no file can be written to ``path``, before any work is done."""
-    if path.exists() and not (overwrite and path.is_file()):
+    if (path.exists() or path.is_symlink()) and not (overwrite and path.is_file()):
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
     folder = nearest_folder(path)
     if not folder.is_dir():
