@@ -40,7 +40,9 @@ class Expression(NamedTuple):
 def expressions() -> list[Expression]:
     """Return every expression of the package but those of ``reference``, which only tests use."""
     paths = [path for path in HOME.rglob("*.py") if path.relative_to(HOME).parts[0] != "reference"]
-    trees = {path.relative_to(HOME).with_suffix("").as_posix().replace("/", "."): _parse(path) for path in paths}
+    trees = {
+        path.relative_to(HOME).with_suffix("").as_posix().replace("/", "."): _parse(path) for path in paths
+    }
     used = _methods_by_name(trees.values())
     return [found for module, tree in sorted(trees.items()) for found in _expressions_of(module, tree, used)]
 
@@ -65,7 +67,11 @@ def _expressions_of(module: str, tree: ast.Module, used: dict[str, set[str]]) ->
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    constants = {names[id(node)]: node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) in names}
+    constants = {
+        names[id(node)]: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and id(node) in names
+    }
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
@@ -76,10 +82,14 @@ def _expressions_of(module: str, tree: ast.Module, used: dict[str, set[str]]) ->
         first = node.args[0]
         pattern = first.value if isinstance(first, ast.Constant) else constants.get(getattr(first, "id", ""))
         if pattern is None:
-            assert module == "counts.legacy_grams", f"{module} has an expression that is not written out; write it out"
+            assert module == "counts.legacy_grams", (
+                f"{module} has an expression that is not written out; write it out"
+            )
             continue
         methods = tuple(sorted(used.get(names.get(id(node), ""), {"match", "search"})))
-        yield Expression(module, pattern, _flags(node), methods if called == "compile" else (called if of_re else "match",))
+        yield Expression(
+            module, pattern, _flags(node), methods if called == "compile" else (called if of_re else "match",)
+        )
 
 
 def _flags(call: ast.Call) -> int:
@@ -129,7 +139,9 @@ def _example(nodes: Any) -> str:
         elif code in (codes.NOT_LITERAL, codes.ANY):
             text += "a" if argument != ord("a") else "b"
         elif code is codes.IN:
-            text += next(c for c in map(chr, [*range(32, 127), *range(32), *range(128, 256)]) if _is_in(c, argument))
+            text += next(
+                c for c in map(chr, [*range(32, 127), *range(32), *range(128, 256)]) if _is_in(c, argument)
+            )
         elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
             text += _example(argument[2]) * max(argument[0], 1)
         elif code is codes.SUBPATTERN:
@@ -154,7 +166,9 @@ def _is_in(character: str, members: Any) -> bool:
     return found != negated
 
 
-@pytest.mark.timeout(60)  # seconds, where a fraction of one is enough; what takes longer would never come to an end
+@pytest.mark.timeout(
+    60
+)  # seconds, where a fraction of one is enough; what takes longer would never come to an end
 @pytest.mark.parametrize("expression", expressions(), ids=lambda one: f"{one.module}: {one.pattern!r}"[:60])
 def test_every_expression_comes_to_an_end(expression):
     compiled = re.compile(expression.pattern, expression.flags)
@@ -170,10 +184,16 @@ def test_every_expression_comes_to_an_end(expression):
 def test_the_texts_are_those_that_a_bad_expression_fears():
     texts = list(hostile_texts(rb"\s*(?:<!--.*?-->\s*)*<mediawiki\b", re.DOTALL, times=50))
     assert any(text.count(b"<!--") >= 10 and b"<mediawiki" not in text for text in texts)
-    assert any(text.count(b'key="') >= 10 for text in hostile_texts(rb'<namespace key="(\d+)"[^>/]*>', times=50))
+    assert any(
+        text.count(b'key="') >= 10 for text in hostile_texts(rb'<namespace key="(\d+)"[^>/]*>', times=50)
+    )
 
 
 def test_expressions_are_found_with_the_methods_that_are_called():
     found = {(one.module, method) for one in expressions() for method in one.methods}
-    assert {("text.wikidump", "findall"), ("formats.word2vec", "fullmatch"), ("resources", "fullmatch")} <= found
+    assert {
+        ("text.wikidump", "findall"),
+        ("formats.word2vec", "fullmatch"),
+        ("resources", "fullmatch"),
+    } <= found
     assert ("counts.legacy_grams", "match") in found

@@ -14,7 +14,9 @@ from types import FrameType
 from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
 
 _INTERRUPTED = 130
-_NEEDED = 1_200_000_000  # bytes of address space; with less, the libraries of linear algebra abort or wait for ever
+_NEEDED = (
+    1_200_000_000  # bytes of address space; with less, the libraries of linear algebra abort or wait for ever
+)
 
 
 def main() -> None:
@@ -23,19 +25,16 @@ def main() -> None:
         signal.signal(number, _stop)
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < _NEEDED:
-        print(
+        sys.exit(
             f"psdvec: memory is short: this program may use {limit // 10**6} MB of addresses, and its libraries need "
-            f"{_NEEDED // 10**6} MB; raise the limit (ulimit -v)",
-            file=sys.stderr,
+            f"{_NEEDED // 10**6} MB; raise the limit (ulimit -v)"
         )
-        sys.exit(1)
     try:
         from psdvec.cli import main as run
     except Exception as error:
         if not memory_is_short(error):
             raise
-        print(f"psdvec: {SHORT_OF_MEMORY}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(f"psdvec: {SHORT_OF_MEMORY}")
     run()
 
 

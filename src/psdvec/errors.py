@@ -25,7 +25,12 @@ SHORT_OF_MEMORY = (
     "the system gives this program no more memory or threads; close other programs, raise the limit (ulimit), or give "
     "it less to do at once, such as fewer words or workers"
 )
-_NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread", "unable to allocate")
+_NO_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "unable to allocate",
+)
 _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do

@@ -92,7 +92,8 @@ def summarise(artefact: Artefact) -> dict[str, str]:
 
 
 _SHAPES: dict[str, type] = {
-    "words": int, "dim": int, "core": int, "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "method": str
+    "words": int, "dim": int, "core": int, "method": str,
+    "recipe": dict, "settings": dict, "counting": dict, "tally": dict,
 }  # fmt: skip
 
 
@@ -100,7 +101,9 @@ def _check_parameters(artefact: Artefact) -> None:
     """Raise :class:`StoreError` unless what an artefact says of itself is of the shape in which it was written."""
     for name, kind in _SHAPES.items():
         if name in artefact.parameters and type(artefact.parameters[name]) is not kind:
-            raise StoreError(f"'{artefact.path}' is damaged: its '{name}' is not what it should be; make it again")
+            raise StoreError(
+                f"'{artefact.path}' is damaged: its '{name}' is not what it should be; make it again"
+            )
     tally = artefact.parameters.get("tally", {"tokens": 0, "sentences": 0})
     if not all(type(tally.get(name)) is int for name in ("tokens", "sentences")):
         raise StoreError(f"'{artefact.path}' is damaged: it does not say what was read; make it again")

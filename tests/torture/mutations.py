@@ -28,8 +28,8 @@ NUMBERS = (
 SNIPPETS = (
     b"\0", b"\0" * 100, b"\xff", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\n\n",
     b"\t", b" ", b" " * 1000, b",", b",,,", b"|", b":", b"\\", b'"', b"'", b"<", b">", b"<page>", b"</page>", b"<!--",
-    b"-->", b"<!-- -->" * 200, b"<!DOCTYPE x>", b"<text>", b"</text>", b"</mediawiki>", b"<id>" + b"1" * 5000 + b"</id>",
-    b"<ns>" + b"9" * 5000 + b"</ns>", b'<namespace key="1" ' * 2000, b"{{" * 1000, b"[[" * 1000, b"<ref>" * 1000,
+    b"-->", b"<!-- -->" * 200, b"<!DOCTYPE x>", b"<text>", b"</text>", b"</mediawiki>",
+    b"<id>" + b"1" * 5000 + b"</id>", b"<ns>" + b"9" * 5000 + b"</ns>", b'<namespace key="1" ' * 2000, b"{{" * 1000, b"[[" * 1000, b"<ref>" * 1000,
     b"PAR1", b"PK\x03\x04", b"\x1f\x8b\x08", b"x" * 100_000, "\N{COMBINING ACUTE ACCENT}".encode() * 500,
     "\N{RIGHT-TO-LEFT OVERRIDE}".encode(), "\u2028".encode(), b"-DOCSTART-", b"#", b"Bigrams:",
 )  # fmt: skip
@@ -175,7 +175,9 @@ def _change_number(data: bytes, rng: Random) -> bytes:
 
 def _change_json(data: bytes, rng: Random) -> bytes:
     """Change a value, a key or a length somewhere in a document."""
-    return json.dumps(_change_node(json.loads(data), rng), ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass")
+    return json.dumps(_change_node(json.loads(data), rng), ensure_ascii=rng.random() < 0.5).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def _change_node(node: Any, rng: Random) -> Any:
@@ -185,7 +187,9 @@ def _change_node(node: Any, rng: Random) -> Any:
         if what < 0.1:
             return {name: value for name, value in node.items() if name != key}
         if what < 0.15:
-            return {rng.choice(("", "x", "../x")) if name == key else name: value for name, value in node.items()}
+            return {
+                rng.choice(("", "x", "../x")) if name == key else name: value for name, value in node.items()
+            }
         return {**node, key: _change_node(node[key], rng)}
     if isinstance(node, list) and node and rng.random() < 0.85:
         place = rng.randrange(len(node))
@@ -242,7 +246,9 @@ def _with_other_numbers(array: Any, rng: Random) -> Any:
     array = np.array(array)
     flat = array.reshape(-1)
     for _ in range(rng.choice((1, 1, 5))):
-        value = rng.choice((0, 1, -1, 2**31 - 1, 2**62, 1e30, float("nan"), float("inf"), rng.randrange(1000)))
+        value = rng.choice(
+            (0, 1, -1, 2**31 - 1, 2**62, 1e30, float("nan"), float("inf"), rng.randrange(1000))
+        )
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             flat[rng.randrange(flat.size)] = np.array(value).astype(array.dtype)

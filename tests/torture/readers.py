@@ -1,7 +1,8 @@
 """Every reader over mutations of real files: each is read or refused in one sentence; nothing else is fine.
 
 A case is a reader, a seed and a number, and always the same. What was read is also looked at: numbers must be finite,
-pages must all be there. A case that fails is kept as a file, with ``case.json`` beside it, which says how it came about.
+pages must all be there. A case that fails is kept as a file, with ``case.json`` beside it, which says how it came
+about.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import mutate
 from tests.torture.samples import make_samples
 
-BATCH = 100  # cases that one process runs
+BATCH = 250  # cases that one process runs
 SILENT = SilentProgress()
 LOADED = (Stripper, pyarrow)  # here, so that no case has to pay for their memory
 
@@ -73,7 +74,7 @@ def _read_in_parallel(path: Path) -> None:
     for workers in (1, 2):
         try:
             with open_stream(path, workers=workers) as stream:
-                found.append(b"".join(iter(lambda: stream.read(1 << 16), b"")))  # noqa: B023
+                found.append(b"".join(iter(lambda: stream.read(1 << 16), b"")))
         except PSDVecError:
             found.append(None)
     _demand(found[0] == found[1], "two threads read something else")
@@ -137,7 +138,9 @@ def _read_counts(path: Path) -> None:
 
 def _read_counted_grams(path: Path) -> None:
     counts = read_grams(path, progress=SILENT)
-    _demand(bool((counts.values >= 0).all()) and bool((counts.vocabulary.counts >= 0).all()), "a negative count")
+    _demand(
+        bool((counts.values >= 0).all()) and bool((counts.vocabulary.counts >= 0).all()), "a negative count"
+    )
 
 
 def _read_grams_with_words(path: Path) -> None:
@@ -161,7 +164,9 @@ def _read_list(path: Path) -> None:
 
 READERS = {
     "text": Reader(("plain.txt",), _read_text),
-    "compressed": Reader(("packed.txt.gz", "packed.txt.bz2", "packed.txt.xz", "packed.txt.zst"), _read_packed),
+    "compressed": Reader(
+        ("packed.txt.gz", "packed.txt.bz2", "packed.txt.xz", "packed.txt.zst"), _read_packed
+    ),
     "json lines": Reader(("records.jsonl",), _read_text),
     "parquet": Reader(("rows.parquet",), _read_text),
     "dump": Reader(("dump.xml", "dump.xml", "dump.xml.bz2"), _read_dump),
@@ -215,7 +220,9 @@ def try_cases(cases: Sequence[Case], samples: Path, keep: Path) -> tuple[Counter
             if outcome not in FINE:
                 place = keep / f"{case.reader}-{case.seed}-{case.number}".replace(" ", "-")
                 make_case(case, samples, place)
-                (place / "case.json").write_text(json.dumps({**case._asdict(), "outcome": outcome}, indent=1) + "\n")
+                (place / "case.json").write_text(
+                    json.dumps({**case._asdict(), "outcome": outcome}, indent=1) + "\n"
+                )
                 failures.append(f"{place}: {outcome}")
     return counts, failures
 

@@ -31,7 +31,10 @@ PAGE = """  <page>
     </revision>
   </page>
 """
-TEXT = "'''{}''' is a [[town|place]] in {{{{tl|x}}}} the &lt;ref&gt;r&lt;/ref&gt; north. {{| a\n| b\n|}}\n== H ==\n* one &amp;amp; two"
+TEXT = (
+    "'''{}''' is a [[town|place]] in {{{{tl|x}}}} the &lt;ref&gt;r&lt;/ref&gt; north. "
+    "{{| a\n| b\n|}}\n== H ==\n* one &amp;amp; two"
+)
 
 
 def make_samples(folder: Path) -> None:
@@ -54,19 +57,25 @@ def _write_texts(folder: Path) -> None:
     (folder / "packed.txt.gz").write_bytes(gzip.compress(text, mtime=0))
     (folder / "packed.txt.bz2").write_bytes(bz2.compress(text) + bz2.compress(text))
     (folder / "packed.txt.xz").write_bytes(lzma.compress(text))
-    records = [{"id": i, "text": line, "tags": ["x", {"deep": [1.5, None]}]} for i, line in enumerate(SENTENCES)]
+    records = [
+        {"id": i, "text": line, "tags": ["x", {"deep": [1.5, None]}]} for i, line in enumerate(SENTENCES)
+    ]
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
     (folder / "records.jsonl").write_bytes(lines)
     pages = [
         PAGE.format(title=f"Town {i}", ns=0 if i % 4 else 14, id=i + 1, text=TEXT.format(f"Town {i}"))
         for i in range(12)
     ]
-    namespaces = '<namespace key="6" case="first-letter">File</namespace><namespace key="14">Category</namespace>'
+    namespaces = (
+        '<namespace key="6" case="first-letter">File</namespace><namespace key="14">Category</namespace>'
+    )
     head = f'<mediawiki xml:lang="en">\n<siteinfo><namespaces>{namespaces}</namespaces></siteinfo>\n'
     dump = (head + "".join(pages) + "</mediawiki>\n").encode()
     (folder / "dump.xml").write_bytes(dump)
     (folder / "dump.xml.bz2").write_bytes(bz2.compress(dump))
-    (folder / "list.txt").write_text("".join(f"{word}\t{i}\n" for i, word in enumerate(SENTENCES[0].split()[:4])))
+    (folder / "list.txt").write_text(
+        "".join(f"{word}\t{i}\n" for i, word in enumerate(SENTENCES[0].split()[:4]))
+    )
     try:
         import zstandard
 
@@ -77,19 +86,25 @@ def _write_texts(folder: Path) -> None:
         import pyarrow
         from pyarrow import parquet
 
-        parquet.write_table(pyarrow.table({"text": list(SENTENCES), "n": list(range(48))}), folder / "rows.parquet")
+        parquet.write_table(
+            pyarrow.table({"text": list(SENTENCES), "n": list(range(48))}), folder / "rows.parquet"
+        )
     except ImportError:
         pass
 
 
 def _write_counts_and_models(folder: Path) -> None:
     import psdvec
+    from psdvec.counts.count import count_pairs
     from psdvec.counts.legacy_export import write_grams
     from psdvec.methods.run import fit_method
-    from psdvec.counts.count import count_pairs
 
     rng = np.random.default_rng(0)
-    words = [begin + end for begin in ("ka", "lo", "mi", "ter", "sun") for end in ("ren", "dal", "mis", "on", "er", "ing")]
+    words = [
+        begin + end
+        for begin in ("ka", "lo", "mi", "ter", "sun")
+        for end in ("ren", "dal", "mis", "on", "er", "ing")
+    ]
     sentences = [list(rng.choice(words, 10)) for _ in range(120)]
     counts = count_pairs(sentences, min_count=1, window=4, weighting="flat")
     counts.save(folder / "counts")
@@ -118,9 +133,13 @@ def _write_vectors(folder: Path) -> None:
 
 
 def _write_test_sets(folder: Path) -> None:
-    (folder / "pairs.txt").write_text("# pairs\nword1\tword2\tscore\n" + "".join(f"a{i}\tb{i}\t{i / 2}\n" for i in range(20)))
+    (folder / "pairs.txt").write_text(
+        "# pairs\nword1\tword2\tscore\n" + "".join(f"a{i}\tb{i}\t{i / 2}\n" for i in range(20))
+    )
     (folder / "choices.txt").write_text("".join(f"q{i} | a{i} | b | c\n" for i in range(20)))
-    (folder / "analogies.txt").write_text(": family\n" + "".join(f"he she king{i} queen{i}\n" for i in range(20)))
+    (folder / "analogies.txt").write_text(
+        ": family\n" + "".join(f"he she king{i} queen{i}\n" for i in range(20))
+    )
     rows = "The DT B-NP\ncat NN I-NP\nsat VBD B-VP\n\n"
     (folder / "conll.txt").write_text("-DOCSTART- -X- O\n\n" + rows * 6)
 

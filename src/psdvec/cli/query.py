@@ -7,7 +7,7 @@ one JSON value for programs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -215,11 +215,20 @@ def vectorize(
     )
 
 
+def _typed_lines() -> Iterator[str]:
+    """Yield the lines of standard input; bytes that are not UTF-8 are replaced."""
+    from psdvec.text.decompress import STANDARD_INPUT, open_stream
+    from psdvec.text.lines import stream_lines
+
+    with open_stream(STANDARD_INPUT) as stream:
+        yield from stream_lines(stream)
+
+
 def _words_or_lines(words: list[str]) -> list[str]:
     """Return the words given, with the lines of standard input in place of ``-``."""
     read: list[str] = []
     for word in words:
-        read += [line.strip() for line in sys.stdin if line.strip()] if word == "-" else [word]
+        read += [line.strip() for line in _typed_lines() if line.strip()] if word == "-" else [word]
     return list(dict.fromkeys(read))
 
 
@@ -247,7 +256,7 @@ def _say_found(e: Embeddings, forms: dict[str, str]) -> str:
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
     """Return groups of words: all arguments are one group, or each line of standard input is one."""
-    lines = [line.split() for line in sys.stdin] if words == ["-"] else [words]
+    lines = [line.split() for line in _typed_lines()] if words == ["-"] else [words]
     for number, group in enumerate(lines, start=1):
         if group and (len(group) < at_least or (exactly is not None and len(group) != exactly)):
             wanted = f"{exactly}" if exactly is not None else f"at least {at_least}"

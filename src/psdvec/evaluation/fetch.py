@@ -117,6 +117,7 @@ def _download(url: str, progress: Progress) -> bytes:
             with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
                 data = _read_body(answer, url)
         except HTTPError as error:  # the host answers: it may have other files
+            error.close()
             raise InputError(f"{url} could not be downloaded ({error}); check the network") from error
         except (OSError, HTTPException, ValueError) as error:
             host = urlsplit(url).netloc

@@ -90,13 +90,21 @@ def read_model2vec(path: str | Path) -> Embeddings:
 
 def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int, path: Path) -> Array:
     """Return the vectors of ``n`` tokens: the rows that ``mapping`` names, each times its weight."""
-    found = [len(each) for each in (matrix if mapping is None else mapping, weights) if each is not None and each.ndim]
+    found = [
+        len(each)
+        for each in (matrix if mapping is None else mapping, weights)
+        if each is not None and each.ndim
+    ]
     if any(length != n for length in found):
         raise InputError(
             f"'{path}' is damaged: it has {n} tokens and {' or '.join(map(str, found))} vectors; get it again"
         )
     if mapping is not None:
-        if mapping.ndim != 1 or mapping.dtype.kind not in "iu" or not ((mapping >= 0) & (mapping < len(matrix))).all():
+        if (
+            mapping.ndim != 1
+            or mapping.dtype.kind not in "iu"
+            or not ((mapping >= 0) & (mapping < len(matrix))).all()
+        ):
             raise InputError(
                 f"'{path}' is damaged: its mapping names other rows than the {len(matrix)} that it has; get it again"
             )

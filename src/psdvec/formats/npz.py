@@ -72,7 +72,9 @@ def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str,
         try:
             return tuple(words.tolist())
         except ValueError as error:
-            raise InputError(f"the words of {name} hold what is no letter ({error}); make it again") from error
+            raise InputError(
+                f"the words of {name} hold what is no letter ({error}); make it again"
+            ) from error
     raise InputError(
         f"the words of {name} are of type {words.dtype} and shape {words.shape}; store them as a list of strings"
     )

@@ -101,7 +101,12 @@ def _by_id(vocabulary: dict[Any, Any]) -> list[str]:
     """Return the tokens in the order of their ids; a gap, or an id given twice, would give a word another's vector."""
     tokens: list[str | None] = [None] * len(vocabulary)
     for token, i in vocabulary.items():
-        if not isinstance(token, str) or type(i) is not int or not 0 <= i < len(tokens) or tokens[i] is not None:
+        if (
+            not isinstance(token, str)
+            or type(i) is not int
+            or not 0 <= i < len(tokens)
+            or tokens[i] is not None
+        ):
             raise ValueError(
                 f"token {str(token)[:40]!r} has the id {str(i)[:20]}, and {len(tokens)} tokens have those from 0 to "
                 f"{len(tokens) - 1}, each its own"

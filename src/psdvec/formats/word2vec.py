@@ -45,7 +45,7 @@ def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogPr
         sample = _take(lines, _SAMPLE)
         promised, dim = _read_shape(source.name, sample)
         collector = RowCollector(source.name, dim, unit="line", rules=rules)
-        block = sample[promised is not None :]
+        block = sample[promised is not None :] or _take(lines, _ROWS)
         position = 0
         while block and not collector.full:
             _add_lines(collector, block, dim)

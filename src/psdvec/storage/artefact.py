@@ -115,7 +115,9 @@ def _read_meta(path: Path) -> Artefact:
         meta = parse_json((path / META).read_text(encoding="utf-8"))
         _check_meta(meta)
     except OSError as error:
-        raise StoreError(f"'{path / META}' cannot be read ({error.strerror}); check its permissions") from error
+        raise StoreError(
+            f"'{path / META}' cannot be read ({error.strerror}); check its permissions"
+        ) from error
     except ValueError as error:
         raise StoreError(
             f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again"

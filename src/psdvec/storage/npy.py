@@ -11,7 +11,7 @@ import ast
 import math
 import re
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Header(NamedTuple):
         return self.dtype.itemsize * math.prod(self.shape)
 
 
-def read_header(file: BinaryIO) -> Header:
+def read_header(file: IO[bytes]) -> Header:
     """Read the header of an array of plain numbers or strings; raise :class:`ValueError` if there is none."""
     begin = file.read(8)
     if begin[:6] != _MAGIC or len(begin) < 8 or begin[6] not in _LENGTH_BYTES:

@@ -145,7 +145,9 @@ class _RawFile:
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise InputError("standard input is closed, and nothing can be read from it; give a file, or pipe text in")
+        raise InputError(
+            "standard input is closed, and nothing can be read from it; give a file, or pipe text in"
+        )
     return sys.stdin.buffer
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from psdvec.errors import InputError
@@ -49,14 +50,13 @@ def stream_lines(stream: ByteStream) -> Iterator[str]:
 
     A line that is longer than any that a program should hold in memory is refused.
     """
-    number = 0
-    for lines in split_lines(iter(lambda: stream.read(_CHUNK), b""), longest=LONGEST):
-        for number, line in enumerate(lines, number + 1):
-            if len(line) >= LONGEST:
-                raise InputError(
-                    f"line {number} of {stream.name} is longer than {format_size(LONGEST)}; end its lines sooner"
-                )
-            yield line.decode("utf-8", "replace").rstrip("\r")
+    pieces = iter(lambda: stream.read(_CHUNK), b"")
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces, longest=LONGEST)), 1):
+        if len(line) >= LONGEST:
+            raise InputError(
+                f"line {number} of {stream.name} is longer than {format_size(LONGEST)}; end its lines sooner"
+            )
+        yield line.decode("utf-8", "replace").rstrip("\r")
 
 
 def read_lines(path: str | Path) -> list[str]:

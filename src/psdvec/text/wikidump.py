@@ -31,7 +31,7 @@ _FILE, _MEDIA, _CATEGORY = 6, -2, 14
 _ROOT = re.compile(rb"<mediawiki\b")
 _DECLARATION = re.compile(rb"<!(?!--)")
 _NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^<>/]*>([^<]+)</namespace>')
-_BLANKS = re.compile(rb"\s*")
+_NOT_BLANK = re.compile(rb"\S")
 _PAGE_TAG = re.compile(rb"</?page>")
 _PART_OF_PAGE = re.compile(rb"<(?:page|text|title|revision)\b")
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
@@ -178,13 +178,18 @@ class Dump:
 
 def _root_place(data: bytes) -> int:
     """Return where the first element of an XML text begins: after its mark, blanks, instructions and comments."""
-    place = _BLANKS.match(data, len(_MARK) if data.startswith(_MARK) else 0).end()
+    place = _after_blanks(data, len(_MARK) if data.startswith(_MARK) else 0)
     while closing := next((end for begin, end in _ASIDES if data.startswith(begin, place)), None):
         end = data.find(closing, place)
         if end < 0:
             return len(data)
-        place = _BLANKS.match(data, end + len(closing)).end()
+        place = _after_blanks(data, end + len(closing))
     return place
+
+
+def _after_blanks(data: bytes, place: int) -> int:
+    found = _NOT_BLANK.search(data, place)
+    return found.start() if found else len(data)
 
 
 def read_pages(xml: bytes, namespaces: dict[str, int]) -> Iterator[Page]:
@@ -207,8 +212,9 @@ def _read_page(xml: bytes, start: int, end: int, namespaces: dict[str, int]) -> 
     for found, element in ((title, b"title"), (number, b"ns"), (page_id, b"id")):
         if found is None and b"<" + element in head:
             raise _element_error(name, head, element)
-    if text is None and text_start >= 0:
-        raise _element_error(name, xml[text_start:end], b"text")
+    stray = xml.find(b"</text>", text.end() if text else start, end)  # ends a text that has no beginning
+    if stray >= 0 or (text is None and text_start >= 0):
+        raise _element_error(name, xml[max(text_start, start) : end], b"text")
     wikitext = _unescape(text[1] or b"") if text else b""
     return Page(
         id=int(page_id[1]) if page_id else 0,

@@ -44,7 +44,7 @@ def as_numbers(name: str, values: Any, dtype: type) -> Any:
     if given.dtype.kind not in "biuf" and given.size:
         raise InputError(f"{name} are of type {given.dtype}; give real numbers")
     with np.errstate(over="ignore", invalid="ignore"):
-        numbers = given.astype(dtype)
+        numbers: Any = given.astype(dtype)
     if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
         raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
     return numbers
