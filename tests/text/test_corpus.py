@@ -178,3 +178,10 @@ def test_garbage_that_begins_as_parquet_is_refused(tmp_path, data):
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(InputError, match=r"is a damaged Parquet file .*; download or copy it again"):
         list(read_corpus(tmp_path / "a"))
+
+
+def test_a_record_longer_than_a_program_should_hold_is_refused_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.text.readers.LONGEST", 1000)
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": "b " * 600}) + "\n")
+    with pytest.raises(InputError, match=r"line 2 is longer than 1.0 kB; cut its text into several records"):
+        list(read_corpus(tmp_path / "a.jsonl"))

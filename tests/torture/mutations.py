@@ -29,7 +29,8 @@ SNIPPETS = (
     b"\0", b"\0" * 100, b"\xff", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\n\n",
     b"\t", b" ", b" " * 1000, b",", b",,,", b"|", b":", b"\\", b'"', b"'", b"<", b">", b"<page>", b"</page>", b"<!--",
     b"-->", b"<!-- -->" * 200, b"<!DOCTYPE x>", b"<text>", b"</text>", b"</mediawiki>",
-    b"<id>" + b"1" * 5000 + b"</id>", b"<ns>" + b"9" * 5000 + b"</ns>", b'<namespace key="1" ' * 2000, b"{{" * 1000, b"[[" * 1000, b"<ref>" * 1000,
+    b"<id>" + b"1" * 5000 + b"</id>", b"<ns>" + b"9" * 5000 + b"</ns>",
+    b'<namespace key="1" ' * 2000, b"{{" * 1000, b"[[" * 1000, b"<ref>" * 1000,
     b"PAR1", b"PK\x03\x04", b"\x1f\x8b\x08", b"x" * 100_000, "\N{COMBINING ACUTE ACCENT}".encode() * 500,
     "\N{RIGHT-TO-LEFT OVERRIDE}".encode(), "\u2028".encode(), b"-DOCSTART-", b"#", b"Bigrams:",
 )  # fmt: skip

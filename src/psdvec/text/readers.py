@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from psdvec.errors import InputError, import_extra
+from psdvec.resources import format_size
 from psdvec.storage.json_text import parse_json
 from psdvec.text.decompress import STANDARD_INPUT, open_stream
 from psdvec.text.files import ByteRange, file_status, open_file
-from psdvec.text.lines import split_lines
+from psdvec.text.lines import LONGEST, split_lines
 
 PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 16
@@ -58,7 +59,7 @@ class Reader:
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
         before = 0
-        for lines in split_lines(self._read_text(path)):
+        for lines in split_lines(self._read_text(path), longest=LONGEST):
             yield b"".join(self._text_of(line, path, number) for number, line in enumerate(lines, before + 1))
             before += len(lines)
 
@@ -68,6 +69,8 @@ class Reader:
             return b""
         field = self.field or "text"
         where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
+        if len(line) >= LONGEST:
+            raise InputError(f"{where} is longer than {format_size(LONGEST)}; cut its text into several records")
         try:
             record = parse_json(line)
         except ValueError as error:
