@@ -121,6 +121,12 @@ def test_a_mapping_and_weights_that_fit_are_applied(tmp_path):
             "offsets of the words",
         ),
         ({"words": np.array(["a", "\ud800"])}, "which cannot be written as UTF-8"),
+        ({"words": np.array([97, 1 << 30], np.uint32).view("<U1")}, "hold what is no letter"),
+        ({"words": np.array([97, 1 << 30], ">u4").view(">U1")}, "hold what is no letter"),
+        (
+            {"words": np.frombuffer(b"ab", np.uint8), "word_offsets": np.full(3, 1 << 30).view("<U1")},
+            "offsets of the words",
+        ),
         ({"vectors": np.full((2, 2), 1e300)}, "whose vector holds a number that is not finite"),
     ],
 )

@@ -50,20 +50,21 @@ class WordList(NamedTuple):
 
     def encoded(self) -> list[bytes]:
         """Return the bytes of each word."""
-        data, offsets = self.blob.tobytes(), self.offsets.tolist()
+        blob, offsets = self.blob, self.offsets
         if (
-            self.offsets.ndim != 1
-            or self.offsets.dtype.kind not in "iu"
-            or self.blob.dtype != np.uint8
-            or not offsets
+            blob.dtype != np.uint8
+            or offsets.dtype.kind not in "iu"
+            or offsets.ndim != 1
+            or len(offsets) == 0
             or offsets[0] != 0
-            or offsets[-1] != len(data)
-            or (self.offsets[1:] < self.offsets[:-1]).any()
+            or offsets[-1] != blob.size
+            or (offsets[1:] < offsets[:-1]).any()
         ):
             raise InputError(
                 "the offsets of the words do not fit their bytes; the file is damaged; make it again"
             )
-        return [data[begin:end] for begin, end in pairwise(offsets)]
+        data = blob.tobytes()
+        return [data[begin:end] for begin, end in pairwise(offsets.tolist())]
 
     def take(self, ids: Int64s) -> WordList:
         """Return the words numbered ``ids``.

@@ -8,6 +8,7 @@ too; pickled objects never are. Arrays that are not compressed are mapped into m
 from __future__ import annotations
 
 import struct
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -69,12 +70,10 @@ def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str,
     if words.dtype == np.uint8 and "word_offsets" in arrays:
         return WordList(words, arrays["word_offsets"]).unpack()
     if words.dtype.kind == "U" and words.ndim == 1:
-        try:
-            return tuple(words.tolist())
-        except ValueError as error:
-            raise InputError(
-                f"the words of {name} hold what is no letter ({error}); make it again"
-            ) from error
+        points = np.ascontiguousarray(words).view(np.dtype("u4").newbyteorder(words.dtype.byteorder))
+        if points.max(initial=0) > sys.maxunicode:
+            raise InputError(f"the words of {name} hold what is no letter; make it again")
+        return tuple(words.tolist())
     raise InputError(
         f"the words of {name} are of type {words.dtype} and shape {words.shape}; store them as a list of strings"
     )

@@ -61,7 +61,10 @@ class Artefact:
         """Map array ``name`` into memory, read-only."""
         path = self.file(f"{name}.npy")
         try:
-            return map_array(path)
+            found = map_array(path)
+            if found.dtype.kind not in "biuf":
+                raise ValueError(f"it holds something else than numbers, of type {found.dtype}")
+            return found
         except ValueError as error:
             raise StoreError(f"'{path}' is damaged: {error}; make '{self.path}' again") from error
 

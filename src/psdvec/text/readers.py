@@ -70,7 +70,9 @@ class Reader:
         field = self.field or "text"
         where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
         if len(line) >= LONGEST:
-            raise InputError(f"{where} is longer than {format_size(LONGEST)}; cut its text into several records")
+            raise InputError(
+                f"{where} is longer than {format_size(LONGEST)}; cut its text into several records"
+            )
         try:
             record = parse_json(line)
         except ValueError as error:
