@@ -79,8 +79,7 @@ def _live(cases: Sequence[Case], call: Callable[[Case], None], memory: int, pipe
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+        _limit_memory(memory)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         warnings.simplefilter("error")
         for case in cases:
@@ -89,6 +88,14 @@ def _live(cases: Sequence[Case], call: Callable[[Case], None], memory: int, pipe
         code = 0
     finally:
         os._exit(code)
+
+
+def _limit_memory(memory: int) -> None:
+    """Let this process take so much more memory; only Linux says how much it has, and keeps to such a limit."""
+    sizes = Path("/proc/self/statm")
+    if sizes.exists():
+        used = int(sizes.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
 
 
 def _outcome(case: Case, call: Callable[[Case], None]) -> str:

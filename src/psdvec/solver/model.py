@@ -241,8 +241,8 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open a model folder: a :class:`Model`, or plain vectors where the folder holds no scales of a fit.
 
     The vectors stay on disk until they are used. All of them are looked at once, because one number that is not finite
-    would spoil every answer: about 5 ms for 50,000 words with 300 dimensions that are in the system's cache, and
-    otherwise the time it takes to read them. The memory that this takes is given back.
+    would spoil every answer: a fitted model of 50,000 words with 300 dimensions opens in 25 ms instead of 13 if it is
+    in the system's cache, and otherwise it takes the time to read it. The memory that this takes is given back.
     """
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     words = read_words(artefact)
