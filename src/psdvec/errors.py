@@ -135,7 +135,12 @@ def one_line(text: str) -> str:
     >>> one_line("it says:\n 'a\x07'")
     "it says: 'a\\x07'"
     """
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - _END]} ... {text[-_END:]}"
+    text = _shortened(text)  # before it is looked at letter by letter, and after that has made it longer
     spaced = " ".join(text.split()) if any(end in text for end in "\n\r\v\f\x85\u2028\u2029") else text
-    return "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in spaced)
+    return _shortened(
+        "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in spaced)
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END]} ... {text[-_END:]}"

@@ -183,4 +183,5 @@ def test_every_message_is_one_line_that_moves_no_cursor_and_ends_with_what_to_do
     assert message.startswith("a b c \\x1b[2J xxx")
     assert message.endswith("; correct it")
     assert len(message) < 1000
+    assert len(str(InputError("\0" * 5000))) < 1000
     assert one_line("näive 東京") == "näive 東京"

@@ -249,10 +249,10 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     is_sparse = f"{SPARSE[0]}.npy" in artefact.files
     tensors = {} if is_sparse else map_safetensors(artefact.file(VECTORS))
     vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
-    if vectors is None or vectors.shape[:1] != (len(words),):
+    if vectors is None or vectors.ndim != 2 or len(vectors) != len(words):
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
     for array in (vectors, tensors.get(ROWS)):
-        if array is not None and array.ndim == 2 and len(array) == len(words):
+        if array is not None and array.shape == vectors.shape:
             _check_finite(array, words, f"'{artefact.path}'")
             release_memory(array)
     arrays: dict[str, Any] = {
@@ -262,6 +262,8 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     }
     made = artefact.parameters
     subwords = _subwords_of(artefact)
+    if subwords is not None and subwords.dim != vectors.shape[1]:
+        raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
     if "constants" not in made:
         return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
@@ -303,15 +305,28 @@ def _sparse_of(artefact: Artefact) -> Array | None:
     from scipy import sparse  # slow to import, and few vectors are sparse
 
     data, indices, indptr = (artefact.array(name) for name in SPARSE)
-    if data.dtype != np.float32 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+    width = artefact.parameters.get("columns")
+    if type(width) is not int or not _is_csr(data, indices, indptr, width):
         return None
-    try:
-        width = int(artefact.parameters["columns"])
-        matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
-        matrix.check_format()
-    except (KeyError, TypeError, ValueError):
-        return None
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
     return sparse_vectors(matrix)
+
+
+def _is_csr(data: Array, indices: Array, indptr: Array, width: int) -> bool:
+    """Say whether three arrays are a CSR matrix that SciPy may trust; its own check passes over some that are not."""
+    return (
+        [array.ndim for array in (data, indices, indptr)] == [1, 1, 1]
+        and data.dtype == np.float32
+        and indices.dtype in (np.int32, np.int64)
+        and indptr.dtype in (np.int32, np.int64)
+        and len(data) == len(indices)
+        and len(indptr) > 0
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and not (indptr[1:] < indptr[:-1]).any()
+        and indices.min(initial=0) >= 0
+        and indices.max(initial=-1) < width
+    )
 
 
 def _check_shapes(model: Model, path: Path) -> None:
