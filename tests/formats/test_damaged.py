@@ -182,3 +182,13 @@ def test_vectors_too_long_to_be_measured_are_refused_where_they_would_be():
     with pytest.raises(InputError, match="the vector of 'a' holds numbers too large to compute with"):
         e.most_similar("b")
     assert e.similarity("a", "b") == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize("name", ["word_counts", "deviations", "signs", "row_sums"])
+def test_a_model_without_one_of_its_arrays_is_refused(model, tmp_path, name):
+    model.save(tmp_path / "model")
+    meta = json.loads((tmp_path / "model" / "meta.json").read_text())
+    del meta["files"][f"{name}.npy"]
+    (tmp_path / "model" / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(StoreError, match=r"make it again|has no file"):
+        read_model(tmp_path / "model")

@@ -251,7 +251,7 @@ def test_several_threads_read_and_refuse_what_one_does_whichever_bit_is_changed(
         for workers in (1, 2):
             try:
                 with open_stream(tmp_path / "text", workers=workers) as stream:
-                    found.append(b"".join(iter(lambda: stream.read(100), b"")))  # noqa: B023
+                    found.append(b"".join(iter(lambda: stream.read(100), b"")))
             except InputError:
                 found.append(None)
         assert found[0] == found[1], place

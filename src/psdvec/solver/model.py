@@ -334,7 +334,7 @@ def _check_shapes(model: Model, path: Path) -> None:
     n, core = len(model.words), model.core
     lengths = {"counts": n, "deviations": n, "constant": core, "row_sums": core, "column_sums": core}
     for name, length in lengths.items():
-        found = getattr(model, name).shape
+        found = np.shape(getattr(model, name))
         if found != (length,):
             raise StoreError(
                 f"'{path}' is damaged: {name} has shape {found} and not {(length,)}; make it again"
