@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-skipped wheel-test lint demo docs interop screenshots clean
+.PHONY: test test-skipped torture wheel-test lint demo docs interop screenshots clean
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -12,6 +12,12 @@ test: .venv/dev lint
 # What the last `make test` skipped, after you have installed what was missing: torch, a browser.
 test-skipped: .venv/dev lint
 	$(BIN)/python -m pytest -n auto --dist loadfile --skipped
+
+# Hostile input by the thousand, for an hour; `make torture TORTURE="--minutes 5 --seed 2"` is shorter, and another.
+TORTURE ?= --minutes 60
+
+torture: .venv/dev
+	$(BIN)/python -m tests.torture $(TORTURE)
 
 # The wheel, built and tried in an empty environment.
 wheel-test:

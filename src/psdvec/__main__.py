@@ -1,5 +1,48 @@
-"""Runs the command line as ``python -m psdvec``."""
+"""Where the command line begins: it can be interrupted, and can run out of memory, before anything is loaded.
 
-from psdvec.cli import main
+What it needs for that is all that is imported here. ``python -m psdvec`` and the command ``psdvec`` both start here.
+"""
 
-main()
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from types import FrameType
+
+from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
+
+_INTERRUPTED = 130
+_NEEDED = (
+    1_200_000_000  # bytes of address space; with less, the libraries of linear algebra abort or wait for ever
+)
+
+
+def main() -> None:
+    """Load the commands and run the one that was given."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _NEEDED:
+        sys.exit(
+            f"psdvec: memory is short: this program may use {limit // 10**6} MB of addresses, and its libraries need "
+            f"{_NEEDED // 10**6} MB; raise the limit (ulimit -v)"
+        )
+    try:
+        from psdvec.cli import main as run
+    except Exception as error:
+        if not memory_is_short(error):
+            raise
+        sys.exit(f"psdvec: {SHORT_OF_MEMORY}")
+    run()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End at once: nothing has been begun, and an exception would end up in the middle of somebody's import."""
+    os.write(2, b"psdvec: interrupted before it began; run the same command again\n")
+    os._exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

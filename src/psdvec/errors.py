@@ -15,15 +15,35 @@ The library only raises them; :mod:`psdvec.cli` turns an exception into an exit 
 
 from __future__ import annotations
 
+import errno
 import importlib
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
 _SHOWN = 80  # letters of a missing word, in a message
+SHORT_OF_MEMORY = (
+    "the system gives this program no more memory or threads; close other programs, raise the limit (ulimit), or give "
+    "it less to do at once, such as fewer words or workers"
+)
+_NO_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "unable to allocate",
+)
+_MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
+_LONGEST = 800  # letters of a message
+_END = 200  # of these at its end, where it says what to do
 
 
 class PSDVecError(Exception):
-    """The base class of every error that this package raises on purpose."""
+    """The base class of every error that this package raises on purpose.
+
+    Its message is one line of bearable length, even where it quotes a file, a word or another library.
+    """
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class InputError(PSDVecError):
@@ -57,7 +77,7 @@ class MissingWordError(PSDVecError, KeyError):
         near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
         advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
         word = self.word if len(self.word) <= _SHOWN else f"{self.word[:_SHOWN]}..."
-        return f"there is no vector for '{word}'; {advice}"
+        return one_line(f"there is no vector for '{word}'; {advice}")
 
 
 class MissingExtraError(PSDVecError):
@@ -65,9 +85,11 @@ class MissingExtraError(PSDVecError):
 
 
 def demand_positive(number: int | None, name: str) -> None:
-    """Raise an :class:`InputError` if ``number`` is given and less than 1."""
+    """Raise an :class:`InputError` if ``number`` is given and is less than 1, or more than anything here can have."""
     if number is not None and number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
+    if number is not None and number > _MOST:
+        raise InputError(f"{name} is {number}; give {_MOST} or less")
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -79,7 +101,46 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        if memory_is_short(error):
+            raise ResourceError(f"{purpose} failed: {SHORT_OF_MEMORY}") from error
         raise MissingExtraError(
             f"{purpose} needs the package '{module.partition('.')[0]}', which is not installed; "
             f"run: pip install 'psdvec[{extra}]'"
         ) from error
+
+
+def memory_is_short(error: BaseException | None) -> bool:
+    """Say whether ``error``, or one that led to it, means that the system gives this program no more memory or threads.
+
+    The loader of libraries and the starter of threads say so in words only.
+
+    >>> memory_is_short(MemoryError()), memory_is_short(ImportError("libfoo.so: cannot open shared object file"))
+    (True, False)
+    """
+    while error is not None:
+        said = str(error).lower()
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError | OSError | RuntimeError | SystemError) and any(
+            phrase in said for phrase in _NO_MEMORY
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` on one line: blanks for line ends, nothing that moves a cursor, and its middle left out if long.
+
+    >>> one_line("it says:\n 'a\x07'")
+    "it says: 'a\\x07'"
+    """
+    text = _shortened(text)  # before it is looked at letter by letter, and after that has made it longer
+    spaced = " ".join(text.split()) if any(end in text for end in "\n\r\v\f\x85\u2028\u2029") else text
+    return _shortened(
+        "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in spaced)
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END]} ... {text[-_END:]}"

@@ -48,6 +48,7 @@ def describe(artefact: Artefact) -> dict[str, Any]:
     >>> describe(open_artefact("counts/"))["words"]
     163
     """
+    _check_parameters(artefact)
     sizes = {name.removesuffix(".npy"): record["bytes"] for name, record in artefact.files.items()}
     return {
         "kind": artefact.kind,
@@ -88,6 +89,24 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "made by": artefact.made_by,
     }
     return {name: text for name, text in lines.items() if text}
+
+
+_SHAPES: dict[str, type] = {
+    "words": int, "dim": int, "core": int, "method": str,
+    "recipe": dict, "settings": dict, "counting": dict, "tally": dict,
+}  # fmt: skip
+
+
+def _check_parameters(artefact: Artefact) -> None:
+    """Raise :class:`StoreError` unless what an artefact says of itself is of the shape in which it was written."""
+    for name, kind in _SHAPES.items():
+        if name in artefact.parameters and type(artefact.parameters[name]) is not kind:
+            raise StoreError(
+                f"'{artefact.path}' is damaged: its '{name}' is not what it should be; make it again"
+            )
+    tally = artefact.parameters.get("tally", {"tokens": 0, "sentences": 0})
+    if not all(type(tally.get(name)) is int for name in ("tokens", "sentences")):
+        raise StoreError(f"'{artefact.path}' is damaged: it does not say what was read; make it again")
 
 
 def _extent(artefact: Artefact) -> dict[str, int]:
@@ -155,4 +174,5 @@ def _source(source: Mapping[str, Any]) -> str:
     if kind is not None:
         return f"the {kind} '{source[kind]}'"
     size = source.get("bytes")
-    return f"{source.get('name', 'a text without a name')}" + (f" ({format_size(size)})" if size else "")
+    known = f" ({format_size(size)})" if isinstance(size, int) and size else ""
+    return f"{source.get('name', 'a text without a name')}{known}"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from psdvec.errors import InputError, ResourceError
 
+_MOST_WORKERS = 256  # threads that a machine of fewer processors may be asked for
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -24,7 +25,7 @@ def parse_size(text: str | int) -> int:
     """
     if isinstance(text, int):
         return text
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", text.upper())
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)B?", text.strip().upper())
     if match is None:
         raise InputError(f"'{text}' is not a size; write a number and a unit, such as 512M or 4G")
     return round(float(match[1]) * _UNITS[match[2]])
@@ -66,10 +67,12 @@ def available_memory() -> int:
 
 def resolve_workers(workers: int | None) -> int:
     """Return ``workers``, or if that is None the number of processors this process may use."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if workers < 1:
-        raise InputError(f"the number of workers is {workers}; give 1 or more")
+        return processors
+    most = max(_MOST_WORKERS, processors)
+    if not 1 <= workers <= most:
+        raise InputError(f"the number of workers is {workers}; give one from 1 to {most}")
     return workers
 
 

@@ -135,7 +135,7 @@ def test_weights_are_whole_units():
         ({"gaps": "maybe"}, "gaps='maybe' is unknown; choose keep or close"),
         ({"min_count": 0}, "min_count is 0; give 1 or more"),
         ({"max_words": 0}, "max_words is 0; give 1 or more"),
-        ({"workers": 0}, "the number of workers is 0; give 1 or more"),
+        ({"workers": 0}, "the number of workers is 0; give one from 1 to 256"),
         ({"memory": "lots"}, "'lots' is not a size; write a number and a unit, such as 512M or 4G"),
         ({"min_count": 3}, "no word occurs 3 times or more among 6 words; try min_count=1"),
     ],

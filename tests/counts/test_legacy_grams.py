@@ -159,7 +159,7 @@ def test_words_without_pairs_are_not_read(read):
         ("cat,4,-0.811", "c\udcff,4,-0.811", "line 5 is not UTF-8; convert the file"),
         ("Bigrams:", "", "line 7 should be 'Bigrams:'"),
         ("1,cat,1,2,1", "1,cat,1", "line 8 has '1,cat,1' where 5 fields with commas should be"),
-        ("1,cat,1,2,1", "\tcat,1,1", "line 8 has '\tcat,1,1' where 5 fields"),
+        ("1,cat,1,2,1", "\tcat,1,1", "line 8 has '\\tcat,1,1' where 5 fields"),
         ("1,cat,1,2,1", "1,cow,1,2,1", "line 8 has a row of 'cow', which is not among the Words"),
         ("the,2,0", "the,x,0", "line 9 has 'x' where a count should be"),
         ("the,2,0", "the,9999999999999999,0", "line 9 has '9999999999999999' where a count should be"),

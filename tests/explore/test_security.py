@@ -28,6 +28,7 @@ def client(api: Api):
     "host",
     [
         "evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1",
+        "[::1].evil.example", "[::1]x:80", "[::1", "::1]", "[localhost]", "127.0.0.1:x", "127.0.0.1:1:2", "[]", ":80",
         "[fe80::1]:8765",
     ],
 )  # fmt: skip
@@ -75,6 +76,12 @@ def test_another_site_may_link_to_the_page_but_not_ask(client):
     headers = {"sec-fetch-site": "cross-site"}
     assert client.get("/", headers=headers).status_code == 200
     assert client.get("/api/info", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, str(MAX_BODY + 1), "-1", "x"])
+def test_a_length_that_no_body_may_have_is_refused(client, length):
+    reply = client.post("/api/extend", content=b"{}", headers={"content-length": length})
+    assert reply.status_code == 413
 
 
 def test_every_reply_carries_the_headers(client):

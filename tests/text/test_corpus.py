@@ -154,3 +154,34 @@ def test_what_is_not_there_is_refused(tmp_path):
         read_corpus(["-", "-"])
     with pytest.raises(InputError, match="errors='ignore' is unknown"):
         read_corpus("-", errors="ignore")
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 100_000, '{"text":' * 50_000, '{"text": ' + "9" * 5000 + "}", '{"text": "\\ud8']
+)
+def test_a_record_that_python_cannot_read_is_refused_with_its_line(tmp_path, line):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n' + line)
+    with pytest.raises(InputError, match=r"line 2 is not JSON"):
+        list(read_corpus(tmp_path / "a.jsonl"))
+
+
+def test_a_record_with_very_many_fields_is_refused_in_a_bearable_sentence(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({f"field{i}": i for i in range(10_000)}))
+    with pytest.raises(InputError, match="has no text in field 'text'") as caught:
+        list(read_corpus(tmp_path / "a.jsonl"))
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("data", [b"PAR1garbage", b"PAR1", b"PAR1" + b"\xff" * 50 + b"PAR1"])
+def test_garbage_that_begins_as_parquet_is_refused(tmp_path, data):
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(InputError, match=r"is a damaged Parquet file .*; download or copy it again"):
+        list(read_corpus(tmp_path / "a"))
+
+
+def test_a_record_longer_than_a_program_should_hold_is_refused_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.text.readers.LONGEST", 1000)
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": "b " * 600}) + "\n")
+    with pytest.raises(InputError, match=r"line 2 is longer than 1.0 kB; cut its text into several records"):
+        list(read_corpus(tmp_path / "a.jsonl"))

@@ -238,3 +238,22 @@ def test_a_missing_block_is_noticed(tmp_path: Path) -> None:
     path = write(tmp_path, packed[:4] + (kept.number << padding).to_bytes((kept.bits + padding) // 8, "big"))
     with pytest.raises(InputError, match="damaged"):
         read_all(path)
+
+
+def test_several_threads_read_and_refuse_what_one_does_whichever_bit_is_changed(tmp_path):
+    data = bz2.compress(b"to be or not to be") + bz2.compress(b"that is the question")
+    outcomes = set()
+    for place in range(8 * 10, 8 * len(data)):  # after the bytes that say that it is bzip2
+        changed = bytearray(data)
+        changed[place // 8] ^= 1 << place % 8
+        (tmp_path / "text").write_bytes(changed)
+        found = []
+        for workers in (1, 2):
+            try:
+                with open_stream(tmp_path / "text", workers=workers) as stream:
+                    found.append(b"".join(iter(lambda: stream.read(100), b"")))
+            except InputError:
+                found.append(None)
+        assert found[0] == found[1], place
+        outcomes.add(found[0])
+    assert outcomes == {None, b"to be or not to bethat is the question"}

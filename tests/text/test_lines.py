@@ -38,3 +38,26 @@ def test_a_short_file_must_be_utf8_and_there(tmp_path: Path) -> None:
         read_lines(tmp_path / "latin1")
     with pytest.raises(InputError, match=r"cannot read '.*missing' \(No such file or directory\)"):
         read_lines(tmp_path / "missing")
+
+
+def test_a_line_beyond_the_limit_is_not_read_to_its_end():
+    taken = []
+
+    def endless():
+        for number in range(1000):
+            taken.append(number)
+            yield b"x" * 10
+
+    lines = [line for lines in split_lines(endless(), longest=95) for line in lines]
+    assert [len(line) for line in lines] == [100]
+    assert len(taken) == 10
+
+
+def test_a_line_longer_than_a_program_should_hold_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.text.lines.LONGEST", 1000)
+    (tmp_path / "text").write_bytes(b"one\n" + b"x" * 5000)
+    with (
+        open_stream(tmp_path / "text") as stream,
+        pytest.raises(InputError, match=r"line 2 of .* is longer than 1.0 kB"),
+    ):
+        list(stream_lines(stream))

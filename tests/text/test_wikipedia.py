@@ -229,7 +229,7 @@ def test_a_page_without_end_is_named_by_its_offset(tmp_path: Path) -> None:
     data = make_dump(page("A", "a"), page("B", "b").replace("</page>", ""), page("C", "c"))
     offset = data.index(b"<page>", data.index(b"<page>") + 1)
     with pytest.raises(
-        InputError, match=rf"begins at byte {offset} of its XML has no end.*last good page is 'A'"
+        InputError, match=rf"the page at byte {offset} of its XML is not whole.*last good page is 'A'"
     ):
         run(tmp_path, data)
     assert (tmp_path / "corpus.txt.partial").read_text() == "a\n"
@@ -356,3 +356,48 @@ def test_memory_stays_the_same_however_long_the_dump(tmp_path: Path) -> None:
         size = sum(len(data) for data in iter(lambda: stream.read(1 << 20), b""))
     assert size > 25_000_000
     assert grown < 20_000_000
+
+
+def without(data: bytes, tag: bytes, place: int) -> bytes:
+    """Leave out one of several tags of a dump."""
+    parts = data.split(tag)
+    return tag.join(parts[: place + 1]) + tag.join([b"", *parts[place + 1 :]])[len(tag) :]
+
+
+@pytest.mark.parametrize("tag", [b"<page>", b"</page>", b"<text bytes='9' xml:space='preserve'>", b"</text>"])
+@pytest.mark.parametrize("place", range(3))
+def test_a_page_that_is_not_whole_is_never_left_out_in_silence(
+    tmp_path: Path, tag: bytes, place: int
+) -> None:
+    data = make_dump(page("A", "a"), page("B", "b"), page("C", "c"))
+    assert data.count(tag) == 3
+    damaged = without(data, tag, place)
+    assert damaged.count(tag) == 2
+    with pytest.raises(InputError, match=r"is damaged: the page .*download the dump again"):
+        run(tmp_path, damaged)
+
+
+def test_a_page_inside_another_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    data = make_dump(page("A", "a"), page("B", "b")).replace(b"</page>\n<page>", b"<page>", 1)
+    data = data.replace(b"</mediawiki>", b"</page></mediawiki>")
+    with pytest.raises(InputError, match="is not whole"):
+        run(tmp_path, data)
+
+
+@pytest.mark.parametrize("element", ["id", "ns", "title"])
+def test_an_element_that_is_no_such_thing_is_refused_with_its_page(tmp_path: Path, element: str) -> None:
+    name = f"<{element}>".encode()
+    data = make_dump(page("A", "a"), page("B", "b")).replace(name, name + b"9" * 5000 + b"<", 1)
+    with pytest.raises(InputError, match=f"where <{element}> should be; download the dump again"):
+        run(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    "before", ["<!-- -->" * 124, "<!-- -- - >" * 50, "<?x?>" * 190, " " * 999, "<!--" * 200]
+)
+def test_whatever_stands_before_the_first_element_is_passed_over_once(tmp_path: Path, before: str) -> None:
+    with pytest.raises(InputError, match=r"is not a MediaWiki dump|contains a declaration"):
+        run(tmp_path, f"{before}x".encode())
+    dump = make_dump(page("A", "a"))
+    for aside in ("<!-- a -- b --> <!---->\n", "\ufeff", '<?xml version="1.0"?>\n<!-- c -->'):
+        assert run(tmp_path, aside.encode() + dump)[0] == ["a"]

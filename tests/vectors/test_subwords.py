@@ -224,3 +224,32 @@ def test_odd_words_with_known_letters_have_vectors_and_others_none():
     without |= {"a Chinese word of one character", "a Chinese word of two characters", "blanks", "a null"}
     assert {name for name, tells in zip(ODD, told, strict=True) if not tells} == without
     assert learned().predict(["漢字"]).any()  # with which other words begin
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": np.array([np.nan, 1], np.float32)},
+        {"steps": np.array([np.inf, 1], np.float32)},
+        {"steps": np.array([1, 1], np.float64)},
+        {"hashes": np.array([9, 3], np.uint64)},
+        {"hashes": np.array([3, 3], np.uint64)},
+        {"codes": np.ones((2, 3), np.float32)},
+        {"share": float("nan")},
+        {"length": float("inf")},
+        {"length": 1e30},
+        {"leverage": "1"},
+        {"share": None},
+        {"share": True},
+        {"share": -1.0},
+    ],
+    ids=repr,
+)
+def test_a_table_that_would_give_vectors_that_are_none_is_refused(change):
+    parts = {
+        "hashes": np.array([3, 9], np.uint64), "codes": np.ones((2, 3), np.int8), "steps": np.ones(2, np.float32),
+        "share": 0.5, "length": 1.0, "leverage": 0.1,
+    }  # fmt: skip
+    assert Subwords(**parts).dim == 3
+    with pytest.raises(InputError, match=r"the table of n-grams .*; make the model again"):
+        Subwords(**{**parts, **change})

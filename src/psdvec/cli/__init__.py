@@ -23,7 +23,7 @@ from psdvec import __version__
 from psdvec.cli import compare, count, evaluate, explore, extract, grams, info, learn, query
 from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
-from psdvec.errors import PSDVecError
+from psdvec.errors import SHORT_OF_MEMORY, PSDVecError, memory_is_short
 from psdvec.storage import syncing
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
@@ -138,13 +138,18 @@ def main() -> None:
     except PSDVecError as error:
         print(f"psdvec: {spell_options(str(error), _parameters())}", file=sys.stderr)
         sys.exit(1)
-    except OSError as error:
-        place = "" if error.filename is None else f" '{error.filename}'"
-        print(
-            f"psdvec: the system refused{place}: {error.strerror or error}; check the path, its permissions "
-            "and the space on its disk",
-            file=sys.stderr,
-        )
+    except Exception as error:
+        if memory_is_short(error):
+            print(f"psdvec: {SHORT_OF_MEMORY}", file=sys.stderr)
+        elif isinstance(error, OSError):
+            place = "" if error.filename is None else f" '{error.filename}'"
+            print(
+                f"psdvec: the system refused{place}: {error.strerror or error}; check the path, its permissions "
+                "and the space on its disk",
+                file=sys.stderr,
+            )
+        else:
+            raise
         sys.exit(1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import format_table
+from psdvec.cli.tables import format_table, print_json
 from psdvec.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def evaluate_models(
             file.write(as_html(report, tables).encode())
         progress.say(f"report written to {html}")
     if as_json:
-        print(json.dumps(tables.values, ensure_ascii=False))
+        print_json(tables.values)
     elif csv:
         print(as_csv(report), end="")
     else:
@@ -140,7 +139,7 @@ def list_testsets(
             }
             for entry in CATALOGUE
         ]
-        print(json.dumps(records, ensure_ascii=False))
+        print_json(records)
         return
     rows = [
         (

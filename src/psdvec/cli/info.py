@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from psdvec.cli.tables import print_json
 
 
 def info(
@@ -29,7 +30,7 @@ def info(
     if verify:
         verify_artefact(artefact)
     if as_json:
-        print(json.dumps(describe(artefact) | {"verified": True if verify else None}, ensure_ascii=False))
+        print_json(describe(artefact) | {"verified": True if verify else None})
         return
     state = "intact: every file is as it was written" if verify else "not verified; add --verify"
     lines = {**summarise(artefact), "state": state}

@@ -6,9 +6,8 @@ one JSON value for programs.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,7 +16,7 @@ import typer
 
 from psdvec.cli.options import Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import print_table
+from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.tokenizer_json import unreachable_words
@@ -74,7 +73,7 @@ def similar(
             else _missing(e, word)
             for word in asked
         ]
-        print(json.dumps(records, ensure_ascii=False))
+        print_json(records)
     else:
         for word, form in forms.items():
             title = _marked(found[form]) + _say_found(e, {word: form})
@@ -216,11 +215,20 @@ def vectorize(
     )
 
 
+def _typed_lines() -> Iterator[str]:
+    """Yield the lines of standard input; bytes that are not UTF-8 are replaced."""
+    from psdvec.text.decompress import STANDARD_INPUT, open_stream
+    from psdvec.text.lines import stream_lines
+
+    with open_stream(STANDARD_INPUT) as stream:
+        yield from stream_lines(stream)
+
+
 def _words_or_lines(words: list[str]) -> list[str]:
     """Return the words given, with the lines of standard input in place of ``-``."""
     read: list[str] = []
     for word in words:
-        read += [line.strip() for line in sys.stdin if line.strip()] if word == "-" else [word]
+        read += [line.strip() for line in _typed_lines() if line.strip()] if word == "-" else [word]
     return list(dict.fromkeys(read))
 
 
@@ -248,7 +256,7 @@ def _say_found(e: Embeddings, forms: dict[str, str]) -> str:
 
 def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) -> list[list[str]]:
     """Return groups of words: all arguments are one group, or each line of standard input is one."""
-    lines = [line.split() for line in sys.stdin] if words == ["-"] else [words]
+    lines = [line.split() for line in _typed_lines()] if words == ["-"] else [words]
     for number, group in enumerate(lines, start=1):
         if group and (len(group) < at_least or (exactly is not None and len(group) != exactly)):
             wanted = f"{exactly}" if exactly is not None else f"at least {at_least}"
@@ -306,7 +314,7 @@ def _answer_all(
             title = found.title + _say_found(e, forms)
             _print_ranking(title, found.words, asked=found.asked, best=found.best)
     if as_json:
-        print(json.dumps(records, ensure_ascii=False))
+        print_json(records)
     _exit_if_missing(e, list(dict.fromkeys(missing)))
 
 

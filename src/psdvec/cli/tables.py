@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
+from typing import Any
 
 TITLE = "bold cyan"
 NUMBER = "cyan"
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` as one line of JSON, whatever letters standard output can show."""
+    letters = (sys.stdout.encoding or "ascii").lower() if sys.stdout else "ascii"
+    print(json.dumps(value, ensure_ascii=letters not in ("utf-8", "utf8")))
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

@@ -29,7 +29,7 @@ from psdvec.text.tokenizers import find_tokenizer
 
 REMEDY = "repair the file, or make it again"
 OTHER_WORDS = "give the top1grams that this file was made with"
-_SIZE = r"#\s+(\d+) words,\s+(\d+) occurrences"
+_SIZE = r"#\s+([0-9]{1,15}) words,\s+([0-9]{1,15}) occurrences"
 _SETTING = re.compile(r"[ ,](\w+)=([^,]*)")
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 
@@ -173,7 +173,7 @@ class _Head(NamedTuple):
 def _read_head(lines: _Lines) -> _Head:
     words, occurrences = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
     settings = dict(_SETTING.findall(lines.expect("#.*", "# input=FILE, window=N, ...").string))
-    if not settings.get("window", "").isdecimal():
+    if not re.fullmatch("[0-9]{1,9}", settings.get("window", "")):
         raise lines.wrong("does not state the window", "give a file as gramcount.pl writes it")
     lines.expect(r"#\s+\d+ bigram occurrences", "# N bigram occurrences")
     lines.expect("Words:", "Words:")
@@ -218,7 +218,7 @@ def _read_rows(lines: _Lines, listed: Mapping[str, int], known: Mapping[str, int
             continue
         if row is not None:
             row.close()
-        closing = re.match(r"# Total kept bigram occurrences:\s+(\d+)", line)
+        closing = re.match(r"# Total kept bigram occurrences:\s+([0-9]{1,18})\s*$", line)
         if closing is not None:
             if int(closing[1]) != sum(rows.counts):
                 raise lines.wrong(f"says {closing[1]} pairs, but the rows hold {sum(rows.counts)}")

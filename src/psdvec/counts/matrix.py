@@ -121,6 +121,8 @@ def map_counts(path: str | Path | Artefact) -> Cooccurrence:
         tally = Tally(**parameters.pop("tally"))
     except (KeyError, TypeError) as error:
         raise StoreError(f"'{artefact.path}' does not say what was counted ({error}); count again") from error
+    if any(type(number) is not int for number in asdict(tally).values()):
+        raise StoreError(f"'{artefact.path}' does not say in numbers what was counted; count again")
     origin = {"counts": artefact.path.name, "digest": artefact.digest}
     indptr, indices, values = (artefact.array(name) for name in ("indptr", "indices", "values"))
     vocabulary = read_vocabulary(artefact)

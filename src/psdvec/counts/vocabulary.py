@@ -51,12 +51,21 @@ class WordList(NamedTuple):
 
     def encoded(self) -> list[bytes]:
         """Return the bytes of each word."""
-        data, offsets = self.blob.tobytes(), self.offsets.tolist()
-        if not offsets or offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(self.offsets) < 0).any():
+        blob, offsets = self.blob, self.offsets
+        if (
+            blob.dtype != np.uint8
+            or offsets.dtype.kind not in "iu"
+            or offsets.ndim != 1
+            or len(offsets) == 0
+            or offsets[0] != 0
+            or offsets[-1] != blob.size
+            or (offsets[1:] < offsets[:-1]).any()
+        ):
             raise InputError(
                 "the offsets of the words do not fit their bytes; the file is damaged; make it again"
             )
-        return [data[begin:end] for begin, end in pairwise(offsets)]
+        data = blob.tobytes()
+        return [data[begin:end] for begin, end in pairwise(offsets.tolist())]
 
     def take(self, ids: Int64s) -> WordList:
         """Return the words numbered ``ids``.
@@ -197,11 +206,14 @@ def read_vocabulary(artefact: Artefact) -> Vocabulary:
 
 
 def read_words(artefact: Artefact) -> tuple[str, ...]:
-    """Read the words of an artefact that has some."""
+    """Read the words of an artefact that has some; none is empty, and none is there twice."""
     try:
-        return WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
+        words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
     except InputError as error:
         raise StoreError(f"in '{artefact.path}' {error}") from error
+    if not all(words) or len(set(words)) < len(words):
+        raise StoreError(f"'{artefact.path}' is damaged: a word is empty or there twice; make it again")
+    return words
 
 
 def read_word_list(path: str | Path) -> tuple[str, ...]:

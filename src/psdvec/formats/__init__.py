@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from psdvec.errors import InputError, ResourceError
-from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows, rows_not_finite
+from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows
 from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
@@ -26,6 +26,7 @@ from psdvec.storage.atomic import check_file_output, replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.values import rows_not_finite
 
 Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
 

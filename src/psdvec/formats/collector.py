@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,7 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import ROW_BLOCK
-from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.values import rows_not_finite
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
 
@@ -177,6 +176,8 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
     for i, word in enumerate(embeddings.words):
         if not word:
             bad[i] = "is empty"
+        elif not _is_text(word):
+            bad[i] = f"is {word[:40]!r}, which cannot be written as UTF-8"
         elif word in seen:
             bad[i] = f"is '{word}' a second time"
         seen.add(word)
@@ -191,16 +192,15 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
     return embeddings.take(np.array([i for i in range(len(embeddings)) if i not in bad], dtype=np.int64))
 
 
-def rows_not_finite(vectors: Float32s) -> Iterator[int]:
-    """Yield the ids of rows that hold a number that is not finite."""
-    for start in range(0, len(vectors), ROW_BLOCK):
-        block = vectors[start : start + ROW_BLOCK]
-        csr = csr_of(block)
-        finite = np.isfinite(block if csr is None else csr.sum(axis=1, keepdims=True)).all(axis=1)
-        yield from (start + np.flatnonzero(~finite)).tolist()
-
-
 def _close(file: IO[bytes]) -> None:
     """Close a file that has no name; what a full disk did not take is not missed any more."""
     with suppress(OSError):
         file.close()
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from psdvec.arrays import Array
 from psdvec.errors import InputError
 from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
 from psdvec.storage.atomic import replaced_folder
@@ -79,17 +80,40 @@ def read_model2vec(path: str | Path) -> Embeddings:
             "give a folder that model2vec made"
         )
     tokens = read_tokens(folder / "tokenizer.json")
-    vectors = matrix if "mapping" not in tensors else matrix[tensors["mapping"]]
-    if "weights" in tensors:
-        vectors = vectors * tensors["weights"][:, None]
     words = tokens.words
-    if len(words) != len(vectors):
-        raise InputError(
-            f"'{path}' is damaged: it has {len(words)} tokens and {len(vectors)} vectors; get it again"
-        )
+    vectors = _expand(matrix, tensors.get("mapping"), tensors.get("weights"), len(words), path)
     if tokens.unknown == len(words) - 1 and not np.any(vectors[tokens.unknown]):
         words, vectors = words[:-1], vectors[:-1]
-    return Embeddings(tuple(words), np.asarray(vectors, dtype=np.float32), tokenizer=tokens.tokenizer)
+    return Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
+
+
+def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int, path: Path) -> Array:
+    """Return the vectors of ``n`` tokens: the rows that ``mapping`` names, each times its weight."""
+    found = [
+        len(each)
+        for each in (matrix if mapping is None else mapping, weights)
+        if each is not None and each.ndim
+    ]
+    if any(length != n for length in found):
+        raise InputError(
+            f"'{path}' is damaged: it has {n} tokens and {' or '.join(map(str, found))} vectors; get it again"
+        )
+    if mapping is not None:
+        if (
+            mapping.ndim != 1
+            or mapping.dtype.kind not in "iu"
+            or not ((mapping >= 0) & (mapping < len(matrix))).all()
+        ):
+            raise InputError(
+                f"'{path}' is damaged: its mapping names other rows than the {len(matrix)} that it has; get it again"
+            )
+        matrix = matrix[mapping]
+    if weights is None:
+        return matrix
+    if weights.ndim != 1 or weights.dtype.kind != "f":
+        raise InputError(f"'{path}' is damaged: it does not hold one weight per token; get it again")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return matrix * weights[:, None]
 
 
 def _folders(path: Path) -> tuple[Path, Path]:

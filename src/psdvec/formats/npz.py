@@ -8,20 +8,24 @@ too; pickled objects never are. Arrays that are not compressed are mapped into m
 from __future__ import annotations
 
 import struct
+import sys
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
+from psdvec.storage.archives import ZIP_DAMAGE
+from psdvec.storage.npy import map_numbers, read_header
 from psdvec.vectors.embeddings import Embeddings
 
 _MATRICES = ("vectors", "embeddings", "matrix", "wv")
 _WORDS = ("words", "vocab", "tokens", "vocabulary", "index_to_key")
 _ENDING = ".npy"
+_CHUNK = 1 << 20
 
 
 def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
@@ -48,7 +52,7 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
                 for member in archive.infolist()
                 if member.filename.endswith(_ENDING)
             }
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except ZIP_DAMAGE as error:
         raise InputError(f"{name} is not a complete .npz of plain arrays ({error}); make it again") from error
     matrix = next((arrays[name] for name in _MATRICES if name in arrays), None)
     words = next((arrays[name] for name in _WORDS if name in arrays), None)
@@ -65,31 +69,29 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
 def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str, ...]:
     if words.dtype == np.uint8 and "word_offsets" in arrays:
         return WordList(words, arrays["word_offsets"]).unpack()
-    if words.dtype.kind == "U":
+    if words.dtype.kind == "U" and words.ndim == 1:
+        points = np.ascontiguousarray(words).view(np.dtype("u4").newbyteorder(words.dtype.byteorder))
+        if points.max(initial=0) > sys.maxunicode:
+            raise InputError(f"the words of {name} hold what is no letter; make it again")
         return tuple(words.tolist())
-    raise InputError(f"the words of {name} are of type {words.dtype}; store them as an array of strings")
+    raise InputError(
+        f"the words of {name} are of type {words.dtype} and shape {words.shape}; store them as a list of strings"
+    )
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Path | BinaryIO) -> Array:
     """Return one array, mapped into memory if it is stored uncompressed in a file."""
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, by_columns, dtype = read_header(stream)
-        header = stream.tell()
-    if dtype.hasobject:
-        raise ValueError(f"'{member.filename}' holds Python objects")
-    if not isinstance(source, Path) or member.compress_type != zipfile.ZIP_STORED or 0 in shape:
-        with archive.open(member) as stream:
-            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    start = _data_start(source, member) + header
-    if start + dtype.itemsize * int(np.prod(shape, dtype=np.int64)) > source.stat().st_size:
+        header = read_header(stream)
+        size = member.file_size - header.start
+        if isinstance(source, Path) and member.compress_type == zipfile.ZIP_STORED:
+            while stream.read(_CHUNK):  # at its end, the archive compares the checksum
+                pass
+            return map_numbers(source, header, _data_start(source, member) + header.start, size)
+        numbers = stream.read()
+    if len(numbers) != header.bytes:
         raise ValueError(f"'{member.filename}' is cut off")
-    order: Literal["F", "C"] = "F" if by_columns else "C"
-    return np.asarray(np.memmap(source, dtype=dtype, mode="r", offset=start, shape=shape, order=order))
+    return np.frombuffer(numbers, header.dtype).reshape(header.shape, order=header.order)
 
 
 def _data_start(path: Path, member: zipfile.ZipInfo) -> int:

@@ -8,16 +8,16 @@ pattern, made from the same table of characters that counting uses.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from psdvec.errors import InputError
+from psdvec.storage.json_text import parse_json
 
 UNKNOWN = "[UNK]"
 
@@ -81,20 +81,38 @@ class Tokens:
 
 
 def read_tokens(path: Path) -> Tokens:
-    """Read a ``tokenizer.json``, ours or another's."""
+    """Read a ``tokenizer.json``, ours or another's; the ids of its tokens are 0, 1, 2 and so on, each given once."""
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = parse_json(path.read_text(encoding="utf-8"))
         vocabulary = settings["model"]["vocab"]
         if isinstance(vocabulary, list):  # Unigram: pairs of a token and its score
             vocabulary = {token: i for i, (token, _) in enumerate(vocabulary)}
         vocabulary = dict(vocabulary)
         for added in settings.get("added_tokens") or []:
             vocabulary.setdefault(added["content"], added["id"])
-        tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+        tokens = _by_id(vocabulary)
         unknown = settings["model"].get("unk_token")
         return Tokens(tokens, vocabulary.get(unknown), _recognise(settings.get("pre_tokenizer")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"'{path}' does not describe a tokenizer ({error!r}); get it again") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"'{path}' does not describe a tokenizer ({error}); get it again") from error
+
+
+def _by_id(vocabulary: dict[Any, Any]) -> list[str]:
+    """Return the tokens in the order of their ids; a gap, or an id given twice, would give a word another's vector."""
+    tokens: list[str | None] = [None] * len(vocabulary)
+    for token, i in vocabulary.items():
+        if (
+            not isinstance(token, str)
+            or type(i) is not int
+            or not 0 <= i < len(tokens)
+            or tokens[i] is not None
+        ):
+            raise ValueError(
+                f"token {str(token)[:40]!r} has the id {str(i)[:20]}, and {len(tokens)} tokens have those from 0 to "
+                f"{len(tokens) - 1}, each its own"
+            )
+        tokens[i] = token
+    return cast("list[str]", tokens)
 
 
 def _recognise(pre_tokenizer: Any) -> str | None:

@@ -21,6 +21,7 @@ from psdvec.errors import InputError
 from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows
 from psdvec.progress import LogProgress, Progress
+from psdvec.resources import format_size
 from psdvec.text.lines import split_lines
 from psdvec.vectors.embeddings import Embeddings
 
@@ -29,23 +30,26 @@ Line = tuple[int, bytes]
 HEADER = re.compile(rb"(?:[ \t]*\r?\n)*[ \t]*(\d{1,18})[ \t]+(\d{1,9})[ \t\r]*\n")
 _CHUNK = 1 << 22
 _ROWS = 1024
+_BYTES = 1 << 26  # of rows that are read at a time, where they are so long that fewer do
 _NUMBERS = 1 << 15
 _SAMPLE = 100
 _LONGEST_WORD = 1 << 16
+_LONGEST_LINE = 1 << 23
+_MOST_DIMENSIONS = 1 << 20  # so that a few bytes of a first line cannot ask for all memory
 
 
 def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read ``word number number ...`` lines, with or without a first line ``words dimensions``."""
     with progress.stage("reading vectors", total=source.raw_size, unit="B") as stage:
         lines = _lines(source)
-        sample = list(islice(lines, _SAMPLE))
+        sample = _take(lines, _SAMPLE)
         promised, dim = _read_shape(source.name, sample)
         collector = RowCollector(source.name, dim, unit="line", rules=rules)
-        block = sample[promised is not None :]
+        block = sample[promised is not None :] or _take(lines, _ROWS)
         position = 0
         while block and not collector.full:
             _add_lines(collector, block, dim)
-            block = list(islice(lines, _ROWS))
+            block = _take(lines, _ROWS)
             stage.advance(source.raw_position - position)
             position = source.raw_position
     return collector.finish(promised, progress)
@@ -56,9 +60,10 @@ def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = Log
     buffer = _Buffer(source)
     promised, dim = _read_binary_header(buffer)
     collector = RowCollector(source.name, dim, unit="word", rules=rules)
+    at_once = min(_ROWS, max(1, _BYTES // (4 * dim)))
     with progress.stage("reading vectors", total=promised, unit="words") as stage:
-        for start in range(0, promised, _ROWS):
-            places = range(start + 1, min(start + _ROWS, promised) + 1)
+        for start in range(0, promised, at_once):
+            places = range(start + 1, min(start + at_once, promised) + 1)
             rows = [_read_binary_row(buffer, place, promised, dim) for place in places]
             values = np.frombuffer(b"".join(numbers for _, numbers in rows), dtype="<f4")
             collector.add(places, [word for word, _ in rows], values.reshape(len(rows), dim))
@@ -112,10 +117,26 @@ def looks_like_text(head: bytes) -> bool:
 def _lines(source: Source) -> Iterator[Line]:
     """Yield the lines that are not blank, each with its line number."""
     pieces = iter(lambda: source.read(_CHUNK), b"")
-    for number, line in enumerate(chain.from_iterable(split_lines(pieces)), 1):
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces, longest=_LONGEST_LINE)), 1):
+        if len(line) >= _LONGEST_LINE:
+            raise InputError(
+                f"line {number} of {source.name} is longer than {format_size(_LONGEST_LINE)}, and no vector is; "
+                "give a file of word vectors"
+            )
         line = line.rstrip(b" \t\r")
         if line:
             yield number, line
+
+
+def _take(lines: Iterator[Line], most: int) -> list[Line]:
+    """Return the next lines, ``most`` of them or fewer that are long."""
+    taken, size = [], 0
+    for line in islice(lines, most):
+        taken.append(line)
+        size += len(line[1])
+        if size > _BYTES:
+            break
+    return taken
 
 
 def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
@@ -124,6 +145,7 @@ def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
     widths = [len(_columns(line)) for _, line in sample]
     if header is not None and (len(widths) == 1 or widths[1] != 2 or int(header[2]) == 1):
         promised, dim = int(header[1]), int(header[2])
+        _check_dimensions(name, dim)
         usual = Counter(widths[1:]).most_common(1)[0][0] - 1 if len(widths) > 1 else dim
         if dim == 0 or usual < dim or (usual > dim and _has_more_numbers(sample[1][1], dim)):
             raise InputError(
@@ -217,13 +239,17 @@ class _Buffer:
 
     def take(self, size: int) -> bytes:
         """Take ``size`` bytes, or fewer at the end."""
-        while len(self._data) - self._start < size and self._fill():
-            pass
-        taken = self._data[self._start : self._start + size]
-        self._start += size
-        return taken
+        taken = [self._data[self._start : self._start + size]]
+        self._start += len(taken[0])
+        size -= len(taken[0])
+        while size and self._fill():
+            taken.append(self._data[:size])
+            self._start = len(taken[-1])
+            size -= len(taken[-1])
+        return b"".join(taken)
 
     def _fill(self) -> bool:
+        """Read more, behind what is left, of which there is never much."""
         more = self.source.read(_CHUNK)
         self._data, self._start = self._data[self._start :] + more, 0
         return bool(more)
@@ -237,7 +263,16 @@ def _read_binary_header(buffer: _Buffer) -> tuple[int, int]:
             f"{buffer.source.name} does not begin with the number of words and dimensions, "
             f"but with {line[:40]!r}; give a file in word2vec's format"
         )
+    _check_dimensions(buffer.source.name, int(header[2]))
     return int(header[1]), int(header[2])
+
+
+def _check_dimensions(name: str, dim: int) -> None:
+    if dim > _MOST_DIMENSIONS:
+        raise InputError(
+            f"the first line of {name} promises {dim:,} numbers per word, but at most {_MOST_DIMENSIONS:,} are read; "
+            "correct the first line"
+        )
 
 
 def _read_binary_row(buffer: _Buffer, place: int, promised: int, dim: int) -> tuple[bytes, bytes]:

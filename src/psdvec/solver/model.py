@@ -23,13 +23,14 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.solver.pmi import Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
-from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
+from psdvec.vectors.values import rows_not_finite
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
@@ -248,15 +249,21 @@ def _parameters_of(model: Model) -> dict[str, Any]:
 def read_model(path: str | Path | Artefact) -> Embeddings:
     """Open a model folder: a :class:`Model`, or plain vectors where the folder holds no scales of a fit.
 
-    The vectors stay on disk until they are used.
+    The vectors stay on disk until they are used. All of them are looked at once, because one number that is not finite
+    would spoil every answer: a fitted model of 50,000 words with 300 dimensions opens in 25 ms instead of 13 if it is
+    in the system's cache, and otherwise it takes the time to read it. The memory that this takes is given back.
     """
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
     words = read_words(artefact)
     is_sparse = f"{SPARSE[0]}.npy" in artefact.files
     tensors = {} if is_sparse else map_safetensors(artefact.file(VECTORS))
     vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
-    if vectors is None or vectors.shape[:1] != (len(words),):
+    if vectors is None or vectors.ndim != 2 or len(vectors) != len(words):
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
+    for array in (vectors, tensors.get(ROWS)):
+        if array is not None and array.shape == vectors.shape:
+            _check_finite(array, words, f"'{artefact.path}'")
+            release_memory(array)
     arrays: dict[str, Any] = {
         name: np.asarray(artefact.array(file))
         for name, file in (("counts", "word_counts"), ("deviations", "deviations"))
@@ -264,6 +271,8 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     }
     made = artefact.parameters
     subwords = _subwords_of(artefact)
+    if subwords is not None and subwords.dim != vectors.shape[1]:
+        raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
     if "constants" not in made:
         return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
@@ -305,13 +314,28 @@ def _sparse_of(artefact: Artefact) -> Array | None:
     from scipy import sparse  # slow to import, and few vectors are sparse
 
     data, indices, indptr = (artefact.array(name) for name in SPARSE)
-    try:
-        width = int(artefact.parameters["columns"])
-        matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
-        matrix.check_format()
-    except (KeyError, TypeError, ValueError):
+    width = artefact.parameters.get("columns")
+    if type(width) is not int or not _is_csr(data, indices, indptr, width):
         return None
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
     return sparse_vectors(matrix)
+
+
+def _is_csr(data: Array, indices: Array, indptr: Array, width: int) -> bool:
+    """Say whether three arrays are a CSR matrix that SciPy may trust; its own check passes over some that are not."""
+    return (
+        [array.ndim for array in (data, indices, indptr)] == [1, 1, 1]
+        and data.dtype == np.float32
+        and indices.dtype in (np.int32, np.int64)
+        and indptr.dtype in (np.int32, np.int64)
+        and len(data) == len(indices)
+        and len(indptr) > 0
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and not (indptr[1:] < indptr[:-1]).any()
+        and indices.min(initial=0) >= 0
+        and indices.max(initial=-1) < width
+    )
 
 
 def _check_shapes(model: Model, path: Path) -> None:
@@ -319,7 +343,7 @@ def _check_shapes(model: Model, path: Path) -> None:
     n, core = len(model.words), model.core
     lengths = {"counts": n, "deviations": n, "constant": core, "row_sums": core, "column_sums": core}
     for name, length in lengths.items():
-        found = getattr(model, name).shape
+        found = np.shape(getattr(model, name))
         if found != (length,):
             raise StoreError(
                 f"'{path}' is damaged: {name} has shape {found} and not {(length,)}; make it again"
@@ -340,10 +364,9 @@ def _check_shapes(model: Model, path: Path) -> None:
 def check_vectors(model: Model) -> None:
     """Raise :class:`StoreError` where a vector is not finite, or a row of the factorisation; all are read."""
     for array in (model.vectors, model.rows):
-        finite = np.isfinite(array).all(axis=1)
-        if finite.all():
-            continue
-        row = int(np.flatnonzero(~finite)[0])
-        raise StoreError(
-            f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
-        )
+        _check_finite(array, model.words, "the model")
+
+
+def _check_finite(vectors: Array, words: Sequence[str], place: str) -> None:
+    for row in rows_not_finite(vectors):
+        raise StoreError(f"{place} is damaged: the vector of '{words[row]}' is not finite; make it again")

@@ -27,6 +27,8 @@ import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.atomic import replaced_folder, restore
+from psdvec.storage.json_text import parse_json
+from psdvec.storage.npy import map_array
 from psdvec.storage.numbers import npy_header
 
 META = "meta.json"
@@ -62,9 +64,12 @@ class Artefact:
         """Map array ``name`` into memory, read-only."""
         path = self.file(f"{name}.npy")
         try:
-            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+            found = map_array(path)
+            if found.dtype.kind not in "biuf":
+                raise ValueError(f"it holds something else than numbers, of type {found.dtype}")
+            return found
         except ValueError as error:
-            raise StoreError(f"'{path}' is damaged: it holds no array; make '{self.path}' again") from error
+            raise StoreError(f"'{path}' is damaged: {error}; make '{self.path}' again") from error
 
     def file(self, name: str) -> Path:
         """Path of file ``name``, its size checked."""
@@ -114,23 +119,41 @@ def _read_meta(path: Path) -> Artefact:
             f"'{path}' is not an artefact of psdvec: it has no {META}; give a folder that psdvec made"
         )
     try:
-        meta = json.loads((path / META).read_text(encoding="utf-8"))
-        if meta["format"] != FORMAT:
-            raise KeyError("format")
+        meta = parse_json((path / META).read_text(encoding="utf-8"))
+        _check_meta(meta)
         _check_seal(meta)
-        return Artefact(
-            path=path,
-            kind=str(meta["kind"]),
-            version=int(meta["version"]),
-            made_by=str(meta["made_by"]),
-            parameters=dict(meta["parameters"]),
-            sources=tuple(meta["sources"]),
-            files={_plain(name): record for name, record in meta["files"].items()},
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise StoreError(
+            f"'{path / META}' cannot be read ({error.strerror}); check its permissions"
+        ) from error
+    except ValueError as error:
         raise StoreError(
             f"'{path / META}' is not a description of a psdvec artefact ({error}); make it again"
         ) from error
+    return Artefact(path, **{name: meta[name] for name in _KINDS_OF_VALUES}, sources=tuple(meta["sources"]))
+
+
+_KINDS_OF_VALUES = {"kind": str, "version": int, "made_by": str, "parameters": dict, "files": dict}
+
+
+def _check_meta(meta: Any) -> None:
+    """Raise :class:`ValueError` unless ``meta`` is of the shape that :func:`create_artefact` writes."""
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ValueError("its format is another")
+    for name, kind in _KINDS_OF_VALUES.items():
+        if type(meta.get(name)) is not kind:
+            raise ValueError(f"its '{name}' is missing, or not what it should be")
+    sources = meta.get("sources")
+    if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+        raise ValueError("its 'sources' are missing, or not a list of records")
+    for name, record in meta["files"].items():
+        _check_plain(name)
+        if (
+            not isinstance(record, dict)
+            or type(record.get("bytes")) is not int
+            or not isinstance(record.get("sha256"), str)
+        ):
+            raise ValueError(f"it does not say how large '{name}' is, and what its checksum")
 
 
 def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,11 +169,10 @@ def _check_seal(meta: Mapping[str, Any]) -> None:
         raise ValueError("it changed since it was written")
 
 
-def _plain(name: str) -> str:
-    """Return the name of a file if it is in the artefact's own folder."""
+def _check_plain(name: str) -> None:
+    """Raise ``ValueError`` unless ``name`` is that of a file in the artefact's own folder."""
     if name in ("", ".", "..", META) or "/" in name or "\0" in name:
         raise ValueError(f"'{name}' is not the name of a file in it")
-    return name
 
 
 def verify_artefact(artefact: Artefact) -> None:
@@ -282,7 +304,8 @@ def create_artefact(
             "sources": sources,
             "files": writer.records(),
         }
-        with (folder / META).open("w", encoding="utf-8") as file:
+        # A name that is not UTF-8, as names of files need not be, becomes an escape, which JSON reads back as it was.
+        with (folder / META).open("w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(seal(meta), file, indent=1, ensure_ascii=False)
             file.write("\n")
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from psdvec.arrays import Array
 from psdvec.errors import InputError
+from psdvec.storage.json_text import parse_json
 
 _DTYPES = {
     "F64": "<f8",
@@ -31,6 +32,7 @@ _DTYPES = {
 _ROWS_AT_ONCE = 65_536  # of a matrix that is written
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LARGEST_HEADER = 100_000_000
+_MOST_DIMENSIONS = 32
 
 
 def write_safetensors(path: Path, tensors: Mapping[str, Array], *, zero_rows: int = 0) -> None:
@@ -62,7 +64,7 @@ def map_safetensors(path: Path) -> dict[str, Array]:
             length = int.from_bytes(file.read(8), "little")
             if length > _LARGEST_HEADER:
                 raise ValueError("its header is too long")
-            header = json.loads(file.read(length))
+            header = parse_json(file.read(length))
         size = path.stat().st_size - 8 - length
         return {
             name: _map_tensor(path, 8 + length, size, record)
@@ -78,10 +80,12 @@ def map_safetensors(path: Path) -> dict[str, Array]:
 def _map_tensor(path: Path, base: int, size: int, record: Mapping[str, Any]) -> Array:
     start, stop = record["data_offsets"]
     shape = tuple(record["shape"])
+    if any(type(number) is not int or number < 0 for number in (start, stop, *shape)):
+        raise ValueError("a shape or an offset is not a whole number")
     if record["dtype"] == "BF16":
         raw = _map_bytes(path, base, size, start, stop, np.dtype("<u2"), shape)
         return (raw.astype(np.uint32) << 16).view(np.float32)
-    if record["dtype"] not in _DTYPES:
+    if not isinstance(record["dtype"], str) or record["dtype"] not in _DTYPES:
         raise ValueError(f"numbers of type {record['dtype']} are not supported")
     return _map_bytes(path, base, size, start, stop, np.dtype(_DTYPES[record["dtype"]]), shape)
 
@@ -89,8 +93,8 @@ def _map_tensor(path: Path, base: int, size: int, record: Mapping[str, Any]) -> 
 def _map_bytes(
     path: Path, base: int, size: int, start: int, stop: int, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> Array:
-    expected = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    if not 0 <= start <= stop <= size or stop - start != expected:
+    expected = dtype.itemsize * math.prod(shape)
+    if not start <= stop <= size or stop - start != expected or len(shape) > _MOST_DIMENSIONS:
         raise ValueError(f"a tensor of shape {shape} does not fit into its {size} bytes")
     if expected == 0:
         return np.zeros(shape, dtype=dtype)

@@ -23,6 +23,7 @@ from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
+from psdvec.storage.json_text import parse_json
 from psdvec.storage.locks import hold, take
 
 _PLAN, _LOCK = "plan.json", "lock"
@@ -154,7 +155,7 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     """Clear ``folder`` unless it was left by an interrupted run of the same plan."""
     others = [path for path in folder.iterdir() if path.name != _LOCK]
     try:
-        same = json.loads((folder / _PLAN).read_text(encoding="utf-8")) == plan
+        same = parse_json((folder / _PLAN).read_text(encoding="utf-8")) == plan
     except (FileNotFoundError, ValueError):
         same = False
     if same:
@@ -166,4 +167,4 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
         )
     clear(folder)
     with whole_file(folder / _PLAN) as file:
-        file.write(json.dumps(plan, ensure_ascii=False).encode())
+        file.write(json.dumps(plan).encode())

@@ -51,7 +51,9 @@ class Piece:
 
     @property
     def _after_trailer(self) -> int:
-        return self.number & ((1 << max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)) - 1)
+        """What follows the trailer, without the bits that fill its last byte, which mean nothing."""
+        follow = max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)
+        return self.number & ((1 << follow - follow % 8) - 1)
 
     def __add__(self, other: Piece) -> Piece:
         return Piece(self.number << other.bits | other.number, self.bits + other.bits, self.offset)

@@ -99,7 +99,7 @@ class _RawFile:
     def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
         self.is_standard_input = str(path) == STANDARD_INPUT
         self.name = "standard input" if self.is_standard_input else f"'{path}'"
-        self.file: BinaryIO = sys.stdin.buffer if self.is_standard_input else open_file(path)
+        self.file: BinaryIO = _standard_input() if self.is_standard_input else open_file(path)
         self.size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
         self.position = 0
         self._pending = b""
@@ -141,6 +141,14 @@ class _RawFile:
     def close(self) -> None:
         if not self.is_standard_input:
             self.file.close()
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise InputError(
+            "standard input is closed, and nothing can be read from it; give a file, or pipe text in"
+        )
+    return sys.stdin.buffer
 
 
 class _RawStream:

@@ -8,34 +8,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from psdvec.errors import InputError
+from psdvec.resources import format_size
 from psdvec.text.decompress import ByteStream, open_stream
 
+LONGEST = 1 << 26  # bytes of a line that is handled as a whole
 _CHUNK = 1 << 20
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-def split_lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
-    r"""Yield, for each piece, the lines that end in it, without their newlines; a last line may lack its newline.
+def split_lines(pieces: Iterable[bytes], *, longest: int | None = None) -> Iterator[list[bytes]]:
+    r"""Yield, piece by piece, the lines that end in it, without their newlines; a last line may lack its newline.
+
+    A line that grows to ``longest`` bytes or more is yielded as far as it has been read, and is the last: whoever sets
+    a limit refuses such a line, and nothing more of it is kept in memory.
 
     >>> list(split_lines([b"one\nt", b"wo\nthree"]))
     [[b'one'], [b'two'], [b'three']]
     """
-    rest = b""
+    begun: list[bytes] = []  # the pieces of a line that has not ended; joined once, however many there are
+    size = 0
     for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        yield lines
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if others:
+            yield [b"".join(begun), *others[:-1]]
+            begun, size = [others[-1]], 0
+        size += len(begun[-1])
+        if longest is not None and size >= longest:
+            break
+    rest = b"".join(begun)
     if rest:
         yield [rest]
 
 
 def stream_lines(stream: ByteStream) -> Iterator[str]:
-    """Yield the lines of ``stream``, without their line ends; bytes that are not UTF-8 are replaced."""
-    for lines in split_lines(iter(lambda: stream.read(_CHUNK), b"")):
-        for line in lines:
-            yield line.decode("utf-8", "replace").rstrip("\r")
+    """Yield the lines of ``stream``, without their line ends; bytes that are not UTF-8 are replaced.
+
+    A line that is longer than any that a program should hold in memory is refused.
+    """
+    pieces = iter(lambda: stream.read(_CHUNK), b"")
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces, longest=LONGEST)), 1):
+        if len(line) >= LONGEST:
+            raise InputError(
+                f"line {number} of {stream.name} is longer than {format_size(LONGEST)}; end its lines sooner"
+            )
+        yield line.decode("utf-8", "replace").rstrip("\r")
 
 
 def read_lines(path: str | Path) -> list[str]:

@@ -6,14 +6,15 @@ ends a line. Files that are not text are refused before any of their content is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from psdvec.errors import InputError, import_extra
+from psdvec.resources import format_size
+from psdvec.storage.json_text import parse_json
 from psdvec.text.decompress import STANDARD_INPUT, open_stream
 from psdvec.text.files import ByteRange, file_status, open_file
-from psdvec.text.lines import split_lines
+from psdvec.text.lines import LONGEST, split_lines
 
 PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 16
@@ -58,7 +59,7 @@ class Reader:
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
         before = 0
-        for lines in split_lines(self._read_text(path)):
+        for lines in split_lines(self._read_text(path), longest=LONGEST):
             yield b"".join(self._text_of(line, path, number) for number, line in enumerate(lines, before + 1))
             before += len(lines)
 
@@ -68,8 +69,12 @@ class Reader:
             return b""
         field = self.field or "text"
         where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
+        if len(line) >= LONGEST:
+            raise InputError(
+                f"{where} is longer than {format_size(LONGEST)}; cut its text into several records"
+            )
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError as error:
             raise InputError(f"{where} is not JSON ({error}); correct the line or remove it") from error
         if not isinstance(record, dict) or not isinstance(record.get(field), str):
@@ -82,6 +87,7 @@ class Reader:
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
+        pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         column, before, size = self.column or "text", self.raw_bytes, file_status(path).bytes
         try:
             with open_file(path) as source:
@@ -103,7 +109,7 @@ class Reader:
                     rows += len(texts)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
                     yield b"".join(line_of(text) for text in texts if text)
-        except OSError as error:
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise InputError(
                 f"'{path}' is a damaged Parquet file ({error}); download or copy it again"
             ) from error

@@ -43,7 +43,7 @@ def tokenizer_of(parameters: Mapping[str, Any]) -> str | None:
     ('paper', 'whitespace', None)
     """
     name = parameters.get("tokenizer")
-    return "whitespace" if name == "none" else name if name in TOKENIZERS else None
+    return "whitespace" if name == "none" else next((known for known in TOKENIZERS if known == name), None)
 
 
 def split_spaced(sentence: str) -> list[str]:

@@ -21,16 +21,23 @@ MAX_PAGE = 1 << 26
 MAX_HEADER = 1 << 20
 
 _BATCH = 1 << 20
+_HEAD = 1000  # bytes in which the first element begins
 _START, _END = b"<page>", b"</page>"
+_MARK, _ASIDES = b"\xef\xbb\xbf", ((b"<?", b"?>"), (b"<!--", b"-->"))
 _FILE, _MEDIA, _CATEGORY = 6, -2, 14
 
-_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
+# None of these looks at a byte more than twice, whatever it is given: what may repeat always ends at the "<" at which
+# the next match could begin.
+_ROOT = re.compile(rb"<mediawiki\b")
 _DECLARATION = re.compile(rb"<!(?!--)")
-_NAMESPACE = re.compile(rb'<namespace key="(-?\d+)"[^>/]*>([^<]+)</namespace>')
+_NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^<>/]*>([^<]+)</namespace>')
+_NOT_BLANK = re.compile(rb"\S")
+_PAGE_TAG = re.compile(rb"</?page>")
+_PART_OF_PAGE = re.compile(rb"<(?:page|text|title|revision)\b")
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
-_NUMBER = re.compile(rb"<ns>(-?\d+)</ns>")
-_ID = re.compile(rb"<id>(\d+)</id>")
-_TEXT = re.compile(rb"<text\b[^>]*>([^<]*)</text>")
+_NUMBER = re.compile(rb"<ns>(-?\d{1,9})</ns>")
+_ID = re.compile(rb"<id>(\d{1,18})</id>")
+_TEXT = re.compile(rb"<text\b[^<>]*(?:/>|>([^<]*)</text>)")
 _REDIRECTION = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
 
 
@@ -87,11 +94,13 @@ class Dump:
                 f"{self.stream.name} is truncated: its XML ends without </mediawiki> "
                 f"at byte {self._offset + len(self._buffer)}; download the whole dump again"
             )
+        if left := _PART_OF_PAGE.search(self._buffer):
+            raise self._page_error(self._offset + left.start())
 
     def _read_header(self) -> dict[str, int]:
         """Read up to the first page, and return the number of each namespace by its name."""
-        self._fill(1000)
-        if not _OPENING.match(self._buffer[:MAX_HEADER]):
+        self._fill(_HEAD)
+        if not _ROOT.match(self._buffer, _root_place(bytes(self._buffer))):
             declared = _DECLARATION.search(self._buffer)
             raise self._declaration_error(declared.start()) if declared else self._no_dump_error()
         while (end := self._buffer.find(_START)) < 0 and len(self._buffer) < MAX_HEADER:
@@ -126,19 +135,16 @@ class Dump:
     def _good_length(self, xml: bytes) -> tuple[int, InputError | None]:
         """Return how many bytes of ``xml``, just taken, come before the first fault, and the fault."""
         declared = _DECLARATION.search(xml)
-        if not declared and xml.count(_START) == xml.count(_END):
-            return len(xml), None
-        offset, position = self._offset - len(xml), 0
-        while (start := xml.find(_START, position)) >= 0:
-            end = xml.find(_END, start)
-            if declared and declared.start() < end:
+        offset, position, start = self._offset - len(xml), 0, None
+        for tag in _PAGE_TAG.finditer(xml):
+            opens = tag[0] == _START
+            if opens != (start is None):
+                return position, self._page_error(offset + (start or tag.start()))
+            if opens and (outside := _PART_OF_PAGE.search(xml, position, tag.start())):
+                return position, self._page_error(offset + outside.start())
+            if declared and declared.start() < tag.end():
                 return position, self._declaration_error(offset + declared.start())
-            if xml.find(_START, start + 1, end) >= 0:
-                return position, InputError(
-                    f"{self.stream.name} is damaged: the page that begins at byte {offset + start} "
-                    "of its XML has no end; download the dump again"
-                )
-            position = end + len(_END)
+            position, start = (position, tag.start()) if opens else (tag.end(), None)
         return position, None
 
     def _oversize(self) -> InputError | None:
@@ -147,6 +153,12 @@ class Dump:
         return InputError(
             f"{self.stream.name} contains a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
             "of its XML, which no wiki allows; give a dump of current articles (pages-articles)"
+        )
+
+    def _page_error(self, position: int) -> InputError:
+        return InputError(
+            f"{self.stream.name} is damaged: the page at byte {position} of its XML is not whole; download the dump "
+            "again"
         )
 
     def _declaration_error(self, position: int) -> InputError:
@@ -164,6 +176,22 @@ class Dump:
         )
 
 
+def _root_place(data: bytes) -> int:
+    """Return where the first element of an XML text begins: after its mark, blanks, instructions and comments."""
+    place = _after_blanks(data, len(_MARK) if data.startswith(_MARK) else 0)
+    while closing := next((end for begin, end in _ASIDES if data.startswith(begin, place)), None):
+        end = data.find(closing, place)
+        if end < 0:
+            return len(data)
+        place = _after_blanks(data, end + len(closing))
+    return place
+
+
+def _after_blanks(data: bytes, place: int) -> int:
+    found = _NOT_BLANK.search(data, place)
+    return found.start() if found else len(data)
+
+
 def read_pages(xml: bytes, namespaces: dict[str, int]) -> Iterator[Page]:
     """Yield the pages in ``xml``; in old dumps, which do not number namespaces, the title tells them."""
     position = 0
@@ -179,15 +207,29 @@ def _read_page(xml: bytes, start: int, end: int, namespaces: dict[str, int]) -> 
     head_end = xml.find(b"<revision", start, end)
     head = xml[start : head_end if head_end >= 0 else end]
     text = _TEXT.match(xml, text_start, end) if text_start >= 0 else None
-    wikitext = _unescape(text[1]) if text else b""
     title, number, page_id = _TITLE.search(head), _NUMBER.search(head), _ID.search(head)
     name = html.unescape(title[1].decode("utf-8", "replace")) if title else ""
+    for found, element in ((title, b"title"), (number, b"ns"), (page_id, b"id")):
+        if found is None and b"<" + element in head:
+            raise _element_error(name, head, element)
+    stray = xml.find(b"</text>", text.end() if text else start, end)  # ends a text that has no beginning
+    if stray >= 0 or (text is None and text_start >= 0):
+        raise _element_error(name, xml[max(text_start, start) : end], b"text")
+    wikitext = _unescape(text[1] or b"") if text else b""
     return Page(
         id=int(page_id[1]) if page_id else 0,
         title=name,
         namespace=int(number[1]) if number else namespaces.get(name.partition(":")[0], 0),
         is_redirect=b"<redirect" in head or bool(_REDIRECTION.match(wikitext)),
         text=wikitext,
+    )
+
+
+def _element_error(title: str, xml: bytes, element: bytes) -> InputError:
+    begin = xml.find(b"<" + element)
+    return InputError(
+        f"the dump is damaged: the page '{title[:80]}' has {xml[begin : begin + 40]!r} where <{element.decode()}> "
+        f"should be; download the dump again"
     )
 
 

@@ -215,7 +215,7 @@ def _partial(path: Path) -> Path:
 def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if ``output`` must not be written."""
     path = Path(output)
-    if str(output) == STANDARD_OUTPUT or not path.exists():
+    if str(output) == STANDARD_OUTPUT or (not path.exists() and not path.is_symlink()):
         return
     if not path.is_file():
         raise InputError(f"'{path}' exists and is not a file; choose another output name")
@@ -229,6 +229,8 @@ def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> N
 def _open_output(output: str | Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Write beside ``output`` and rename when all is well; after an input error the partial file stays."""
     if str(output) == STANDARD_OUTPUT:
+        if sys.stdout is None:
+            raise InputError("standard output is closed, and nothing can be written to it; give a file")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

@@ -25,7 +25,7 @@ from psdvec.vectors.queries import unit_vector
 from psdvec.vectors.search import Searchable
 from psdvec.vectors.sparse import csr_of
 from psdvec.vectors.subwords import Subwords, Unseen, need_subwords
-from psdvec.vectors.values import html_table, one_per_word, same
+from psdvec.vectors.values import as_numbers, html_table, one_per_word, same
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Embeddings(Searchable):
 
     def __post_init__(self) -> None:
         sparse = csr_of(self.vectors) is not None
-        vectors = self.vectors if sparse else np.asarray(self.vectors, dtype=np.float32)
+        vectors = self.vectors if sparse else as_numbers("vectors", self.vectors, np.float32)
         if vectors.ndim != 2 or len(vectors) != len(self.words):
             raise InputError(
                 f"vectors must be a matrix with one row per word; found shape {vectors.shape} "

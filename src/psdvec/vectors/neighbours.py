@@ -33,15 +33,18 @@ class Neighbours:
 def lengths_of(vectors: Float32s) -> Float32s:
     """Return the Euclidean length of every row, with 1 in place of 0 so that one can divide by it.
 
+    It is infinite where the square of a length is beyond float32.
+
     >>> lengths_of(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist()
     [5.0, 1.0]
     """
     lengths = np.empty(len(vectors), dtype=np.float32)
-    for start in range(0, len(vectors), ROW_BLOCK):
-        block = vectors[start : start + ROW_BLOCK]
-        csr = csr_of(block)
-        norms = np.linalg.norm(block, axis=1) if csr is None else np.sqrt(csr.multiply(csr).sum(axis=1))
-        lengths[start : start + ROW_BLOCK] = norms
+    with np.errstate(over="ignore"):
+        for start in range(0, len(vectors), ROW_BLOCK):
+            block = vectors[start : start + ROW_BLOCK]
+            csr = csr_of(block)
+            norms = np.linalg.norm(block, axis=1) if csr is None else np.sqrt(csr.multiply(csr).sum(axis=1))
+            lengths[start : start + ROW_BLOCK] = norms
     lengths[lengths == 0] = 1
     return lengths
 

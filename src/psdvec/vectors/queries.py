@@ -56,7 +56,10 @@ def read_query(
 
 def unit_vector(vector: Float32s) -> Float32s:
     """Return ``vector`` scaled to length 1; zeros stay zeros."""
-    length = np.linalg.norm(vector)
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(vector)
+    if np.isinf(length):  # its square is beyond float32
+        length = np.linalg.norm(np.asarray(vector, np.float64))
     return np.asarray(vector / length if length else vector, dtype=np.float32)
 
 

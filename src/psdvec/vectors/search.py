@@ -46,7 +46,13 @@ class Searchable(WordIndex):
     @cached_property
     def lengths(self) -> Float32s:
         """The Euclidean length of every vector, 1 for a vector of zeros."""
-        return lengths_of(self.vectors)
+        lengths = lengths_of(self.vectors)
+        if not np.isfinite(lengths).all():
+            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
+            raise InputError(
+                f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
+            )
+        return lengths
 
     def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
         """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""

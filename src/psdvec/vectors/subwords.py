@@ -33,6 +33,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing spe
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
 _ROWS = 4096  # vectors that are coded together
+_LARGEST = 1e9  # that any of its numbers may be: those of real vectors are near 1
 _LONGEST_SQUARE = 0.9  # of p; a prediction is never taken to be certain
 
 
@@ -61,6 +62,17 @@ class Subwords:
             or self.steps.shape != g
         ):
             raise InputError("the table of n-grams does not hold one vector per n-gram; make the model again")
+        if [each.dtype.name for each in self.arrays().values()] != ["uint64", "int8", "float32"]:
+            raise InputError("the table of n-grams holds numbers of other types; make the model again")
+        if (self.hashes[1:] <= self.hashes[:-1]).any():
+            raise InputError("the table of n-grams is not in order; make the model again")
+        largest = float(np.abs(self.steps).max(initial=0.0))
+        for number in (self.share, self.length, self.leverage, largest):
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _LARGEST:
+                raise InputError(
+                    f"the table of n-grams holds {str(number)[:20]} where a number should be that one can compute "
+                    "with; make the model again"
+                )
 
     @property
     def dim(self) -> int:

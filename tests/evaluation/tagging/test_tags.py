@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psdvec.errors import InputError
+from psdvec.evaluation.tagging.conll import read_conll
 from psdvec.evaluation.tagging.tags import Counts, count_by_label, count_spans, spans_of, to_iob2
 
 tags = st.sampled_from(["O"] + [f"{prefix}-{label}" for prefix in "BIES" for label in ("PER", "LOC")])
@@ -119,3 +121,14 @@ def test_nothing_found_scores_zero():
     assert count_spans(["B-PER"], ["O"]).f1 == 0
     assert count_spans(["O"], ["O"]).f1 == 0
     assert count_spans(["O"], ["O"]).recall == 0
+
+
+@pytest.mark.parametrize("row", ["sat VBD x B-VP", "sat VBD B-VP x y"])
+def test_rows_of_unequal_width_are_refused_with_their_line(tmp_path, row):
+    (tmp_path / "train").write_text(f"The DT B-NP\ncat NN I-NP\n{row}\n\n")
+    with pytest.raises(
+        InputError, match=r"line 3 of '.*' has \d columns, but those before it in its sentence have 3"
+    ):
+        read_conll(tmp_path / "train")
+    (tmp_path / "train").write_text(f"The DT B-NP\n\n{row}\n")
+    assert len(read_conll(tmp_path / "train")) == 2

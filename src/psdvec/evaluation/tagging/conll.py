@@ -73,6 +73,11 @@ def read_conll(path: str | Path) -> tuple[Sentence, ...]:
                 raise InputError(
                     f"line {number} of '{path}' has {len(columns)} columns, but at least 3 are needed; correct it"
                 )
+            if rows and len(columns) != len(rows[0]):
+                raise InputError(
+                    f"line {number} of '{path}' has {len(columns)} columns, but those before it in its sentence have "
+                    f"{len(rows[0])}; correct it"
+                )
             rows.append(columns)
         elif rows:
             words, parts, *_ = zip(*rows, strict=True)

@@ -1,0 +1,264 @@
+"""Every reader over mutations of real files: each is read or refused in one sentence; nothing else is fine.
+
+A case is a reader, a seed and a number, and always the same. What was read is also looked at: numbers must be finite,
+pages must all be there. A case that fails is kept as a file, with ``case.json`` beside it, which says how it came
+about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet
+
+import psdvec
+from psdvec.counts.legacy_grams import read_grams
+from psdvec.counts.matrix import load_counts
+from psdvec.counts.vocabulary import read_word_list
+from psdvec.errors import PSDVecError
+from psdvec.evaluation.tagging.conll import read_conll
+from psdvec.evaluation.tasks import read_task
+from psdvec.loading import describe, summarise
+from psdvec.progress import SilentProgress
+from psdvec.storage.artefact import META, open_artefact, verify_artefact
+from psdvec.text.decompress import open_stream
+from psdvec.text.wikipedia import extract
+from psdvec.text.wikitext import Stripper
+from psdvec.vectors.embeddings import Embeddings
+from tests.torture.confined import FINE, run_confined
+from tests.torture.mutations import mutate
+from tests.torture.samples import make_samples
+
+BATCH = 250  # cases that one process runs
+SILENT = SilentProgress()
+LOADED = (Stripper, pyarrow)  # here, so that no case has to pay for their memory
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads a sample: ``samples`` are files or folders, ``read`` opens one and looks at what it got."""
+
+    samples: tuple[str, ...]
+    read: Callable[[Path], None]
+
+
+class Case(NamedTuple):
+    """One mutated input: which reader reads it, and what it is drawn from."""
+
+    reader: str
+    seed: int
+    number: int
+
+
+def _read_text(path: Path) -> None:
+    for errors in ("replace", "strict"):
+        for sentence in psdvec.read_corpus(path, tokenizer="unicode", errors=errors):
+            _demand(all(sentence), "an empty word")
+
+
+def _read_in_parallel(path: Path) -> None:
+    """Two threads give the bytes that one gives."""
+    found = []
+    for workers in (1, 2):
+        try:
+            with open_stream(path, workers=workers) as stream:
+                found.append(b"".join(iter(lambda: stream.read(1 << 16), b"")))
+        except PSDVecError:
+            found.append(None)
+    _demand(found[0] == found[1], "two threads read something else")
+
+
+def _read_packed(path: Path) -> None:
+    if path.suffix == ".bz2":
+        _read_in_parallel(path)
+    _read_text(path)
+
+
+def _read_dump(path: Path) -> None:
+    with open_stream(path) as stream:
+        xml = b"".join(iter(lambda: stream.read(1 << 16), b""))
+    for form in ("words", "text", "jsonl"):
+        done = extract(path, path.parent / "out", form=form, overwrite=True, workers=1, progress=SILENT)
+        _demand(done.pages == xml.count(b"<page>"), f"{done.pages} of {xml.count(b'<page>')} pages")
+        lines = (path.parent / "out").read_bytes().count(b"\n")
+        _demand(lines == done.articles, "another number of lines than articles")
+
+
+def _read_vectors(path: Path) -> None:
+    _look_at(psdvec.load(path))
+
+
+def _look_at(e: Any) -> None:
+    """Ask embeddings what people ask them."""
+    _demand(isinstance(e, Embeddings), "something that is no vectors")
+    words = list(e.words)
+    _demand(len(set(words)) == len(words) and all(words), "words that are empty or not all different")
+    near = e.most_similar(words[0], topn=3)
+    _demand(all(math.isfinite(cosine) for _, cosine in near), "a cosine that is not finite")
+    _demand(bool(np.isfinite(np.asarray(e.vectors)).all()), "numbers that are not finite")
+    json.dumps([*near, int(e.counts[0]) if e.counts is not None else None], allow_nan=False)
+    e.thin_evidence()
+    if e.subwords is not None:
+        told = e.subwords.vectors_of(["kingmaker", words[0]])
+        _demand(bool(np.isfinite(told).all()), "a spelling that is not finite")
+
+
+def _read_artefact(path: Path) -> None:
+    """Open, describe and verify; what can be opened can be described."""
+    artefact = open_artefact(path)
+    json.dumps(describe(artefact))
+    _demand(all(isinstance(text, str) for text in summarise(artefact).values()), "a fact that is no text")
+    verify_artefact(artefact)
+
+
+def _read_model(path: Path) -> None:
+    _look_at(psdvec.load(path))
+    _read_artefact(path)
+
+
+def _read_counts(path: Path) -> None:
+    counts = load_counts(path)
+    for word in counts.vocabulary.words[:3]:
+        _demand(all(count >= 0 for count in counts.row(word).values()), "a negative count")
+    counts.save(path.parent / "again")
+    _read_artefact(path)
+
+
+def _read_counted_grams(path: Path) -> None:
+    counts = read_grams(path, progress=SILENT)
+    _demand(
+        bool((counts.values >= 0).all()) and bool((counts.vocabulary.counts >= 0).all()), "a negative count"
+    )
+
+
+def _read_grams_with_words(path: Path) -> None:
+    counts = read_grams(path / "top2grams.txt", words=path / "top1grams.txt", progress=SILENT)
+    _demand(bool((counts.vocabulary.counts >= 0).all()), "a negative count")
+
+
+def _read_task(path: Path) -> None:
+    task = read_task(path)
+    _demand(all(all(item) for item in task.items), "an empty word")
+
+
+def _read_conll(path: Path) -> None:
+    for sentence in read_conll(path):
+        _demand(len(sentence.words) == len(sentence.parts) == len(sentence.tags) > 0, "columns that differ")
+
+
+def _read_list(path: Path) -> None:
+    _demand(all(read_word_list(path)), "an empty word")
+
+
+READERS = {
+    "text": Reader(("plain.txt",), _read_text),
+    "compressed": Reader(
+        ("packed.txt.gz", "packed.txt.bz2", "packed.txt.xz", "packed.txt.zst"), _read_packed
+    ),
+    "json lines": Reader(("records.jsonl",), _read_text),
+    "parquet": Reader(("rows.parquet",), _read_text),
+    "dump": Reader(("dump.xml", "dump.xml", "dump.xml.bz2"), _read_dump),
+    "word list": Reader(("list.txt",), _read_list),
+    "word2vec text": Reader(("vectors.txt", "vectors.txt.gz"), _read_vectors),
+    "glove": Reader(("glove.txt",), _read_vectors),
+    "word2vec binary": Reader(("vectors.bin",), _read_vectors),
+    "npz": Reader(("vectors.npz", "foreign.npz"), _read_vectors),
+    "model2vec": Reader(("model2vec",), _read_vectors),
+    "model": Reader(("model", "sparse", "embeddings"), _read_model),
+    "counts": Reader(("counts",), _read_counts),
+    "pairs of grams": Reader(("top2grams.txt",), _read_counted_grams),
+    "grams": Reader(("grams",), _read_grams_with_words),
+    "test set": Reader(("pairs.txt", "choices.txt", "analogies.txt"), _read_task),
+    "conll": Reader(("conll.txt",), _read_conll),
+}
+
+
+def run(seed: int, minutes: float, keep: Path) -> list[str]:
+    """Run cases of all readers in turn until the time is over; print how many, and return the failures."""
+    deadline = time.monotonic() + 60 * minutes
+    with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+        samples = Path(folder) / "samples"
+        make_samples(samples)
+        counts, failures, number = Counter[tuple[str, str]](), [], 0
+        while time.monotonic() < deadline:
+            for name in READERS:
+                cases = [Case(name, seed, number + i) for i in range(BATCH)]
+                found, failed = try_cases(cases, samples, keep)
+                counts.update({(name, outcome): n for outcome, n in found.items()})
+                failures += failed
+            number += BATCH
+    for name in READERS:
+        shown = ", ".join(f"{n:,} {what}" for (reader, what), n in sorted(counts.items()) if reader == name)
+        print(f"{name}: {shown}", flush=True)
+    return failures
+
+
+def try_cases(cases: Sequence[Case], samples: Path, keep: Path) -> tuple[Counter[str], list[str]]:
+    """Run ``cases``; return how many ended in which way, and a line for each that failed and was kept."""
+    counts, failures = Counter[str](), []
+    with tempfile.TemporaryDirectory(prefix="case-", ignore_cleanup_errors=True) as folder:
+
+        def read(case: Case) -> None:
+            place = Path(folder) / "case"
+            shutil.rmtree(place, ignore_errors=True)
+            READERS[case.reader].read(make_case(case, samples, place))
+
+        for case, outcome in zip(cases, run_confined(cases, read), strict=True):
+            counts[outcome if outcome in FINE else "failed"] += 1
+            if outcome not in FINE:
+                place = keep / f"{case.reader}-{case.seed}-{case.number}".replace(" ", "-")
+                make_case(case, samples, place)
+                (place / "case.json").write_text(
+                    json.dumps({**case._asdict(), "outcome": outcome}, indent=1) + "\n"
+                )
+                failures.append(f"{place}: {outcome}")
+    return counts, failures
+
+
+def make_case(case: Case, samples: Path, place: Path) -> Path:
+    """Write the input of a case into the folder ``place``, and return its path."""
+    rng = Random(f"{case.seed}/{case.reader}/{case.number}")
+    known = [name for name in READERS[case.reader].samples if (samples / name).exists()]
+    sample = samples / rng.choice(known)
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / sample.name
+    if sample.is_file():
+        path.write_bytes(mutate(sample.name, sample.read_bytes(), rng))
+        return path
+    shutil.copytree(sample, path, dirs_exist_ok=True)
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix not in (".md", ".tsv"))
+    chosen = rng.choice(files)
+    if rng.random() < 0.03:
+        chosen.unlink()
+    else:
+        chosen.write_bytes(mutate(chosen.name, chosen.read_bytes(), rng))
+        if chosen.name != META and rng.random() < 0.7:
+            _put_right(path, chosen)
+    return path
+
+
+def _put_right(folder: Path, changed: Path) -> None:
+    """Write the size and the checksum of a changed file into ``meta.json``, as malice would."""
+    if not (folder / META).is_file():
+        return
+    meta = json.loads((folder / META).read_text())
+    data = changed.read_bytes()
+    meta["files"][changed.name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (folder / META).write_text(json.dumps(meta))
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise AssertionError(what)

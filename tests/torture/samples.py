@@ -1,0 +1,148 @@
+"""Small files of our own making, one or more for each reader; ``python -m tests.torture.samples FOLDER`` writes them.
+
+They are made in a process of their own, because whoever starts others by forking had better not have run threads.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+SENTENCES = (
+    "the cat sat on the mat and the dog sat beside it",
+    "a king and a queen ruled the land of the sea",
+    "größte Straße, naïve café: 3.5 % of U.S. words aren't ASCII",
+    "дом и сад и 東京 と 大阪 and the rest",
+) * 12
+PAGE = """  <page>
+    <title>{title}</title>
+    <ns>{ns}</ns>
+    <id>{id}</id>
+    <revision>
+      <id>9{id}</id>
+      <text bytes="80" xml:space="preserve">{text}</text>
+    </revision>
+  </page>
+"""
+TEXT = (
+    "'''{}''' is a [[town|place]] in {{{{tl|x}}}} the &lt;ref&gt;r&lt;/ref&gt; north. "
+    "{{| a\n| b\n|}}\n== H ==\n* one &amp;amp; two"
+)
+
+
+def make_samples(folder: Path) -> None:
+    """Write all samples into ``folder``, in a process of its own."""
+    subprocess.run([sys.executable, "-m", "tests.torture.samples", str(folder)], check=True)
+
+
+def write_samples(folder: Path) -> None:
+    """Write all samples into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_texts(folder)
+    _write_counts_and_models(folder)
+    _write_vectors(folder)
+    _write_test_sets(folder)
+
+
+def _write_texts(folder: Path) -> None:
+    text = "\n".join(SENTENCES).encode() + b"\n"
+    (folder / "plain.txt").write_bytes(text)
+    (folder / "packed.txt.gz").write_bytes(gzip.compress(text, mtime=0))
+    (folder / "packed.txt.bz2").write_bytes(bz2.compress(text) + bz2.compress(text))
+    (folder / "packed.txt.xz").write_bytes(lzma.compress(text))
+    records = [
+        {"id": i, "text": line, "tags": ["x", {"deep": [1.5, None]}]} for i, line in enumerate(SENTENCES)
+    ]
+    lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+    (folder / "records.jsonl").write_bytes(lines)
+    pages = [
+        PAGE.format(title=f"Town {i}", ns=0 if i % 4 else 14, id=i + 1, text=TEXT.format(f"Town {i}"))
+        for i in range(12)
+    ]
+    namespaces = (
+        '<namespace key="6" case="first-letter">File</namespace><namespace key="14">Category</namespace>'
+    )
+    head = f'<mediawiki xml:lang="en">\n<siteinfo><namespaces>{namespaces}</namespaces></siteinfo>\n'
+    dump = (head + "".join(pages) + "</mediawiki>\n").encode()
+    (folder / "dump.xml").write_bytes(dump)
+    (folder / "dump.xml.bz2").write_bytes(bz2.compress(dump))
+    (folder / "list.txt").write_text(
+        "".join(f"{word}\t{i}\n" for i, word in enumerate(SENTENCES[0].split()[:4]))
+    )
+    try:
+        import zstandard
+
+        (folder / "packed.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
+    except ImportError:
+        pass
+    try:
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(
+            pyarrow.table({"text": list(SENTENCES), "n": list(range(48))}), folder / "rows.parquet"
+        )
+    except ImportError:
+        pass
+
+
+def _write_counts_and_models(folder: Path) -> None:
+    import psdvec
+    from psdvec.counts.count import count_pairs
+    from psdvec.counts.legacy_export import write_grams
+    from psdvec.methods.run import fit_method
+
+    rng = np.random.default_rng(0)
+    words = [
+        begin + end
+        for begin in ("ka", "lo", "mi", "ter", "sun")
+        for end in ("ren", "dal", "mis", "on", "er", "ing")
+    ]
+    sentences = [list(rng.choice(words, 10)) for _ in range(120)]
+    counts = count_pairs(sentences, min_count=1, window=4, weighting="flat")
+    counts.save(folder / "counts")
+    (folder / "grams").mkdir()
+    write_grams(counts, folder / "grams" / "top2grams.txt", words=folder / "grams" / "top1grams.txt")
+    write_grams(counts, folder / "top2grams.txt")
+    psdvec.fit(folder / "counts", dim=4, output=folder / "model")
+    fit_method("ppmi", folder / "counts", dim=4, output=folder / "sparse")
+
+
+def _write_vectors(folder: Path) -> None:
+    from psdvec.formats import save
+    from psdvec.vectors.embeddings import Embeddings
+
+    vectors = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    words = tuple(f"w{i}" if i % 3 else f"ä{i}" for i in range(40))
+    e = Embeddings(words, vectors, np.arange(40, 0, -1), np.full(40, 0.1, np.float32), tokenizer="whitespace")
+    save(e, folder / "vectors.txt")
+    save(e, folder / "glove.txt", format="glove")
+    save(e, folder / "vectors.bin")
+    save(e, folder / "vectors.txt.gz")
+    save(e, folder / "vectors.npz")
+    np.savez_compressed(folder / "foreign.npz", embeddings=vectors, vocab=np.array(words))
+    save(e, folder / "model2vec", format="model2vec")
+    save(e, folder / "embeddings", format="model")
+
+
+def _write_test_sets(folder: Path) -> None:
+    (folder / "pairs.txt").write_text(
+        "# pairs\nword1\tword2\tscore\n" + "".join(f"a{i}\tb{i}\t{i / 2}\n" for i in range(20))
+    )
+    (folder / "choices.txt").write_text("".join(f"q{i} | a{i} | b | c\n" for i in range(20)))
+    (folder / "analogies.txt").write_text(
+        ": family\n" + "".join(f"he she king{i} queen{i}\n" for i in range(20))
+    )
+    rows = "The DT B-NP\ncat NN I-NP\nsat VBD B-VP\n\n"
+    (folder / "conll.txt").write_text("-DOCSTART- -X- O\n\n" + rows * 6)
+
+
+if __name__ == "__main__":
+    write_samples(Path(sys.argv[1]))
