@@ -41,7 +41,11 @@ def test_what_people_set_stands_first_and_fits_a_screen():
     assert len(first) <= 12
     assert panel("train", SOLVER) == NUMBERS | {"min_contexts"}
     assert {"tokenizer", "window", "weighting"} <= panel("train", COUNTING)
-    assert panel("train", MACHINE) == panel("fit", MACHINE) == {"memory", "workers", "device", "scheduler", "cluster"}
+    assert (
+        panel("train", MACHINE)
+        == panel("fit", MACHINE)
+        == {"memory", "workers", "device", "scheduler", "cluster"}
+    )
     assert panel("fit", SOLVER) == panel("train", SOLVER)
 
 

@@ -148,8 +148,8 @@ def test_a_fit_gives_the_same_bytes_for_any_threads_memory_and_place(tmp_path):
         for options in (
             {},
             {"workers": 1},
-            {"workers": 3, "memory": "2G"},
-            {"output": tmp_path / "model", "memory": "1G"},
+            {"workers": 3, "memory": current_memory() + 900_000_000},
+            {"output": tmp_path / "model", "memory": current_memory() + 500_000_000},
         )
     ]
     assert all(one == fits[0] for one in fits[1:])

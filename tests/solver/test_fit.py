@@ -169,7 +169,9 @@ def test_a_damaged_description_or_list_of_words_is_named(store):
     with pytest.raises(StoreError, match="counts' the offsets of the words do not fit"):
         fit(store)
     (store / "word_offsets.npy").write_bytes(b"x" * (store / "word_offsets.npy").stat().st_size)
-    with pytest.raises(StoreError, match=r"word_offsets.npy' is damaged: it holds no array; make"):
+    with pytest.raises(
+        StoreError, match=r"word_offsets.npy' is damaged: it does not begin as an array does; make"
+    ):
         fit(store)
 
 

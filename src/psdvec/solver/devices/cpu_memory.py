@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from psdvec.errors import ResourceError
@@ -19,6 +20,7 @@ AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviatio
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
 MARGIN = 1.05
+ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
 
 
 @dataclass(frozen=True)
@@ -59,32 +61,33 @@ def plan_memory(
 
     Raises :class:`ResourceError` where the ``limit`` is too low even if no pair stays in memory.
     """
-    besides = _besides(n, rank=rank, dim=dim, head=head, threads=threads)
+    besides = _besides(n, pairs, rank=rank, dim=dim, head=head, threads=threads)
     if besides > limit:
-        fewer = _most_words(limit, n, rank=rank, dim=dim, head=head, threads=threads)
+        fewer = _most_words(limit, n, pairs, rank=rank, dim=dim, head=head, threads=threads)
         core = (
             f", or fit {fewer} words together (core={fewer}) and place the others by ridge" if fewer else ""
         )
         raise ResourceError(
             f"fitting {n} words in {dim} dimensions needs {format_size(besides)} of memory even if all pairs are on "
-            f"disk, and {format_size(limit)} is allowed; give memory={-(-besides // 10**6)}M{core}"
+            f"disk, and {format_size(limit)} is allowed; give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
         )
     return MemoryPlan(limit, besides, PAIR * pairs)
 
 
-def _besides(n: int, *, rank: int, dim: int, head: int, threads: int) -> int:
+def _besides(n: int, pairs: int, *, rank: int, dim: int, head: int, threads: int) -> int:
     """Return the most bytes taken at a time by everything but the pairs."""
     count, head = iterated_pairs(rank, n), min(head or n, n)
-    building = 10 * GATHERED + 3 * threads * MOST_BYTES
-    start = 8 * head * min(krylov_width(count), head) + threads * MOST_BYTES
-    rounds = TALL * 4 * n * count + threads * MOST_BYTES
+    block = min(MOST_BYTES, PAIR * pairs)
+    building = 10 * min(GATHERED, pairs) + 3 * threads * block
+    start = 8 * head * min(krylov_width(count), head) + threads * block
+    rounds = TALL * 4 * n * count + threads * block
     afterwards = AFTERWARDS * 4 * n * dim
     return int(MARGIN * (current_memory() + LIBRARIES + max(building, start, rounds, afterwards)))
 
 
-def _most_words(limit: int, n: int, **options: int) -> int:
+def _most_words(limit: int, n: int, pairs: int, **options: int) -> int:
     """Return the largest core, in steps of a tenth, that would be accepted; 0 if none."""
     words = n
-    while words and _besides(words, **options) > limit:
+    while words and _besides(words, pairs, **options) > limit:
         words = words * 9 // 10
     return words
