@@ -257,3 +257,14 @@ def test_several_threads_read_and_refuse_what_one_does_whichever_bit_is_changed(
         assert found[0] == found[1], place
         outcomes.add(found[0])
     assert outcomes == {None, b"to be or not to bethat is the question"}
+
+
+@pytest.mark.parametrize(
+    "text", [b"to be or not to be", b"that is the question", b"", b"a", b"b" * 50, b"xyz" * 9]
+)
+def test_a_file_that_ends_within_any_of_its_bytes_is_truncated(tmp_path, text):
+    data = bz2.compress(text)
+    for size in range(10, len(data)):
+        (tmp_path / "text").write_bytes(data[:size])
+        with pytest.raises(InputError, match="is truncated"):
+            read_all(tmp_path / "text")

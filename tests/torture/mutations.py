@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+LARGEST = 8_000_000  # bytes of a file; larger ones may take more memory than a case has
 NUMBERS = (
     "0", "-0", "1", "-1", "2", "7", "255", "2147483648", "4294967295", "9223372036854775807", "9223372036854775808",
     "99999999999999999999", "1000000000", "1e15", "1e20", "1e308", "1e999", "-1e999", "nan", "NaN", "inf", "-Infinity",
@@ -62,10 +63,10 @@ HEADERS = (
 
 
 def mutate(name: str, data: bytes, rng: Random) -> bytes:
-    """Return ``data``, the contents of a file called ``name``, with one to three changes."""
+    """Return ``data``, the contents of a file called ``name``, with one to three changes; it stays small."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         try:
-            data = _choose(name, rng)(data, rng)
+            data = _choose(name, rng)(data, rng)[:LARGEST]
         except Exception:  # an earlier change has made this one impossible
             continue
     return data

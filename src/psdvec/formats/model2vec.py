@@ -82,7 +82,7 @@ def read_model2vec(path: str | Path) -> Embeddings:
     tokens = read_tokens(folder / "tokenizer.json")
     words = tokens.words
     vectors = _expand(matrix, tensors.get("mapping"), tensors.get("weights"), len(words), path)
-    if tokens.unknown == len(words) - 1 and not np.any(vectors[tokens.unknown]):
+    if tokens.unknown == len(words) - 1 and np.count_nonzero(vectors[tokens.unknown]) == 0:
         words, vectors = words[:-1], vectors[:-1]
     return Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
 

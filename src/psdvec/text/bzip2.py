@@ -27,7 +27,7 @@ class Piece:
     @property
     def is_block(self) -> bool:
         """Whether this is a block, and not a trailer followed by the header of the next stream."""
-        return self.number >> (self.bits - _MAGIC_BITS) == _BLOCK
+        return self.bits >= _MAGIC_BITS and self.number >> (self.bits - _MAGIC_BITS) == _BLOCK
 
     @property
     def checksum(self) -> int:
