@@ -3,7 +3,7 @@
     python benchmarks/bench_gpu.py [--device cuda] [--words 180000] [--pairs 90] [--core 25000] [--dim 500] [--rounds 4]
     [--repeats 2]
 
-Needs torch and NumPy only. Times include bringing the counts to the device and the vectors back, with the device
+Needs torch. Times include bringing the counts to the device and the vectors back, with the device
 synchronised, and every run's is printed; at the end stands what the last one's products would take at the card's peak
 rates (``--tflops``, ``--tbytes``).
 """
@@ -13,7 +13,11 @@ from __future__ import annotations
 import argparse
 import time
 
-from bench_growth import drawn_counts
+import numpy as np
+
+from psdvec.counts.matrix import Cooccurrence, Tally
+from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.weighting import UNIT
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 
@@ -75,6 +79,26 @@ def timed(work, repeats):
         result = work()
         seconds.append(time.perf_counter() - start)
     return ", ".join(f"{second:.1f} s" for second in seconds), result
+
+
+def drawn_counts(words, pairs, *, topics=50, seed=0):
+    """Draw about this many different pairs of Zipf-distributed words, half of them within a topic, and count them."""
+    rng = np.random.default_rng(seed)
+    cumulative = np.cumsum(1 / np.arange(1, words + 1) ** 0.9)
+    keys = np.empty(0, np.int64)
+    while keys.size < pairs:
+        size = 3 * (pairs - keys.size) // 2 + 1000
+        drawn = np.searchsorted(cumulative, rng.random((2, size)) * cumulative[-1])
+        near = np.minimum(drawn[1] - drawn[1] % topics + drawn[0] % topics, words - 1)
+        drawn[1] = np.where(rng.random(size) < 0.5, near, drawn[1])
+        keys = np.sort(np.concatenate([keys, drawn[0] * words + drawn[1]]))
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+    keys = keys[rng.random(keys.size) < pairs / keys.size]
+    rows, columns = np.divmod(keys, words)
+    counts = UNIT * (1 + rng.poisson(2000 / (20 + rows) + 2000 / (20 + columns)))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=words))])
+    vocabulary = Vocabulary(tuple(f"w{i}" for i in range(words)), np.arange(words, 0, -1) * 100)
+    return Cooccurrence(vocabulary, indptr, columns.astype(np.int32), counts, {}, Tally())
 
 
 if __name__ == "__main__":

@@ -1,90 +1,58 @@
-"""How the time of a fit grows with the pairs, and the paper's own size: counts drawn from a bigram model.
+"""How the time and the memory of a fit grow with the pairs: real text, at several sizes of the vocabulary.
 
-python benchmarks/bench_growth.py [--pairs 1 3 10 30 100] [--dim 300] [--paper --recipe paper --sample 2000]
+    python benchmarks/bench_growth.py CORPUS [CORPUS ...] --work FOLDER [--words 10000 20000 50000 200000] [--dim 300]
+    [--memory 4G]
+
+Each CORPUS is raw text, plain or compressed; they are counted together, by ``--tokenizer paper`` and a window of 20,
+and their counts are kept below FOLDER. Every fit is a process of its own. The last line is a straight line through the
+processor seconds, by least squares: so much for a thousand words, and so much for a million pairs.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+from pathlib import Path
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, Tally
-from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.weighting import UNIT
-from psdvec.resources import format_size, peak_memory
-from psdvec.solver.extend import extend
-from psdvec.solver.fit import fit
+from measure import PSDVEC, run, run_script
+from psdvec.counts.matrix import map_counts
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=float, nargs="+", default=[1, 3, 10, 30, 100], help="millions")
-    parser.add_argument("--dim", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--paper", action="store_true", help="25,000 core words of 180,000, 500 dimensions")
-    parser.add_argument("--recipe", default="default")
-    parser.add_argument(
-        "--sample", type=int, default=2000, help="of the words by ridge, to time instead of all"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("corpus", nargs="+", help="raw text, plain or compressed")
+    parser.add_argument("--work", type=Path, required=True, help="folder for counts and models")
+    parser.add_argument("--words", type=int, nargs="+", default=[10_000, 20_000, 50_000, 200_000])
+    parser.add_argument("--dim", type=int, default=300)
+    parser.add_argument("--memory", help="of each fit, such as 4G; default: what is free")
     options = parser.parse_args()
-    fit_timed(drawn_counts(2_000, 100_000), dim=20, rounds=2)  # compile
-    if options.paper:
-        counts = drawn_counts(180_000, 90_000_000)
-        paper_size(counts, options)
-        return
-    for millions in options.pairs:
-        fit_timed(drawn_counts(50_000, int(millions * 1e6)), dim=options.dim, rounds=options.rounds)
-
-
-def paper_size(counts, options):
-    """Fit the core, then place some of the other words, evenly over their ranks, and say what all would take."""
-    core = fit_timed(counts, dim=500, rounds=None, core=25_000, max_words=25_000, recipe=options.recipe)
-    others = counts.vocabulary.words[len(core) :]
-    chosen = others[:: max(len(others) // options.sample, 1)]
-    for ridge in (core.recipe.ridge, "auto"):
-        start = time.perf_counter()
-        extend(core, counts, words=chosen, ridge=ridge)
-        took = (time.perf_counter() - start) / len(chosen)
+    options.work.mkdir(parents=True, exist_ok=True)
+    limit = [] if options.memory is None else ["--memory", options.memory]
+    print("| words | million pairs | seconds | processor seconds | peak memory |\n|---|---|---|---|---|")
+    sizes, seconds = [], []
+    for words in options.words:
+        counts = options.work / f"counts-{words}"
+        if not counts.exists():
+            counting = ["--tokenizer", "paper", "--max-words", str(words), "--window", "20"]
+            run([*PSDVEC, "count", *options.corpus, "-o", counts, *counting, "--quiet"])
+        found = map_counts(counts)
+        pairs = found.indices.size / 1e6
+        model = options.work / f"model-{words}"
+        command = [*PSDVEC, "fit", counts, "-o", model, "--dim", str(options.dim), "--overwrite", "--quiet"]
+        cost = run([*command, *limit])
+        row = (f"{len(found):,}", f"{pairs:.1f}", f"{cost.wall:.1f}", f"{cost.processor:.1f}")
+        print(f"| {' | '.join(row)} | {cost.memory / 1e9:.2f} GB |", flush=True)
+        sizes.append((1.0, len(found) / 1000, pairs))
+        seconds.append(cost.processor)
+    if len(sizes) > 2:
+        start, by_words, by_pairs = np.linalg.lstsq(np.array(sizes), np.array(seconds), rcond=None)[0]
         print(
-            f"ridge {ridge}: {1000 * took:.1f} ms a word over {len(chosen):,} words, so {took * len(others):.0f} s for "
-            f"all {len(others):,}; peak {format_size(peak_memory())}",
-            flush=True,
+            f"\nprocessor seconds: {start:.1f}, {by_words:.2f} for a thousand words, {by_pairs:.2f} for a million pairs"
         )
 
 
-def fit_timed(counts, *, dim, rounds, core=None, max_words=None, recipe="default"):
-    start = time.perf_counter()
-    model = fit(counts, dim=dim, core=core, max_words=max_words, recipe=recipe, changes={"rounds": rounds})
-    took = time.perf_counter() - start
-    print(
-        f"{len(counts):,} words, {counts.values.size / 1e6:.1f} M pairs, {len(model):,} vectors of {dim}: "
-        f"{took:.1f} s, {1e6 * took / counts.values.size:.2f} µs a pair, peak {format_size(peak_memory())}",
-        flush=True,
-    )
-    return model
-
-
-def drawn_counts(words, pairs, *, topics=50, seed=0):
-    """Draw about this many different pairs of Zipf-distributed words, half of them within a topic, and count them."""
-    rng = np.random.default_rng(seed)
-    cumulative = np.cumsum(1 / np.arange(1, words + 1) ** 0.9)
-    keys = np.empty(0, np.int64)
-    while keys.size < pairs:
-        size = 3 * (pairs - keys.size) // 2 + 1000
-        drawn = np.searchsorted(cumulative, rng.random((2, size)) * cumulative[-1])
-        near = np.minimum(drawn[1] - drawn[1] % topics + drawn[0] % topics, words - 1)
-        drawn[1] = np.where(rng.random(size) < 0.5, near, drawn[1])
-        keys = np.sort(np.concatenate([keys, drawn[0] * words + drawn[1]]))
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-    keys = keys[rng.random(keys.size) < pairs / keys.size]
-    rows, columns = np.divmod(keys, words)
-    counts = UNIT * (1 + rng.poisson(2000 / (20 + rows) + 2000 / (20 + columns)))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=words))])
-    vocabulary = Vocabulary(tuple(f"w{i}" for i in range(words)), np.arange(words, 0, -1) * 100)
-    return Cooccurrence(vocabulary, indptr, columns.astype(np.int32), counts, {}, Tally())
-
-
 if __name__ == "__main__":
-    main()
+    run_script(main)

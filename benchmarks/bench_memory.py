@@ -38,7 +38,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-memory-", dir=options.work) as folder:
         for variant in variants:
             model = Path(folder, "model")
-            command = [*PSDVEC, "fit", counts, "-o", model, "--dim", str(options.dim), "--overwrite", "--quiet"]
+            command = [
+                *PSDVEC,
+                "fit",
+                counts,
+                "-o",
+                model,
+                "--dim",
+                str(options.dim),
+                "--overwrite",
+                "--quiet",
+            ]
             cost = run([*command, *variant])
             memory = "" if "--cluster" in variant else f"{cost.memory / 1e9:.2f} GB"
             digest = open_artefact(model).digest[:12]
