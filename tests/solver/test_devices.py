@@ -170,7 +170,8 @@ def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_senten
     monkeypatch.setattr(gpu_pairs, "_sparse_pairs", lambda *a: kept.append(sparse_pairs(*a)) or kept[0])
     here, there = (fit(drawn_counts(), dim=4, device=device) for device in ("cpu", "torch:cpu"))
     assert len(kept) == 1
-    np.testing.assert_allclose(there.vectors, here.vectors, atol=2e-3 * np.abs(here.vectors).max())
+    grams = [model.vectors @ model.vectors.T for model in (here, there)]  # eigenvectors have either sign
+    np.testing.assert_allclose(grams[1], grams[0], atol=1e-2 * np.abs(grams[0]).max())
     for name in ("_sparse_pairs", "directed_terms"):
         monkeypatch.setattr(gpu_pairs, name, full)
         with pytest.raises(

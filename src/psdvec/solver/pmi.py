@@ -88,9 +88,14 @@ def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
     rows, columns = np.zeros(n, np.int64), np.zeros(n, np.int64)
     for first, last in row_chunks(counts.indptr, n):
         add_margins(counts.indptr, counts.indices, counts.values, first, last, rows, columns)
-        for array in (counts.indices, counts.values):
-            release_memory(array)
+        release_pairs(counts)
     return rows / UNIT, columns / UNIT
+
+
+def release_pairs(counts: SparseCounts) -> None:
+    """Let the system take back the memory of counts that are mapped; they are read again where they are needed."""
+    for array in (counts.indices, counts.values):
+        release_memory(array)
 
 
 def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:

@@ -30,9 +30,8 @@ from psdvec.kernels.pair_blocks import (
 from psdvec.kernels.pair_columns import count_columns, fill_columns, seek_column
 from psdvec.parallel import map_ordered
 from psdvec.solver.devices.cpu_layout import Place
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales, target_unit
+from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs, target_unit
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.artefact import release_memory
 from psdvec.storage.buffers import Scratch, own_memory
 
 GATHERED = 1 << 22  # pairs of columns that are gathered together: 8 bytes each
@@ -159,7 +158,7 @@ def build_blocks(
     lengths = np.diff(counts.indptr[: n + 1])
     cursor = seek_column(counts.indptr, counts.indices, n, places[0].lo)
     ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // FRUGAL))
-    release = partial(_release, counts) if frugal else lambda: None
+    release = partial(release_pairs, counts) if frugal else lambda: None
     scratch = Scratch()
     for group in _groups(places, lengths, gathered):
         first, last = group[0].lo, group[-1].hi
@@ -174,12 +173,7 @@ def build_blocks(
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
             release()
-    _release(counts)
-
-
-def _release(counts: SparseCounts) -> None:
-    for array in (counts.indices, counts.values):
-        release_memory(array)
+    release_pairs(counts)
 
 
 def _groups(places: Sequence[Place], lengths: Int64s, most: int) -> Iterator[list[Place]]:

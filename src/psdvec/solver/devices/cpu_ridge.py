@@ -18,10 +18,9 @@ from psdvec.counts.weighting import UNIT
 from psdvec.kernels.contexts import count_contexts, count_slots, fill_slots
 from psdvec.parallel import map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers
-from psdvec.solver.pmi import row_chunks
+from psdvec.solver.pmi import release_pairs, row_chunks
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
-from psdvec.storage.artefact import release_memory
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
@@ -91,7 +90,7 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
             column = slice(starts[slot], starts[slot + 1])
             yield np.array(counts.indices[row]), counts.values[row] / UNIT, rows[column], before[column]
             if slot % _RELEASED == 0:
-                _release(counts)
+                release_pairs(counts)
 
 
 def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
@@ -118,7 +117,7 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)
-        release_memory(counts.indices)
+        release_pairs(counts)
         return found
 
     with ThreadPoolExecutor(numba.get_num_threads()) as pool:
@@ -128,13 +127,8 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
         def fill(part: tuple[int, int], free: Int64s) -> None:
             fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
-            _release(counts)
+            release_pairs(counts)
 
         for _ in pool.map(fill, ranges, starts[:-1] + np.cumsum(sizes, axis=0) - sizes):
             pass
     return slot_of[batch], starts, rows, values
-
-
-def _release(counts: Cooccurrence) -> None:
-    for array in (counts.indices, counts.values):
-        release_memory(array)
