@@ -1,3 +1,4 @@
+import errno
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ from psdvec.errors import InputError, ResourceError
 from psdvec.reference import rounds as rounds_reference
 from psdvec.resources import current_memory
 from psdvec.solver import core, problem
-from psdvec.solver.devices import Room, cpu_layout
+from psdvec.solver.devices import Room, cpu_layout, cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_memory import plan_memory
 from psdvec.solver.eigen import Eigenpairs
@@ -139,6 +140,28 @@ def test_any_number_of_threads_and_any_memory_give_the_same_bits(recipe, panels,
         found.add((last.low_rank.vectors.tobytes(), last.low_rank.values.tobytes(), last.objective))
     assert len(found) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("failing", [1, 4])
+def test_a_disk_that_is_full_of_pairs_is_called_that(failing, tmp_path, monkeypatch):
+    """Full while blocks are built, and while a round writes their residual back."""
+    written, write = [], cpu_pairs._write
+
+    def full(file, start, array):
+        written.append(array)
+        if len(written) == failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, start, array)
+
+    monkeypatch.setattr(cpu_pairs, "_write", full)
+    recipe = make_recipe("default")
+    constants, scales = measured(drawn_counts(), recipe)
+    with pytest.raises(ResourceError, match="the disk is full"):
+        core.solve(
+            build_problem(Cpu(1), drawn_counts(), scales, constants, recipe=recipe, room=Room(0, tmp_path)),
+            rank=9,
+            recipe=recipe,
+        )
 
 
 def test_a_fit_gives_the_same_bytes_for_any_threads_memory_and_place(tmp_path):

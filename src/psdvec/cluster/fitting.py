@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from psdvec.cluster.client import (
     wait_for_workers,
     workers_of,
 )
-from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.cluster.solving import open_counts
 from psdvec.resources import current_memory, limit_blas
 from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.devices.cpu import Cpu
@@ -47,12 +46,10 @@ _POLL = 1.0  # seconds after which to see whether the worker of a share is still
 _FORGOTTEN = 3600.0  # seconds after which a share that nobody asked for is no longer kept
 _ATTEMPTS = 5  # at a share, each on another worker
 
-Renewed = tuple[
-    Float32s | None, list[tuple[float, float]]
-]  # the image of a share, and the sums of its blocks
-State = tuple[
-    str, Any
-]  # a name for what the values are, and X as it was handed out, None before the first round
+# The image of a share, and the sums of its blocks.
+Renewed = tuple[Float32s | None, list[tuple[float, float]]]
+# A name for what the values are, and X as it was handed out, None before the first round.
+State = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -115,21 +112,13 @@ def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     places, pool = spec.shares[number], ThreadPoolExecutor(1)
     tall = 4 * places[0].words * 512
     room = memory_of_job(spec.memory, worker) - current_memory() - _TALL * tall
-    blocks = build_blocks(
-        _open_counts(spec.counts, spec.digest), spec.formula, places, pool=pool, threads=1, frugal=True
-    )
+    blocks = build_blocks(open_counts(spec.counts, spec.digest), spec.formula, places, pool=pool, threads=1)
     return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
 
 
 def _own(array: Array) -> Array:
     """Return a copy in memory of one's own: kernels for what came over the network might round otherwise."""
     return np.array(array, order="C")
-
-
-@lru_cache(maxsize=1)
-def _open_counts(path: Path, digest: str) -> Cooccurrence:
-    """Open counts, and keep them open for the next share that needs the same."""
-    return load_counts(path)
 
 
 def open_share(spec: Spec, number: int, state: State) -> list[float]:

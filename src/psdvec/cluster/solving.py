@@ -93,11 +93,11 @@ def block_size(n: int) -> int:
 
 def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:
     """Solve some words of ``setting`` and write the results to ``path``."""
-    found = cpu_ridge.solve_words(setting.take(part), _open_counts(counts, digest), workers=1)
+    found = cpu_ridge.solve_words(setting.take(part), open_counts(counts, digest), workers=1)
     write_block(path, found)
 
 
 @lru_cache(maxsize=1)
-def _open_counts(path: Path, digest: str) -> Cooccurrence:
-    """Open counts, and keep them open for the next block that needs the same."""
+def open_counts(path: Path, digest: str) -> Cooccurrence:
+    """Open counts, and keep them open for the next job that needs the same."""
     return load_counts(path)

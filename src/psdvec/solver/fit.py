@@ -107,7 +107,7 @@ def fit(
     rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
         hardware = stack.enter_context(_open(device, counts, client, workers=workers, memory=memory))
-        if device == "cpu":
+        if isinstance(hardware, Cpu):
             stack.enter_context(limit_threads(workers))
             stack.enter_context(limit_blas(1))
         rounds: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def fit(
         if output is not None:
             key = {
                 "counts": dict(store.origin), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
-                "memory": None, "device": device,
+                "device": device,
             }  # fmt: skip
             folder = stack.enter_context(
                 open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
@@ -126,7 +126,9 @@ def fit(
             row_sums, column_sums = margins(store)
             constants = measure_constants(store, row_sums, column_sums, recipe=plan)
             scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
-            room = _room_for_pairs(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
+            room = _room_for_pairs(
+                hardware, store, centre, dim=dim, recipe=plan, memory=memory, progress=progress
+            )
             problem = build_problem(hardware, store, scales, constants, recipe=plan, room=Room(room, folder))
         last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
         vectors, values = hardware.get(last.vectors), last.values
@@ -197,12 +199,22 @@ def _with_others(
 
 
 def _room_for_pairs(
-    hardware: Device, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
+    hardware: Device,
+    counts: Cooccurrence,
+    words: int,
+    *,
+    dim: int,
+    recipe: Recipe,
+    memory: int | str | None,
+    progress: Progress,
 ) -> float:
-    """Return how many bytes the pairs may take on the device."""
+    """Return how many bytes the pairs may take on the device; say so where some of them go to disk."""
     if type(hardware) is not Cpu:
         return math.inf if memory is None else parse_size(memory)
-    return _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory).room
+    plan = _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory)
+    if plan.on_disk:
+        progress.say(plan.describe())
+    return plan.room
 
 
 def _memory_plan(

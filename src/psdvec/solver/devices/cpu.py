@@ -55,7 +55,6 @@ class Cpu:
             layout_of(counts, len(scales)).places,
             pool=self.pool,
             threads=self.threads,
-            frugal=room.bytes < np.inf,
         )
         return CpuPairs(blocks, pool=self.pool, threads=self.threads, room=room.bytes, folder=room.folder)
 

@@ -1,17 +1,16 @@
 """A block of the seen pairs of a problem: what one thread, one read from disk or one worker of a cluster works on.
 
-:class:`Blocks` makes the blocks of some places from counts, and :class:`Block` multiplies its pairs and renews their
-residual. A block depends on the counts and on X alone, never on who works on it or what is worked on beside it.
+:func:`build_blocks` makes the blocks of some places from counts. A :class:`Block` multiplies its pairs and renews their
+residual. It depends on the counts and on X alone, never on who works on it or what is worked on beside it.
 Equations (5) to (8) of ``docs/theory.md``; the loops are in :mod:`psdvec.kernels.pair_blocks`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from psdvec.solver.recipe import Recipe
 from psdvec.storage.buffers import Scratch, own_memory
 
 GATHERED = 1 << 22  # pairs of columns that are gathered together: 8 bytes each
-FRUGAL = 1 << 22  # pairs of rows that are looked through before memory is given back
+LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back
 
 
 @dataclass(frozen=True)
@@ -148,21 +147,19 @@ def build_blocks(
     pool: ThreadPoolExecutor,
     threads: int,
     gathered: int = GATHERED,
-    frugal: bool = False,
 ) -> Iterator[Block]:
     """Yield the blocks of consecutive ``places``, built by threads; the columns of some blocks are gathered together.
 
-    Being ``frugal``, the memory of mapped counts is given back again and again, which takes some time.
+    The memory of mapped counts is given back again and again.
     """
     n = places[0].words
     lengths = np.diff(counts.indptr[: n + 1])
     cursor = seek_column(counts.indptr, counts.indices, n, places[0].lo)
-    ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // FRUGAL))
-    release = partial(release_pairs, counts) if frugal else lambda: None
+    ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // LOOKED_AT))
     scratch = Scratch()
     for group in _groups(places, lengths, gathered):
         first, last = group[0].lo, group[-1].hi
-        columns, cursor = _gather(counts, cursor, first, last, ranges, pool, release)
+        columns, cursor = _gather(counts, cursor, first, last, ranges, pool)
 
         def build(place: Place, columns: Any = columns, first: int = first) -> Block:
             starts, rows, befores = columns
@@ -172,8 +169,7 @@ def build_blocks(
 
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
-            release()
-    release_pairs(counts)
+            release_pairs(counts)
 
 
 def _groups(places: Sequence[Place], lengths: Int64s, most: int) -> Iterator[list[Place]]:
@@ -205,14 +201,13 @@ def _gather(
     last: int,
     ranges: Sequence[tuple[int, int]],
     pool: ThreadPoolExecutor,
-    release: Callable[[], None],
 ) -> tuple[tuple[Int64s, Array, Float32s], Int64s]:
     """Return the pairs of columns ``first`` to ``last`` by column, and where the next column begins in each row."""
     ends = np.empty_like(cursor)
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_columns(counts.indptr, counts.indices, cursor, ends, *part, first, last)
-        release()
+        release_pairs(counts)
         return found
 
     lengths = np.array(list(pool.map(count, ranges)))
@@ -224,7 +219,7 @@ def _gather(
         fill_columns(
             counts.indices, counts.values, 1 / UNIT, cursor, ends, *part, first, places, rows, befores
         )
-        release()
+        release_pairs(counts)
 
     for _ in pool.map(fill, ranges, free):
         pass

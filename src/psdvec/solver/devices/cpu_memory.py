@@ -19,13 +19,13 @@ TALL = 5  # matrices as large as X's basis that are alive together in the rounds
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
-MARGIN = 1.05
+MARGIN = 1.05  # for what is not predicted
 ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What a fit holds, in bytes: its pairs, and everything ``else`` at the same time, of a ``limit``."""
+    """What a fit holds, in bytes: its ``pairs``, and all that there is ``besides``, of a ``limit``."""
 
     limit: int
     besides: int

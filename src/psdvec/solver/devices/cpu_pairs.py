@@ -20,6 +20,7 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
+from psdvec.resources import disk_errors_explained
 from psdvec.solver.devices.cpu_blocks import Block
 from psdvec.solver.devices.cpu_layout import Place
 from psdvec.storage.buffers import Scratch
@@ -91,6 +92,13 @@ class CpuPairs:
         self._kept: list[Block | StoredBlock] = []
         self.squares_each: list[float] = []
         self.in_memory = self.on_disk = 0
+        self._folder = Path(tempfile.gettempdir()) if folder is None else folder
+        with disk_errors_explained(self._folder):
+            self._keep(blocks, room)
+        self.squares = sum(self.squares_each)
+        self._first, self._last = _place(self._kept[0]).lo, _place(self._kept[-1]).hi
+
+    def _keep(self, blocks: Iterable[Block], room: float) -> None:
         file: IO[bytes] | None = None
         for block in blocks:
             self.squares_each.append(block.squares)
@@ -100,7 +108,7 @@ class CpuPairs:
                 self.in_memory += size
                 continue
             if file is None:
-                file = tempfile.TemporaryFile(dir=folder, prefix="pairs-")  # noqa: SIM115
+                file = tempfile.TemporaryFile(dir=self._folder, prefix="pairs-")  # noqa: SIM115
                 weakref.finalize(self, file.close)
             _write(file, self.on_disk, block.fixed)
             _write(file, self.on_disk + block.fixed.nbytes, block.values)
@@ -110,8 +118,6 @@ class CpuPairs:
                 StoredBlock(replace(block, fixed=nothing, values=nothing), file, self.on_disk, sizes)
             )
             self.on_disk += size
-        self.squares = sum(self.squares_each)
-        self._first, self._last = _place(self._kept[0]).lo, _place(self._kept[-1]).hi
 
     def times(self, block: Float32s) -> Float32s:
         """Return values · block, for the rows of the blocks that are here."""
@@ -145,7 +151,8 @@ class CpuPairs:
             part = None if image is None else image[lo - first : hi - first]
             return one.renew(Q[lo:hi] * factors, Q, part, self._scratch, momentum=momentum)
 
-        return image, list(self._each(renew, self._kept, changed=True))
+        with disk_errors_explained(self._folder):
+            return image, list(self._each(renew, self._kept, changed=True))
 
     def _each(
         self, work: Callable[[Block], Found], kept: Sequence[Block | StoredBlock], *, changed: bool = False
