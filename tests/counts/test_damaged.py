@@ -73,7 +73,7 @@ def test_every_function_refuses_damaged_counts(store):
     for opened in (
         psdvec.load,
         load_counts,
-        lambda path: solving._open_counts(path, "digest"),
+        lambda path: solving.open_counts(path, "digest"),
         lambda path: psdvec.fit(path, dim=3),
     ):
         with pytest.raises(StoreError, match="its pairs do not fit its words; count again"):
