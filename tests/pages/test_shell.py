@@ -1,0 +1,86 @@
+"""The page around a report: whole, safe, and in the explorer's colours."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from psdvec.pages.shell import Section, folded, glossary, html_table, make_page, paragraph, plots
+from tests.conftest import REPOSITORY
+
+STYLE = files("psdvec.pages").joinpath("page.css").read_text(encoding="utf-8")
+LIGHT, DARK = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
+TOKEN = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
+
+
+def tokens(style: str) -> dict[str, str]:
+    return dict(TOKEN.findall(style))
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("mode", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_and_marks_stand_out_from_what_is_behind_them(mode: str):
+    colours = tokens(mode)
+    for behind in ("ground", "surface", "accent-wash"):
+        assert contrast(colours["ink"], colours[behind]) >= 7
+    for behind in ("ground", "surface"):
+        assert contrast(colours["soft"], colours[behind]) >= 4.5
+        assert contrast(colours["accent"], colours[behind]) >= 4.5
+    for i in range(12):
+        assert contrast(colours[f"c{i}"], colours["surface"]) >= 3, f"c{i}"
+
+
+def test_the_colours_are_those_of_the_explorer():
+    base = (REPOSITORY / "src/psdvec/explore/static/base.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r":root[^{]*\{(.*?)\}", base, re.DOTALL)[:2]
+    for own, theirs in ((LIGHT, light), (DARK, dark)):
+        shared = {name: colour for name, colour in tokens(own).items() if not re.fullmatch(r"c\d+", name)}
+        assert shared.items() <= tokens(theirs).items()
+
+
+def test_a_page_has_its_verdict_before_its_sections_and_links_to_each_that_it_shows():
+    page = make_page(
+        "A & B", "It <is> so.", [Section("One part", "<p>1</p>"), Section("Two", "")], about="of x"
+    )
+    assert page.index("A &amp; B</h1>") < page.index("of x") < page.index("It &lt;is&gt; so.")
+    assert page.index("It &lt;is&gt; so.") < page.index('<h2 id="one-part">')
+    assert 'href="#one-part"' in page
+    assert "Two" not in page
+
+
+def test_what_is_empty_leaves_nothing():
+    assert (paragraph(""), plots([]), plots(["", ""]), folded("x", ""), glossary({})) == ("",) * 5
+
+
+def test_a_table_says_what_its_headings_mean_and_escapes_its_cells():
+    table = html_table(
+        ("model", "WS"), [("<i>", "76.5*"), ("b", "70.1≈")], meanings={"WS": 'the "first"'}, strong="*"
+    )
+    assert '<abbr title="the &quot;first&quot;">WS</abbr>' in table
+    assert "&lt;i&gt;" in table
+    assert re.findall(r'class="best">([^<]+)<', table) == ["76.5*"]
+    assert 'data-name="WS"' in table
+
+
+def test_every_table_folds_at_the_width_it_needs():
+    narrow = html_table(("a", "b"), [("x", "1")])
+    wide = html_table(("a", *(f"column{i}" for i in range(20))), [("x", *["1000"] * 20)])
+    page = make_page("t", "v", [Section("s", narrow + wide)])
+    widths = sorted(int(found) for found in re.findall(r"@container \(max-width: (\d+)rem\)", page))
+    assert len(widths) == 2
+    assert widths[0] < 5
+    assert widths[1] > 80
+    for width in widths:
+        assert f'class="fold-{width}"' in page
