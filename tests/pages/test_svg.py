@@ -162,8 +162,11 @@ def test_labels_never_stand_on_one_another():
 
 
 def test_a_label_that_would_leave_the_drawing_stands_to_the_left():
-    ((x, _),) = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"', labels([("skip-gram", WIDTH - 10, 50)]))
-    assert float(x) + 6 * len("skip-gram") <= WIDTH - 10
+    ((x, anchor),) = re.findall(
+        r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(\w+)"', labels([("skip-gram", WIDTH - 10, 50)])
+    )
+    assert anchor == "end"
+    assert float(x) < WIDTH - 10
 
 
 @given(st.lists(st.floats(0, 200), max_size=10))

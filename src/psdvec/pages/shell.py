@@ -38,6 +38,7 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
     """
     shown = [section for section in sections if section.content]
     links = "".join(f'<a href="#{_anchor(one.title)}">{escape(one.title)}</a>' for one in shown)
+    contents = f'<nav aria-label="On this page">{links}</nav>' if len(shown) > 1 else ""
     body = "".join(
         f'<section><h2 id="{_anchor(one.title)}">{escape(one.title)}</h2>{one.content}</section>'
         for one in shown
@@ -47,7 +48,7 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_style()}{_fold_rules(body)}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>{paragraph(about, kind='about')}"
-        f'{paragraph(verdict, kind="verdict")}<nav aria-label="On this page">{links}</nav></header>\n'
+        f"{paragraph(verdict, kind='verdict')}{contents}</header>\n"
         f"<main>{body}</main>\n</body>\n</html>\n"
     )
 

@@ -118,7 +118,7 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
 
     Places may be years or any other whole numbers: they are as far apart as their numbers.
     """
-    frame = _frame(places, series)
+    frame = _frame(places, series, edge=10)
     heights = [{at: value for at, value, _ in one.points} for one in series]
     tops = {at: [0.0, *accumulate(one[at] for one in heights)] for at in sorted(places)}
     y = fit_axis([sums[-1] for sums in tops.values()], start=frame.foot, stop=_TOP, zero=True)
@@ -158,19 +158,19 @@ def labels(places: Sequence[tuple[str, float, float]], *, width: float = WIDTH) 
     for full, x, y in sorted(places, key=lambda place: place[2]):
         name = shorten(full, 20)
         long = _LETTER * len(name)
-        sides = [left for left in (x + 8, x - 8 - long) if 0 <= left <= width - long] or [
-            max(0.0, min(x + 8, width - long))
-        ]
-        tried = ((left, y + down) for down in _outwards() for left in sides)
-        left, at = next(
-            (left, at)
-            for left, at in tried
-            if not any(
-                left < end and left + long > start and abs(at - other) < 12 for start, end, other in taken
-            )
+        sides = [(x + 9, x + 9 + long, "start"), (x - 9 - long, x - 9, "end")]
+        within = [side for side in sides if side[0] >= 0 and side[1] <= width] or sides[:1]
+        tried = ((*side, y + down) for down in _outwards() for side in within)
+        left, right, anchor, at = next(
+            (left, right, anchor, at)
+            for left, right, anchor, at in tried
+            if not any(left < end and right > start and abs(at - other) < 12 for start, end, other in taken)
         )
-        taken.append((left, left + long, at))
-        parts.append(f'<text x="{left:.1f}" y="{at + 4:.1f}" style="{_HALO}">{escape(name)}</text>')
+        taken.append((left, right, at))
+        start = left if anchor == "start" else right
+        parts.append(
+            f'<text x="{start:.1f}" y="{at + 4:.1f}" text-anchor="{anchor}" style="{_HALO}">{escape(name)}</text>'
+        )
     return "".join(parts)
 
 
@@ -211,10 +211,9 @@ class _Frame:
         )
 
 
-def _frame(places: Mapping[int, str], series: Sequence[Series]) -> _Frame:
+def _frame(places: Mapping[int, str], series: Sequence[Series], *, edge: float = 26) -> _Frame:
     right = _right_of(series)
     foot = _TOP + max(_TALL, _LINE * (len(series) - 1))
-    edge = min(26.0, (right - _LEFT) / 4)
     low, high = min(places, default=0), max(places, default=0)
     start, stop = _LEFT + edge, right - edge / 2
     if low == high:  # one place, in the middle
