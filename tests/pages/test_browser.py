@@ -17,6 +17,7 @@ from psdvec.pages.svg import Series, colour_at, draw_areas, figure
 from psdvec.vectors.embeddings import Embeddings
 from tests.compare.test_tables import made_up
 from tests.explore.browsers import browser, why_no_browser
+from tests.pages.axe import complaints, why_no_axe
 
 pytestmark = [
     pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
@@ -133,3 +134,16 @@ def test_a_page_asks_nobody_for_anything(chromium, pages: dict[str, str]):
     page.goto(pages["comparison"])
     assert asked == [pages["comparison"]]
     page.close()
+
+
+@pytest.mark.skipif(bool(why_no_axe()), reason=why_no_axe() or "axe-core is there")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_wrong_with_any_page(chromium, pages: dict[str, str], width: int, scheme: str):
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    for name, address in pages.items():
+        page = context.new_page()
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+        assert complaints(page) == [], name
+    context.close()

@@ -7,7 +7,16 @@ from importlib.resources import files
 
 import pytest
 
-from psdvec.pages.shell import Section, folded, glossary, html_table, make_page, paragraph, plots
+from psdvec.pages.shell import (
+    Section,
+    explained_table,
+    folded,
+    glossary,
+    html_table,
+    make_page,
+    paragraph,
+    plots,
+)
 from tests.pages.colours import contrast, explorer_tokens, tokens
 
 STYLE = files("psdvec.pages").joinpath("page.css").read_text(encoding="utf-8")
@@ -70,3 +79,10 @@ def test_every_table_folds_at_the_width_it_needs():
     assert widths[1] > 80
     for width in widths:
         assert f'class="fold-{width}"' in page
+
+
+def test_only_what_a_table_uses_is_explained_below_it():
+    table = explained_table(
+        ("model", "WS"), [("detectable", "6.3")], {"WS": "w", "detectable": "d", "RG": "r"}
+    )
+    assert re.findall(r"<dt>(\w+)</dt><dd>(\w)</dd>", table) == [("WS", "w"), ("detectable", "d")]

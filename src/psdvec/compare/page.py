@@ -14,15 +14,19 @@ from psdvec.compare.values import Comparison
 from psdvec.evaluation.page import as_html, colour_of
 from psdvec.evaluation.tables import Table
 from psdvec.methods import METHODS
-from psdvec.pages.shell import Section, folded, glossary, html_table, plots
+from psdvec.pages.shell import Section, explained_table, folded, glossary, plots
 from psdvec.pages.svg import Series, draw_points, figure
 
-_COSTS = {
+_MEANINGS = {
+    "seeds": "how often the method was trained",
+    "training s": "seconds of training",
     "processor s": "seconds of all processor cores together",
     "peak memory": "the largest resident size of a process",
     "counting s": "seconds of counting pairs; none for a method that reads the text",
     "text to vectors s": "seconds of counting and training together",
+    "second: training s": "seconds of training on the second corpus",
     "ratio of times": "training time on the first corpus divided by that on the second",
+    "speedup": "words per minute, as a multiple of those of the core",
 }
 
 
@@ -39,12 +43,12 @@ def as_page(comparison: Comparison) -> str:
         )
     ]
     after = [
-        Section("Training time and memory", _table(tables.costs, _COSTS) + glossary(_used(tables.costs))),
-        Section("Core words against words placed by ridge", _table(core, {}) if core else ""),
+        Section("Training time and memory", _table(tables.costs)),
+        Section("Core words against words placed by ridge", _table(core) if core else ""),
         Section("Remarks", f"<ul>{remarks}</ul>"),
         Section(
             "What was compared",
-            glossary(header) + folded("The settings of each method", _table(tables.settings, {})),
+            glossary(header) + folded("The settings of each method", _table(tables.settings)),
         ),
     ]
     about = ", ".join(filter(None, (header.get("corpus"), _dimensions(header), header.get("date"))))
@@ -95,12 +99,8 @@ def growth_plot(comparison: Comparison) -> str:
     return figure(title, drawing)
 
 
-def _table(table: Table, meanings: Mapping[str, str]) -> str:
-    return html_table(table.header, table.rows, meanings=meanings)
-
-
-def _used(costs: Table) -> dict[str, str]:
-    return {name: meaning for name, meaning in _COSTS.items() if name in costs.header}
+def _table(table: Table) -> str:
+    return explained_table(table.header, table.rows, _MEANINGS)
 
 
 def _dimensions(header: Mapping[str, str]) -> str:

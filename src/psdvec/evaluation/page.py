@@ -8,14 +8,14 @@ the page would be empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from psdvec.evaluation.report import MeanScore, Report
 from psdvec.evaluation.scores import Answers, Score
 from psdvec.evaluation.tables import BEST, SEEN, ReportTables, Table, score_cells
 from psdvec.evaluation.testsets import column_title, set_title
-from psdvec.pages.shell import Section, folded, glossary, html_table, make_page, paragraph, plots
+from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
 from psdvec.pages.svg import Row, Series, colour_at, draw_lines, draw_rows, figure
 
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
@@ -52,13 +52,14 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
     columns = {column_title(*column): set_title(*column) for column in report.columns}
     sets = {column_title(task): set_title(task) for task in report.tasks}
     over = ", ".join(column_title(task) for task in report.counted)
-    meanings = columns | {"mean": f"of {over}; its interval takes the sets as independent"}
-    if len(report.models) > 1:
-        meanings[SEEN] = "the difference from the highest that a single test finds four times out of five"
+    meanings = columns | {
+        "mean": f"of {over}; its interval takes the sets as independent",
+        SEEN: "the difference from the highest that a single test finds four times out of five",
+    }
     seeds = tables.seeds
     tagging = tables.tagging
     return [
-        Section("Scores", _table(tables.scores, meanings) + glossary(meanings) + paragraph(tables.rules, kind="note")),
+        Section("Scores", _explained(tables.scores, meanings) + paragraph(tables.rules, kind="note")),
         Section(
             "Scores with 95 % intervals",
             paragraph(
@@ -71,8 +72,8 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
         ),
         Section("Scores by the rank of the rarest word", _bands(report)),
         Section("Spread over seeds", _table(seeds, meanings) if seeds else ""),
-        Section("Coverage", _coverage(report, tables.coverage) + glossary(sets)),
-        Section("Tagging", _table(tagging, _TAGGING) + glossary(_TAGGING) if tagging else ""),
+        Section("Coverage", _coverage(report, tables.coverage, sets)),
+        Section("Tagging", _explained(tagging, _TAGGING) if tagging else ""),
         Section("Parts of the sets", "".join(_table(one, columns) for one in tables.sections)),
     ]  # fmt: skip
 
@@ -96,8 +97,12 @@ def colour_of(report: Report, model: str) -> str:
     return colour_at(report.models.index(model) if model in report.models else -1)
 
 
-def _table(table: Table, meanings: dict[str, str]) -> str:
+def _table(table: Table, meanings: Mapping[str, str]) -> str:
     return html_table(table.header, table.rows, meanings=meanings, strong=BEST)
+
+
+def _explained(table: Table, meanings: Mapping[str, str]) -> str:
+    return explained_table(table.header, table.rows, meanings, strong=BEST)
 
 
 def _score_figures(report: Report) -> list[str]:
@@ -161,12 +166,12 @@ def _band_lines(report: Report, task: str, metric: str) -> list[Series]:
     return lines
 
 
-def _coverage(report: Report, table: Table) -> str:
+def _coverage(report: Report, table: Table, sets: Mapping[str, str]) -> str:
     """Return which items have vectors for all their words: one row if all models cover as many, else also plots."""
     text = paragraph("How many of a set's items have vectors for all their words.", kind="note")
     if len({row[1:] for row in table.rows}) == 1:
         name = "all models" if len(table.rows) > 1 else table.rows[0][0]
-        return text + html_table(table.header, [(name, *table.rows[0][1:])])
+        return text + explained_table(table.header, [(name, *table.rows[0][1:])], sets)
     figures = []
     for task, metric in report.tasks.items():
         scores = [score for model in report.models if (score := report.find(model, task, metric))]
@@ -176,7 +181,7 @@ def _coverage(report: Report, table: Table) -> str:
         ]
         drawing = draw_rows(rows, label=f"Coverage of {column_title(task)}", bars=True, top=100.0)
         figures.append(figure(column_title(task), drawing, note=set_title(task)))
-    return text + html_table(table.header, table.rows) + plots(figures)
+    return text + explained_table(table.header, table.rows, sets) + plots(figures)
 
 
 def _share(score: Score) -> float:

@@ -101,6 +101,16 @@ def html_table(
     )
 
 
+def explained_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], meanings: Mapping[str, str], *, strong: str = ""
+) -> str:
+    """Return a table, and below it the ``meanings`` of its headings and of the names of its rows."""
+    used = dict.fromkeys([*header, *(row[0] for row in rows)])
+    return html_table(header, rows, meanings=meanings, strong=strong) + glossary(
+        {name: meanings[name] for name in used if name in meanings}
+    )
+
+
 def _cell(name: str, cell: str, strong: str) -> str:
     kind = "best" if strong and cell.endswith(strong) else _kind(cell)
     return f'<td role="cell" data-name="{escape(name)}"{_class(kind)}>{escape(cell)}</td>'
