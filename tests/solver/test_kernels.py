@@ -147,7 +147,7 @@ def test_blocks_hold_both_directions_of_every_pair_to_half_precision(name, words
     )
 
 
-@pytest.mark.parametrize(("threads", "options"), [(1, {}), (3, {"gathered": 50})])
+@pytest.mark.parametrize(("threads", "options"), [(1, {}), (3, {"building": 500})])
 def test_blocks_are_the_same_whoever_builds_them(threads, options, panels):
     counts, recipe = drawn_counts(), make_recipe("default")
     for one, other in zip(
