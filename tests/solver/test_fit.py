@@ -82,7 +82,10 @@ def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
 
 def test_a_fit_and_its_dry_run_say_how_much_longer_the_disk_takes(store, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(cpu_memory, "PAIR", 10**9)  # as if there were many
-    output, said = tmp_path / "not yet" / "model", r"which takes up to [\d,]+ s longer at the [\d.]+ [kMG]B/s"
+    output, said = (
+        tmp_path / "not yet" / "model",
+        r"which takes up to [\d,]+ s longer by the speed measured there",
+    )
     assert re.search(said, plan_fit(store, dim=5, memory="2G", output=output)[-1])
     assert not output.parent.exists()
     with caplog.at_level("INFO", logger="psdvec"):

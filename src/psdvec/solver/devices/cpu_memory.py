@@ -90,9 +90,7 @@ class MemoryPlan:
         if speed is None:
             return text
         longer = max(math.ceil(self.seconds(speed)), 1)
-        return (
-            f"{text}, which takes up to {longer:,} s longer at the {format_size(speed.read)}/s measured there"
-        )
+        return f"{text}, which takes up to {longer:,} s longer by the speed measured there"
 
 
 def traffic(size: Size, on_disk: float, head_on_disk: float) -> tuple[float, float]:
