@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from corpora import count_together
 from measure import PSDVEC, run, run_script
 from psdvec.counts.matrix import map_counts
 
@@ -29,15 +30,11 @@ def main():
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--memory", help="of each fit, such as 4G; default: what is free")
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
     limit = [] if options.memory is None else ["--memory", options.memory]
     print("| words | million pairs | seconds | processor seconds | peak memory |\n|---|---|---|---|---|")
     sizes, seconds = [], []
     for words in options.words:
-        counts = options.work / f"counts-{words}"
-        if not counts.exists():
-            counting = ["--tokenizer", "paper", "--max-words", str(words), "--window", "20"]
-            run([*PSDVEC, "count", *options.corpus, "-o", counts, *counting, "--quiet"])
+        counts = count_together(options.corpus, options.work, words=words)
         found = map_counts(counts)
         pairs = found.indices.size / 1e6
         model = options.work / f"model-{words}"

@@ -8,8 +8,10 @@ file with blanks between them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
+from measure import PSDVEC, run
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import InputError
 
@@ -31,6 +33,32 @@ def write_words(corpus: str | Path, path: Path, *, tokenizer: str) -> Path:
     return path
 
 
+def count_together(corpora: Sequence[str | Path], work: Path, *, words: int) -> Path:
+    """Return the folder below ``work`` with the counts of several texts together; a command makes it if it is missing.
+
+    They are cut into words by ``paper``, with a window of 20. Counts of other texts are refused.
+    """
+    folder = work / f"counts-{words}"
+    if folder.exists():
+        _check_counted(folder, corpora)
+        return folder
+    work.mkdir(parents=True, exist_ok=True)
+    options = ["--tokenizer", "paper", "--max-words", str(words), "--window", "20", "--quiet"]
+    run([*PSDVEC, "count", *corpora, "-o", folder, *options])
+    return folder
+
+
+def _check_counted(folder: Path, corpora: Sequence[str | Path]) -> None:
+    counted, wanted = (
+        sorted(source["name"] for source in load_counts(folder).sources),
+        sorted(Path(corpus).name for corpus in corpora),
+    )
+    if counted != wanted:
+        raise InputError(
+            f"'{folder}' holds counts of {', '.join(counted)}, not of {', '.join(wanted)}; give another --work"
+        )
+
+
 def count_once(
     corpus: str | Path,
     work: Path,
@@ -47,11 +75,7 @@ def count_once(
     """
     folder = work / "counts" / f"{tokenizer}-{words}-{window}-{weighting.replace(':', '')}-{gaps}"
     if folder.exists():
-        counted = [source["name"] for source in load_counts(folder).sources]
-        if counted != [Path(corpus).name]:
-            raise InputError(
-                f"'{folder}' holds counts of {', '.join(counted)}, not of {Path(corpus).name}; give another --work"
-            )
+        _check_counted(folder, [corpus])
         return folder
     from psdvec.counts.count import count_pairs
     from psdvec.text.corpus import read_corpus

@@ -1,4 +1,4 @@
-"""Words fitted, placed and never seen: ``benchmarks/bench_rare.py`` and ``bench_calibration.py``."""
+"""Words fitted, placed and never seen: ``bench_rare.py``, ``bench_together.py`` and ``bench_calibration.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bench_calibration
+import bench_growth
 import bench_rare
+import bench_together
+from nine_sets import named_tasks
+from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Pairs
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
@@ -91,6 +95,27 @@ def test_spelling_covers_the_pairs_that_placing_leaves_out(text: Path, tmp_path:
         "spelling alone": "(5)",
         "placed and spelling": "(5)",
     }
+
+
+def test_words_fitted_together_and_words_placed_are_counted_once_and_both_scored(
+    text: Path, tmp_path: Path, monkeypatch, capsys
+):
+    (tmp_path / "luong_rare.txt").write_text(
+        "walk talk 8\nwalk walking 9\nclimbing climbed 7\nclimber jumper 2\n"
+    )
+    monkeypatch.setattr(bench_together, "nine_tasks", lambda folder: named_tasks(["rare-words"], folder))
+    work = tmp_path / "work"
+    run(monkeypatch, bench_together, tmp_path, text, "--work", work, "--words", 20, "--core", 12, "--dim", 4)
+    together, split = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert (together[0], split[0]) == ("| together", "| --core 12")
+    assert together[1] == split[1] == "20"
+    assert together[6].endswith("(3 of 4)")
+    other = tmp_path / "other.txt"
+    other.write_text("walk")
+    with pytest.raises(InputError, match=r"holds counts of text\.txt, not of other\.txt, text\.txt"):
+        run(monkeypatch, bench_growth, other, text, "--work", work, "--words", 20)
+    run(monkeypatch, bench_growth, text, "--work", work, "--words", 20, "--dim", 4)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("| 20 | 0.0 |")
 
 
 def test_both_kinds_of_deviation_are_measured_on_words_left_out(text: Path, monkeypatch, capsys):

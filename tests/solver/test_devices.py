@@ -7,7 +7,7 @@ import pytest
 
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, ResourceError
-from psdvec.kernels.pair_blocks import directed_terms
+from psdvec.kernels.pair_blocks import directed_terms, smoothed_count
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import core, ridge
 from psdvec.solver.devices import Device
@@ -263,13 +263,19 @@ def assert_to_float32(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
 
 
+def kernel_terms(H, numbers, i, j):
+    one, other, constants = tuple(numbers.scales[i]), tuple(numbers.scales[j]), numbers.constants
+    raised = smoothed_count(H, one, other, constants) ** constants[2]
+    return directed_terms(H, raised, one, other, i == j, constants)
+
+
 @pytest.mark.parametrize("recipe", FORMULAS)
 def test_the_kernel_and_the_reference_compute_the_formula(recipe):
     counts = drawn_counts()
     constants, scales, rows, formula = formula_of(counts, recipe)
     numbers = formula_of_kernels(scales, constants, recipe=recipe)
     terms = [
-        directed_terms(np.float32(value / UNIT), i, j, numbers.scales, numbers.constants)
+        kernel_terms(np.float32(value / UNIT), numbers, i, j)
         for i, j, value in zip(rows, counts.indices, counts.values, strict=True)
     ]
     assert_to_float32(np.array(terms).T, formula)

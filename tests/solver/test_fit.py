@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from psdvec.methods.run import fit_method
 from psdvec.solver import fit as fit_module
 from psdvec.solver import train as train_module
 from psdvec.solver.core import write_round
+from psdvec.solver.devices import cpu_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
 from psdvec.solver.model import read_model
@@ -76,6 +78,19 @@ def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
     assert "peak memory about" in lines[-1]
     with pytest.raises(ResourceError, match=r"1.0 kB is allowed; give memory=\d+M"):
         plan_fit(store, dim=5, memory="1K")
+
+
+def test_a_fit_and_its_dry_run_say_how_much_longer_the_disk_takes(store, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(cpu_memory, "PAIR", 10**9)  # as if there were many
+    output, said = (
+        tmp_path / "not yet" / "model",
+        r"which takes up to [\d,]+ s longer by the speed measured there",
+    )
+    assert re.search(said, plan_fit(store, dim=5, memory="2G", output=output)[-1])
+    assert not output.parent.exists()
+    with caplog.at_level("INFO", logger="psdvec"):
+        fit(store, dim=5, memory="2G", output=tmp_path / "model")
+    assert re.search(said, caplog.text)
 
 
 def test_extending_writes_a_model_with_both_parents(store, tmp_path):

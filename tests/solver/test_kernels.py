@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from psdvec.counts.weighting import UNIT
 from psdvec.kernels.halves import LARGEST, from_half, to_half
-from psdvec.kernels.pair_blocks import SPAN, STRIP
+from psdvec.kernels.pair_blocks import AT_ONCE, SPAN, STRIP, natural_log
 from psdvec.kernels.pair_columns import add_margins, add_tiles
 from psdvec.kernels.sparse_rows import deal_rows, product_into
 from psdvec.reference.rounds import dense_rows, weights_and_targets
@@ -36,6 +36,13 @@ def test_halves_are_those_of_numpy(number):
 def test_what_is_too_large_for_a_half_becomes_the_largest():
     assert from_half(to_half(np.float32(1e9))) == LARGEST
     assert from_half(to_half(np.float32(-1e9))) == -LARGEST
+
+
+@given(st.floats(2.0**-126, 2.0**127, width=32))
+@example(1.0)
+@example(float(np.sqrt(np.float32(0.5))))
+def test_the_logarithm_of_many_at_a_time_is_the_logarithm(x):
+    assert natural_log(np.float32(x)) == pytest.approx(np.log(x), rel=4e-7)
 
 
 @pytest.mark.parametrize("n", [60, 37, 1])
@@ -126,10 +133,23 @@ def unpacked(blocks):
 @pytest.mark.parametrize("words", [60, 37])
 @pytest.mark.parametrize("name", ["default", "paper"])
 def test_blocks_hold_both_directions_of_every_pair_to_half_precision(name, words, panels):
-    counts, recipe = drawn_counts(), make_recipe(name)
+    blocks = check_blocks(drawn_counts(), make_recipe(name), words)
+    assert len(blocks) > 3
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.4])
+@pytest.mark.parametrize("words", [1390, 1300])
+def test_words_that_meet_more_words_than_are_taken_at_once_keep_every_pair(exponent, words, monkeypatch):
+    monkeypatch.setattr(problem, "DENSE", 0.1)
+    counts = drawn_counts(words=1400, sentences=3000)
+    assert np.diff(counts.indptr).max() > 2 * AT_ONCE
+    check_blocks(counts, make_recipe("default", exponent=exponent), words)
+
+
+def check_blocks(counts, recipe, words):
+    """Compare the blocks of a recipe with dense NumPy, and return them."""
     constants, scales = measured(counts, recipe, words)
     blocks = blocks_of(counts, recipe, words)
-    assert len(blocks) > 3
     H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, words)
     widths = cpu_layout.layout_of(counts, words).widths
     W, T, G, squares = weights_and_targets(H, scales, constants, negligible=recipe.negligible, widths=widths)
@@ -145,9 +165,10 @@ def test_blocks_hold_both_directions_of_every_pair_to_half_precision(name, words
     assert sum(block.squares for block in blocks) == pytest.approx(
         (squares - background**2 / B.clip(1e-30)).sum(), rel=1e-4
     )
+    return blocks
 
 
-@pytest.mark.parametrize(("threads", "options"), [(1, {}), (3, {"gathered": 50})])
+@pytest.mark.parametrize(("threads", "options"), [(1, {}), (3, {"building": 500})])
 def test_blocks_are_the_same_whoever_builds_them(threads, options, panels):
     counts, recipe = drawn_counts(), make_recipe("default")
     for one, other in zip(

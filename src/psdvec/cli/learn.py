@@ -141,7 +141,11 @@ def fit(
         return
     if dry_run:
         for line in plan_fit(
-            counts, **options, workers=workers, cluster=name_cluster(scheduler=scheduler, cluster=cluster)
+            counts,
+            **options,
+            workers=workers,
+            output=output,
+            cluster=name_cluster(scheduler=scheduler, cluster=cluster),
         ):
             print(line)
         return

@@ -112,7 +112,14 @@ def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     places, pool = spec.shares[number], ThreadPoolExecutor(1)
     tall = 4 * places[0].words * 512
     room = memory_of_job(spec.memory, worker) - current_memory() - _TALL * tall
-    blocks = build_blocks(open_counts(spec.counts, spec.digest), spec.formula, places, pool=pool, threads=1)
+    blocks = build_blocks(
+        open_counts(spec.counts, spec.digest),
+        spec.formula,
+        places,
+        pool=pool,
+        threads=1,
+        building=_TALL * tall,
+    )
     return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
 
 

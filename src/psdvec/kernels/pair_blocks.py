@@ -16,92 +16,214 @@ from psdvec.kernels.halves import from_half, to_half
 SPAN = 1 << 16  # columns that 16 bits can tell apart
 STRIP = 2048  # columns of cells that lie together
 COLUMNS = 512  # columns taken at a time: 512 rows of a matrix 320 wide are 0.6 MB and stay in cache
+AT_ONCE = 512  # pairs of a row that are built together, in the first cache
+_ROOT_HALF = np.int32(0x3F3504F3)  # the bits of √½
 
 
-# scales float32[n, 6]: r, u, f, a, s, rho; constants float32: κ, β, p, C, diagonal; four float32 come back
+# x float32, positive and finite; the same to one unit of the last place as np.log, which no loop of many can use
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy", inline="always")
+def natural_log(x):
+    """Return log x = e log 2 + 2 artanh z, where x = 2ᵉ m and z = (m - 1) / (m + 1), at most 0.172 in size."""
+    bits = np.float32(x).view(np.int32)
+    e = (bits - _ROOT_HALF) >> np.int32(23)
+    m = np.int32(bits - (e << np.int32(23))).view(np.float32)
+    z = (m - np.float32(1)) / (m + np.float32(1))
+    y = z * z
+    tail = np.float32(1 / 7) + y * np.float32(1 / 9)
+    tail = np.float32(1 / 3) + y * (np.float32(1 / 5) + y * tail)
+    return np.float32(e) * np.float32(np.log(2)) + np.float32(2) * (z + z * y * tail)
+
+
+# one and other: r, u, f, a, s, rho of the words; constants: κ, β, p, C, diagonal; all float32, as what comes back
 @njit(nogil=True, cache=True, fastmath=True, inline="always")
-def directed_terms(H, i, j, scales, constants):
-    """Return :func:`psdvec.solver.pmi.pair_terms` of one directed pair: weight, target, square and shift."""
-    kappa, beta, exponent, C, diagonal = constants
-    half, one = np.float32(0.5), np.float32(1)
+def smoothed_count(H, one, other, constants):
+    """Return (1 - β) H + β f f / Σc of equation (3)."""
+    beta = constants[1]
+    return (np.float32(1) - beta) * max(H, np.float32(0)) + beta * one[2] * other[2]
+
+
+# raised: the smoothed count to the power p
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy", inline="always")
+def directed_terms(H, raised, one, other, is_same, constants):
+    """Return :func:`psdvec.solver.pmi.pair_terms` of one directed pair: weight, target, square and shift.
+
+    They are 0 where H is less than 0: this direction of the pair was not seen.
+    """
+    r, _, _, a1, s1, rho1 = one
+    _, u, _, a2, s2, rho2 = other
+    kappa, _, _, C, diagonal = constants
+    unit, half = np.float32(1), np.float32(0.5)
+    seen = np.float32(0) if H < 0 else unit
+    H = max(H, np.float32(0))
     log_kappa = np.log(kappa)
-    G = np.log((one - kappa) * H / (scales[i, 0] * scales[j, 1]) + kappa)
-    smooth = (one - beta) * H + beta * scales[i, 2] * scales[j, 2]
-    R = (np.sqrt(smooth) if exponent == half else smooth**exponent) / (C * scales[i, 3] * scales[j, 3])
-    R = min(R, one) * (diagonal if i == j else one)
-    B, m = scales[i, 5] * scales[j, 5], scales[i, 4] * scales[j, 4]
+    G = natural_log((unit - kappa) * H / (r * u) + kappa)
+    R = min(raised / (C * a1 * a2), unit) * (diagonal if is_same else unit)
+    B, m = rho1 * rho2, s1 * s2
     return (
-        half * (R - B),
-        half * m * (R * G - B * log_kappa),
-        m * m * (R * G * G - B * log_kappa * log_kappa),
-        half * m * (G - log_kappa),
+        seen * half * (R - B),
+        seen * half * m * (R * G - B * log_kappa),
+        seen * m * m * (R * G * G - B * log_kappa * log_kappa),
+        seen * half * m * (G - log_kappa),
     )
 
 
 # counts is (indptr int64[>n], indices int32[nnz] rising in a row, values int64[nnz], unit float64); columns is
-# (starts int64[hi-lo+1], rows int32[m] rising in a column, counts float32[m]); level float32[n]; tail is (pointers
+# (starts int64[hi-lo+1], rows int32[m] rising in a column, counts float32[m]); scales float32[n, 6]; tail is (pointers
 # int64[rows*spans+1], indices, weights, targets and values uint16[room]); cells are weights, targets, values uint16
 @njit(nogil=True, cache=True)
 def build_rows(
-    counts, columns, lo, hi, width, scales, level, constants, half_start, step, negligible, unit, tail, cells
+    counts, columns, lo, hi, width, scales, constants, half_start, step, negligible, unit, tail, cells
 ):
     """Put both directions of each seen pair of rows ``lo`` to ``hi`` together, and return Σ R G² of what is kept.
 
     Pairs in the first ``width`` columns go to the cells, others to the tail, where those whose target differs from the
     background's by less than ``negligible`` are left out. Values are the targets or, after the paper's start X = G/2,
-    what a step makes of it: level_i level_j is half of log κ s_i s_j, but for its sign. Targets and values are kept in
-    units of ``unit``.
+    what a step makes of it. Targets and values are kept in units of ``unit``.
     """
     indptr, indices, values, count_unit = counts
     starts, rows, befores = columns
-    pointers, tail_indices, tail_weights, tail_targets, tail_values = tail
-    cell_weights, cell_targets, cell_values = cells
-    n = scales.shape[0]
-    spans = (n + SPAN - 1) // SPAN
-    squares = 0.0
-    o = 0
+    spans = (scales.shape[0] + SPAN - 1) // SPAN
+    found, numbers, halves = (
+        np.empty(AT_ONCE, np.uint32),
+        np.zeros(10 * AT_ONCE, np.float32),
+        np.empty(4 * AT_ONCE, np.uint16),
+    )
+    squares, o = 0.0, 0
     for i in range(lo, hi):
         p, q, span = indptr[i], starts[i - lo], 0
-        pointers[(i - lo) * spans] = o
+        one = (scales[i, 0], scales[i, 1], scales[i, 2], scales[i, 3], scales[i, 4], scales[i, 5])
+        tail[0][(i - lo) * spans] = o
         while True:
-            left = indices[p] if p < indptr[i + 1] else n
-            right = rows[q] if q < starts[i - lo + 1] else n
-            j = min(left, right)
-            if j >= n:
+            c, p, q = _merge_into(
+                (indices, values, p, indptr[i + 1], count_unit), (rows, befores, q, starts[i - lo + 1]), scales,
+                found, numbers,
+            )  # fmt: skip
+            if not c:
                 break
-            w = t = g = square = np.float32(0)
-            if left == j:
-                w, t, square, g = directed_terms(np.float32(values[p] * count_unit), i, j, scales, constants)
-                p += 1
-            if right == j:
-                w1, t1, _, g1 = directed_terms(befores[q], j, i, scales, constants)
-                w, t, g = w + w1, t + t1, g + g1
-                q += 1
-            is_cell = j < width
-            if not is_cell and abs(t) < negligible:
-                continue
-            squares += float(square)
-            first = t
-            if half_start:
-                full = w + scales[i, 5] * scales[j, 5]
-                first = 0.5 * g * (1 - step * full) + step * (t + level[i] * level[j] * w)
-            if is_cell:
-                strip = j // STRIP
-                across = min(STRIP, width - strip * STRIP)
-                k = (hi - lo) * STRIP * strip + (i - lo) * across + j - strip * STRIP
-                cell_weights[k], cell_targets[k] = to_half(w), to_half(t / unit)
-                cell_values[k] = to_half(first / unit)
-            else:
-                while span < j // SPAN:
-                    span += 1
-                    pointers[(i - lo) * spans + span] = o
-                tail_indices[o] = np.uint16(j % SPAN)
-                tail_weights[o], tail_targets[o] = to_half(w), to_half(t / unit)
-                tail_values[o] = to_half(first / unit)
-                o += 1
+            dense, itself = np.searchsorted(found[:c], width), np.searchsorted(found[:c], i)
+            if itself < c and found[itself] != i:
+                itself = c
+            _raise_into(c, one, constants, numbers)
+            squares += _terms_into(
+                c, dense, itself, one, constants, half_start, step, negligible, unit, numbers, halves
+            )
+            _put_cells(found[:dense], halves, i - lo, hi - lo, width, cells)
+            o, span = _put_tail(found, halves, dense, c, (i - lo) * spans, span, o, tail)
         for later in range(span + 1, spans + 1):
-            pointers[(i - lo) * spans + later] = o
+            tail[0][(i - lo) * spans + later] = o
     return squares
+
+
+@njit(nogil=True, cache=True)
+def _merge_into(row, column, scales, found, numbers):
+    """Take the next words that follow or precede a word: which, how often (-1 for never), and their scales."""
+    indices, values, p, stop, count_unit = row
+    rows, befores, q, end = column
+    n = scales.shape[0]
+    never = np.float32(-1)
+    c = 0
+    while c < AT_ONCE and p < stop and q < end:
+        left, right = indices[p], rows[q]
+        j = min(left, right)
+        found[c] = j
+        numbers[c] = np.float32(values[p] * count_unit) if left == j else never
+        numbers[AT_ONCE + c] = befores[q] if right == j else never
+        p += left == j
+        q += right == j
+        c += 1
+    while c < AT_ONCE and p < stop and q == end and indices[p] < n:
+        found[c], numbers[c], numbers[AT_ONCE + c] = indices[p], np.float32(values[p] * count_unit), never
+        p += 1
+        c += 1
+    while c < AT_ONCE and p == stop and q < end:
+        found[c], numbers[c], numbers[AT_ONCE + c] = rows[q], never, befores[q]
+        q += 1
+        c += 1
+    flat = scales.reshape(-1)
+    for x in range(c):
+        first = np.uint64(found[x]) * np.uint64(6)
+        for k in range(6):
+            numbers[(2 + k) * AT_ONCE + x] = flat[first + np.uint64(k)]
+    return c, p, q
+
+
+# numbers float32[10 * AT_ONCE]: two counts, the six scales of the other word, two counts smoothed and raised
+@njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _other(numbers, x):
+    return (
+        numbers[2 * AT_ONCE + x], numbers[3 * AT_ONCE + x], numbers[4 * AT_ONCE + x], numbers[5 * AT_ONCE + x],
+        numbers[6 * AT_ONCE + x], numbers[7 * AT_ONCE + x],
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _raise_into(c, one, constants, numbers):
+    """Smooth both counts of each pair and raise them to the power p; a root is taken many at a time."""
+    exponent = constants[2]
+    for x in range(c):
+        other = _other(numbers, x)
+        numbers[8 * AT_ONCE + x] = smoothed_count(numbers[x], one, other, constants)
+        numbers[9 * AT_ONCE + x] = smoothed_count(numbers[AT_ONCE + x], other, one, constants)
+    if exponent == np.float32(0.5):
+        for x in range(8 * AT_ONCE, 10 * AT_ONCE):
+            numbers[x] = np.sqrt(numbers[x])
+    else:
+        for x in range(c):
+            numbers[8 * AT_ONCE + x] **= exponent
+            numbers[9 * AT_ONCE + x] **= exponent
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def _terms_into(c, dense, itself, one, constants, half_start, step, negligible, unit, numbers, halves):
+    """Turn what was merged into halves: weight, target, value, and whether the pair is kept; return Σ R G².
+
+    Fields lie ``AT_ONCE`` apart in one array, so that the compiler sees that none overlaps another and takes many
+    pairs at a time.
+    """
+    squares = np.float32(0)
+    log_kappa, nothing = np.log(constants[0]), np.float32(0)
+    for x in range(c):
+        other, is_same = _other(numbers, x), x == itself
+        w, t, square, g = directed_terms(numbers[x], numbers[8 * AT_ONCE + x], one, other, is_same, constants)
+        w2, t2, _, g2 = directed_terms(
+            numbers[AT_ONCE + x], numbers[9 * AT_ONCE + x], other, one, is_same, constants
+        )
+        w, t, g = w + w2, t + t2, g + g2
+        is_kept = x < dense or abs(t) >= negligible
+        squares += square if is_kept else nothing
+        first = t
+        if half_start:
+            background, level = one[5] * other[5], np.float32(-0.5) * log_kappa * one[4] * other[4]
+            first = np.float32(0.5) * g * (np.float32(1) - step * (w + background)) + step * (t + level * w)
+        halves[x] = to_half(w)
+        halves[AT_ONCE + x] = to_half(t / unit)
+        halves[2 * AT_ONCE + x] = to_half(first / unit)
+        halves[3 * AT_ONCE + x] = np.uint16(is_kept)
+    return float(squares)
+
+
+@njit(nogil=True, cache=True)
+def _put_cells(found, halves, row, rows, width, cells):
+    weights, targets, values = cells
+    for x in range(found.size):
+        strip = found[x] // STRIP
+        across = min(STRIP, width - strip * STRIP)
+        k = rows * STRIP * strip + row * across + found[x] - strip * STRIP
+        weights[k], targets[k], values[k] = halves[x], halves[AT_ONCE + x], halves[2 * AT_ONCE + x]
+
+
+@njit(nogil=True, cache=True)
+def _put_tail(found, halves, first, last, pointer, span, o, tail):
+    """Append the pairs that are kept, and return where the next goes and its span; there is room for all."""
+    pointers, indices, weights, targets, values = tail
+    for x in range(first, last):
+        while span < found[x] // SPAN:
+            span += 1
+            pointers[pointer + span] = o
+        indices[o] = np.uint16(found[x] % SPAN)
+        weights[o], targets[o], values[o] = halves[x], halves[AT_ONCE + x], halves[2 * AT_ONCE + x]
+        o += np.int64(halves[3 * AT_ONCE + x])
+    return o, span
 
 
 # halves uint16[m]; out float32[m]

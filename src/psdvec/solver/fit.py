@@ -8,6 +8,7 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mo
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
@@ -18,12 +19,19 @@ from typing import Any
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError, demand_positive
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.resources import current_memory, format_size, limit_blas, limit_threads, parse_size
+from psdvec.resources import (
+    current_memory,
+    format_size,
+    limit_blas,
+    limit_threads,
+    measure_disk,
+    parse_size,
+)
 from psdvec.solver.core import read_round, solve, write_round
 from psdvec.solver.deviations import core_deviations
 from psdvec.solver.devices import Device, Room
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_memory import MemoryPlan, plan_memory
+from psdvec.solver.devices.cpu_memory import MemoryPlan, Size, plan_memory
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
@@ -127,9 +135,9 @@ def fit(
             constants = measure_constants(store, row_sums, column_sums, recipe=plan)
             scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
             room = _room_for_pairs(
-                hardware, store, centre, dim=dim, recipe=plan, memory=memory, progress=progress
+                hardware, store, centre, dim=dim, recipe=plan, memory=memory, folder=folder, progress=progress
             )
-            problem = build_problem(hardware, store, scales, constants, recipe=plan, room=Room(room, folder))
+            problem = build_problem(hardware, store, scales, constants, recipe=plan, room=room)
         last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
         vectors, values = hardware.get(last.vectors), last.values
         del problem, last  # nothing takes more memory than the pairs
@@ -206,29 +214,41 @@ def _room_for_pairs(
     dim: int,
     recipe: Recipe,
     memory: int | str | None,
+    folder: Path | None,
     progress: Progress,
-) -> float:
-    """Return how many bytes the pairs may take on the device; say so where some of them go to disk."""
+) -> Room:
+    """Return what the pairs may take on the device; say so where some of them go to disk, to ``folder``."""
     if type(hardware) is not Cpu:
-        return math.inf if memory is None else parse_size(memory)
+        return Room(math.inf if memory is None else parse_size(memory), folder)
     plan = _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory)
     if plan.on_disk:
-        progress.say(plan.describe())
-    return plan.room
+        progress.say(_describe(plan, hardware, folder))
+    return Room(plan.room, folder, plan.building)
 
 
 def _memory_plan(
     hardware: Cpu, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
 ) -> MemoryPlan:
-    return plan_memory(
+    size = Size(
         words,
-        int(counts.indptr[words]),
+        pairs=int(counts.indptr[words]),
+        head_pairs=int(counts.indptr[min(recipe.head or words, words)]),
         rank=rank_for(dim, words, spectrum=recipe.spectrum),
         dim=dim,
         head=recipe.head,
+        rounds=recipe.rounds,
         threads=hardware.threads,
-        limit=hardware.available_memory() + current_memory() if memory is None else parse_size(memory),
     )
+    limit = hardware.available_memory() + current_memory() if memory is None else parse_size(memory)
+    return plan_memory(size, limit=limit)
+
+
+def _describe(plan: MemoryPlan, hardware: Cpu, folder: Path | None) -> str:
+    """Say what is held where; the disk is measured where it matters, as far as the system will not keep its pairs."""
+    if not plan.on_disk:
+        return plan.describe()
+    left = hardware.available_memory() + current_memory() - plan.limit
+    return plan.describe(measure_disk(folder or Path(tempfile.gettempdir()), cached=left > plan.on_disk))
 
 
 def plan_fit(
@@ -242,11 +262,13 @@ def plan_fit(
     memory: int | str | None = None,
     workers: int | None = None,
     device: str = "cpu",
+    output: str | Path | None = None,
     cluster: str | None = None,
 ) -> list[str]:
     """Say what :func:`fit` would do and need, and refuse what would not fit into memory.
 
-    ``cluster`` is what to call the cluster that would do it, if any.
+    ``output`` is the folder that would be written to, whose disk is measured where pairs would go to it, and
+    ``cluster`` what to call the cluster that would do it, if any.
     """
     plan = make_recipe(recipe, **(changes or {}))
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
@@ -264,5 +286,11 @@ def plan_fit(
     if cluster is not None:
         lines.append(f"keep the pairs on {cluster}")
     elif isinstance(hardware, Cpu):
-        lines.append(_memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory).describe())
+        needed = _memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
+        lines.append(_describe(needed, hardware, None if output is None else _existing(Path(output))))
     return lines
+
+
+def _existing(path: Path) -> Path:
+    """Return the nearest folder above ``path`` that there is."""
+    return next(parent for parent in path.absolute().parents if parent.is_dir())

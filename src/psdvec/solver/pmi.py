@@ -8,7 +8,8 @@ of unseen ones (:func:`pair_terms`). Every device and the ridge compute exactly 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -84,12 +85,35 @@ def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
     from psdvec.kernels.pair_columns import add_margins
 
-    n = counts.indptr.size - 1
-    rows, columns = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for first, last in row_chunks(counts.indptr, n):
+    def add(first: int, last: int, rows: Int64s, columns: Int64s) -> None:
         add_margins(counts.indptr, counts.indices, counts.values, first, last, rows, columns)
-        release_pairs(counts)
+
+    n = counts.indptr.size - 1
+    rows, columns = sums_over_rows(counts, n, add, (n,), (n,))
     return rows / UNIT, columns / UNIT
+
+
+def sums_over_rows(
+    counts: SparseCounts, n: int, add: Callable[..., None], *shapes: tuple[int, ...]
+) -> list[Int64s]:
+    """Return integers of these ``shapes``, to which ``add(first, last, *sums)`` adds what ranges of the n rows hold.
+
+    Threads add to sums of their own; the sum of integers does not depend on who adds what.
+    """
+    import numba
+
+    ranges, threads = list(row_chunks(counts.indptr, n)), numba.get_num_threads()
+
+    def add_some(thread: int) -> list[Int64s]:
+        sums = [np.zeros(shape, np.int64) for shape in shapes]
+        for first, last in ranges[thread::threads]:
+            add(first, last, *sums)
+            release_pairs(counts)
+        return sums
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(add_some, range(min(threads, max(len(ranges), 1)))))
+    return [np.sum(parts, axis=0) for parts in zip(*found, strict=True)]
 
 
 def release_pairs(counts: SparseCounts) -> None:

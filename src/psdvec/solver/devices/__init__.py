@@ -27,10 +27,14 @@ Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtr
 
 @dataclass(frozen=True)
 class Room:
-    """What the seen pairs may take: ``bytes`` of the device's memory, and a ``folder`` for what has no room there."""
+    """What the seen pairs may take: ``bytes`` of the device's memory, and a ``folder`` for what has no room there.
+
+    While they are built, columns of the counts may take ``building`` bytes besides.
+    """
 
     bytes: float = inf
     folder: Path | None = None
+    building: int = 1 << 28
 
 
 AMPLE = Room()

@@ -55,6 +55,7 @@ class Cpu:
             layout_of(counts, len(scales)).places,
             pool=self.pool,
             threads=self.threads,
+            building=room.building,
         )
         return CpuPairs(blocks, pool=self.pool, threads=self.threads, room=room.bytes, folder=room.folder)
 

@@ -28,12 +28,15 @@ from psdvec.kernels.pair_blocks import (
 )
 from psdvec.kernels.pair_columns import count_columns, fill_columns, seek_column
 from psdvec.parallel import map_ordered
+from psdvec.solver.devices import AMPLE
 from psdvec.solver.devices.cpu_layout import Place
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs, target_unit
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.buffers import Scratch, own_memory
 
-GATHERED = 1 << 22  # pairs of columns that are gathered together: 8 bytes each
+GATHERED = (
+    10  # bytes of a pair whose column is gathered, at most; columns may have somewhat more pairs than rows
+)
 LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back
 
 
@@ -41,12 +44,11 @@ LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is gi
 class Formula:
     """The numbers from which weights and targets follow, as the kernels take them.
 
-    ``scales`` (n, 6) float32: r, u, f / √Σc, a, s, ρ. ``level`` (n,) float32. ``unit``: what targets are kept in units
-    of, 1 unless they would not fit into half precision.
+    ``scales`` (n, 6) float32: r, u, f / √Σc, a, s, ρ. ``unit``: what targets are kept in units of, 1 unless they would
+    not fit into half precision.
     """
 
     scales: Float32s
-    level: Float32s
     constants: tuple[np.float32, ...]
     half_start: bool
     step: np.float32
@@ -58,10 +60,8 @@ def formula_of(scales: WordScales, constants: Constants, *, recipe: Recipe) -> F
     """Return the numbers of ``recipe`` for words with these ``scales``."""
     s, k = scales, constants
     columns = (s.row_sums, s.unigrams, s.frequencies / np.sqrt(k.total), s.majorisers, s.emphases, s.rho)
-    log_kappa = np.log(k.smoothing)
     return Formula(
         scales=np.column_stack(columns).astype(np.float32),
-        level=(np.sqrt(-0.5 * log_kappa) * s.emphases).astype(np.float32),
         constants=tuple(np.float32(x) for x in (k.smoothing, k.background, k.exponent, k.cap, k.diagonal)),
         half_start=recipe.start == "half",
         step=np.float32(recipe.relaxation),
@@ -146,18 +146,19 @@ def build_blocks(
     *,
     pool: ThreadPoolExecutor,
     threads: int,
-    gathered: int = GATHERED,
+    building: int = AMPLE.building,
 ) -> Iterator[Block]:
     """Yield the blocks of consecutive ``places``, built by threads; the columns of some blocks are gathered together.
 
-    The memory of mapped counts is given back again and again.
+    They take about ``building`` bytes, and the counts are passed through once for each time. The memory of mapped
+    counts is given back again and again.
     """
     n = places[0].words
     lengths = np.diff(counts.indptr[: n + 1])
     cursor = seek_column(counts.indptr, counts.indices, n, places[0].lo)
     ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // LOOKED_AT))
     scratch = Scratch()
-    for group in _groups(places, lengths, gathered):
+    for group in _groups(places, lengths, building // GATHERED):
         first, last = group[0].lo, group[-1].hi
         columns, cursor = _gather(counts, cursor, first, last, ranges, pool)
 
@@ -240,8 +241,8 @@ def _build(
     dense[:] = 0
     squares = build_rows(
         (counts.indptr, counts.indices, counts.values, 1 / UNIT), columns, place.lo, place.hi, place.width,
-        formula.scales, formula.level, formula.constants, formula.half_start, formula.step, formula.negligible,
-        formula.unit, (pointers, *tail), tuple(dense),
+        formula.scales, formula.constants, formula.half_start, formula.step, formula.negligible, formula.unit,
+        (pointers, *tail), tuple(dense),
     )  # fmt: skip
     m = int(pointers[-1])
     return Block(

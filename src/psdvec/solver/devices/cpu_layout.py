@@ -14,9 +14,8 @@ import numpy as np
 
 from psdvec.arrays import Int64s
 from psdvec.kernels.pair_columns import add_tiles
-from psdvec.solver.pmi import SparseCounts, row_chunks
+from psdvec.solver.pmi import SparseCounts, sums_over_rows
 from psdvec.solver.problem import TILE, lay_out
-from psdvec.storage.artefact import release_memory
 
 MOST_PAIRS = 1 << 22  # of a block, unless one row has more
 BYTES = 8  # of a sparse pair; a cell has no column and takes 6
@@ -56,11 +55,12 @@ class Layout:
 
 def layout_of(counts: SparseCounts, n: int) -> Layout:
     """Return how the pairs of the first n words are cut into blocks."""
-    squares = np.zeros((-(-n // TILE), -(-n // TILE)), np.int64)
-    column_lengths = np.zeros(n, np.int64)
-    for first, last in row_chunks(counts.indptr, n):
-        add_tiles(counts.indptr, counts.indices, first, last, TILE, squares, column_lengths)
-        release_memory(counts.indices)
+
+    def add(first: int, last: int, squares: Int64s, lengths: Int64s) -> None:
+        add_tiles(counts.indptr, counts.indices, first, last, TILE, squares, lengths)
+
+    tiles = -(-n // TILE)
+    squares, column_lengths = sums_over_rows(counts, n, add, (tiles, tiles), (n,))
     widths = lay_out(squares, n)
     lengths = np.diff(counts.indptr[: n + 1]) + column_lengths
     room = np.minimum(lengths, n - widths)

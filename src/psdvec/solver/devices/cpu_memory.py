@@ -1,35 +1,64 @@
-"""How much memory a fit takes, and so how many of its pairs stay in memory and how many go to disk.
+"""How much memory a fit takes, how many of its pairs stay there and how many go to disk, and what time that costs.
 
-:func:`plan_memory` takes the size of a problem and the most memory that the process may take, and returns a
+:func:`plan_memory` takes the :class:`Size` of a problem and the most memory that the process may take, and returns a
 :class:`MemoryPlan`, or says in one sentence what would be enough.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from psdvec.errors import ResourceError
-from psdvec.resources import current_memory, format_size
+from psdvec.resources import DiskSpeed, current_memory, format_size
 from psdvec.solver.devices.cpu_blocks import GATHERED
 from psdvec.solver.devices.cpu_layout import MOST_BYTES
-from psdvec.solver.eigen import iterated_pairs, krylov_width
+from psdvec.solver.eigen import BLOCK, iterated_pairs, krylov_width
 
 TALL = 5  # matrices as large as X's basis that are alive together in the rounds
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
+RENEWED = 1 / 3  # of the bytes of pairs, at most, that a round writes back
+COLUMNS = GATHERED << 22  # bytes of columns that are gathered together, at least
 MARGIN = 1.05  # for what is not predicted
 ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
-    """What a fit holds, in bytes: its ``pairs``, and all that there is ``besides``, of a ``limit``."""
+class Size:
+    """What the memory and the disk that a fit needs depend on.
 
+    ``words`` n, the directed ``pairs`` among them and the ``head_pairs`` of the first words, ``head`` of them, that
+    are solved before the others (0: all).
+    """
+
+    words: int
+    pairs: int
+    head_pairs: int
+    rank: int
+    dim: int
+    head: int
+    rounds: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What a fit of some ``size`` holds, in bytes: its ``pairs``, and all that there is ``besides``, of a ``limit``.
+
+    ``building`` is what columns of the counts may take of it, while the pairs are built.
+    """
+
+    size: Size
     limit: int
     besides: int
-    pairs: int
+    building: int
+
+    @property
+    def pairs(self) -> int:
+        """What the pairs take, at most."""
+        return PAIR * self.size.pairs
 
     @property
     def room(self) -> int:
@@ -46,48 +75,72 @@ class MemoryPlan:
         """The most that is in memory at a time."""
         return self.besides + min(self.pairs, self.room)
 
-    def describe(self) -> str:
-        """Say in a few words what is held where."""
+    def seconds(self, speed: DiskSpeed) -> float:
+        """How much longer the fit takes for what is on disk, if nothing else is done while it is read."""
+        head = max(PAIR * self.size.head_pairs - self.room, 0)
+        read, written = traffic(self.size, self.on_disk, head)
+        return read / speed.read + written / speed.written
+
+    def describe(self, speed: DiskSpeed | None = None) -> str:
+        """Say in a few words what is held where, and how much longer a disk of this ``speed`` takes."""
         text = f"peak memory about {format_size(self.peak)} of {format_size(self.limit)}"
         if not self.on_disk:
             return f"{text}, all pairs in memory"
-        return f"{text}; up to {format_size(self.on_disk)} of the pairs are read from disk in every round"
+        text += f"; up to {format_size(self.on_disk)} of the pairs are read from disk in every round"
+        if speed is None:
+            return text
+        longer = max(math.ceil(self.seconds(speed)), 1)
+        return f"{text}, which takes up to {longer:,} s longer by the speed measured there"
 
 
-def plan_memory(
-    n: int, pairs: int, *, rank: int, dim: int, head: int, threads: int, limit: int
-) -> MemoryPlan:
-    """Return what a fit of n words and so many directed pairs holds.
+def traffic(size: Size, on_disk: float, head_on_disk: float) -> tuple[float, float]:
+    """Return how many bytes are read and written in all if so many of the pairs, and of the head's, are on disk.
+
+    A round that must be taken back reads more; that is rare.
+    """
+    n, count = size.words, iterated_pairs(size.rank, size.words)
+    head = min(size.head or n, n)
+    width = krylov_width(min(count, head))
+    steps = 1 if width + BLOCK >= head else width // BLOCK
+    start = steps * head_on_disk + (2 if head < n else 1) * on_disk
+    return start + size.rounds * on_disk, (1 + size.rounds * RENEWED) * on_disk
+
+
+def plan_memory(size: Size, *, limit: int) -> MemoryPlan:
+    """Return what a fit of this ``size`` holds.
 
     Raises :class:`ResourceError` where the ``limit`` is too low even if no pair stays in memory.
     """
-    besides = _besides(n, pairs, rank=rank, dim=dim, head=head, threads=threads)
+    besides, building = _besides(size)
     if besides > limit:
-        fewer = _most_words(limit, n, pairs, rank=rank, dim=dim, head=head, threads=threads)
+        fewer = _most_words(size, limit)
         core = (
             f", or fit {fewer} words together (core={fewer}) and place the others by ridge" if fewer else ""
         )
         raise ResourceError(
-            f"fitting {n} words in {dim} dimensions needs {format_size(besides)} of memory even if all pairs are on "
-            f"disk, and {format_size(limit)} is allowed; give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
+            f"fitting {size.words} words in {size.dim} dimensions needs {format_size(besides)} of memory even if all "
+            f"pairs are on disk, and {format_size(limit)} is allowed; "
+            f"give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
         )
-    return MemoryPlan(limit, besides, PAIR * pairs)
+    return MemoryPlan(size, limit, besides, building)
 
 
-def _besides(n: int, pairs: int, *, rank: int, dim: int, head: int, threads: int) -> int:
-    """Return the most bytes taken at a time by everything but the pairs."""
-    count, head = iterated_pairs(rank, n), min(head or n, n)
-    block = min(MOST_BYTES, PAIR * pairs)
-    building = 10 * min(GATHERED, pairs) + 3 * threads * block
-    start = 8 * head * min(krylov_width(count), head) + threads * block
-    rounds = TALL * 4 * n * count + threads * block
-    afterwards = AFTERWARDS * 4 * n * dim
-    return int(MARGIN * (current_memory() + LIBRARIES + max(building, start, rounds, afterwards)))
+def _besides(size: Size) -> tuple[int, int]:
+    """Return the most bytes taken at a time by everything but the pairs, and what of it columns may take."""
+    n, count = size.words, iterated_pairs(size.rank, size.words)
+    head = min(size.head or n, n)
+    block = size.threads * min(MOST_BYTES, PAIR * size.pairs)
+    start = 8 * head * min(krylov_width(count), head) + block
+    rounds = TALL * 4 * n * count + block
+    solving = max(start, rounds, AFTERWARDS * 4 * n * size.dim)
+    columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
+    total = current_memory() + LIBRARIES + max(columns + 3 * block, solving)
+    return int(MARGIN * total), columns
 
 
-def _most_words(limit: int, n: int, pairs: int, **options: int) -> int:
+def _most_words(size: Size, limit: int) -> int:
     """Return the largest core, in steps of a tenth, that would be accepted; 0 if none."""
-    words = n
-    while words and _besides(words, pairs, **options) > limit:
+    words = size.words
+    while words and _besides(replace(size, words=words))[0] > limit:
         words = words * 9 // 10
     return words
