@@ -25,6 +25,12 @@ Unseen: TypeAlias = Literal["error", "spelling"]  # what to do with a word that 
 UnseenInText: TypeAlias = Literal["ignore", "spelling"]  # and with one of a text
 
 SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
+_SYLLABLES = (
+    (0x3400, 0x9FFF),
+    (0xAC00, 0xD7A3),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)  # each letter means something
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
 _NULL = (
     0x110002  # what stands for the letter 0, which at the head of an n-gram would leave no trace in its hash
@@ -147,7 +153,8 @@ def need_subwords(subwords: Subwords | None) -> Subwords:
 def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
     """Return the different n-grams of each word as 64-bit hashes, and where those of each word start.
 
-    Word i has ``hashes[starts[i]:starts[i + 1]]``, rising.
+    Word i has ``hashes[starts[i]:starts[i + 1]]``, rising. With a Chinese character or a Korean syllable in it, an
+    n-gram may have two letters: most words of Chinese have only two themselves.
 
     >>> starts, hashes = letter_ngrams(["cat", "at", ""])
     >>> starts.tolist()  # <ca cat at> <cat cat> <cat>; <at at> <at>; none
@@ -166,13 +173,15 @@ def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
     letters[letters == 0] = _NULL
     owners = np.repeat(np.arange(len(words)), lengths)
     left = np.repeat(stops, lengths) - np.arange(letters.size)  # letters from here to the end of the word
+    is_syllable = np.any([(letters >= low) & (letters <= high) for low, high in _SYLLABLES], axis=0)
     hashes, word_of, rolling = [], [], letters
     for n in range(2, LONGEST + 1):
         rolling = rolling[: letters.size - n + 1] * _MULTIPLIER + letters[n - 1 :]  # modulo 2⁶⁴
-        if n >= SHORTEST:
-            whole = left[: rolling.size] >= n
-            hashes.append(rolling[whole])
-            word_of.append(owners[: rolling.size][whole])
+        chosen = left[: rolling.size] >= n
+        if n < SHORTEST:
+            chosen &= is_syllable[:-1] | is_syllable[1:]
+        hashes.append(rolling[chosen])
+        word_of.append(owners[: rolling.size][chosen])
     all_hashes = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
     all_words = np.concatenate(word_of) if word_of else np.empty(0, np.int64)
     order = np.lexsort((all_hashes, all_words))
