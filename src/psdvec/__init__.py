@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
 # Threads of OpenBLAS wait for work by spinning, some 25 ms after each product; 2⁸ cycles are enough. It reads this
 # when it is loaded. A fit takes a fifth less processor time with it.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")
 
+TYPE_CHECKING = False  # typing takes longer to import than all else here, and only type checkers need it
 if TYPE_CHECKING:
+    from typing import Any
+
     from psdvec.counts.count import count_pairs, count_words
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
