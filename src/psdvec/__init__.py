@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from psdvec.solver.recipe import Recipe
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
+    from psdvec.topic_model.run import topics
+    from psdvec.topic_model.values import Topics
     from psdvec.vectors.embeddings import Embeddings
 
 __version__ = "0.1.0"
@@ -43,6 +45,7 @@ __all__ = [
     "PSDVecError",
     "Recipe",
     "Report",
+    "Topics",
     "Vocabulary",
     "count_pairs",
     "count_words",
@@ -53,6 +56,7 @@ __all__ = [
     "merge_counts",
     "read_corpus",
     "save",
+    "topics",
     "train",
 ]
 
@@ -64,6 +68,7 @@ _HOMES = {
     "PSDVecError": "errors",
     "Recipe": "solver.recipe",
     "Report": "evaluation.report",
+    "Topics": "topic_model.values",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
     "count_words": "counts.count",
@@ -74,6 +79,7 @@ _HOMES = {
     "merge_counts": "counts.merge",
     "read_corpus": "text.corpus",
     "save": "formats",
+    "topics": "topic_model.run",
     "train": "solver.train",
 }
 
