@@ -23,9 +23,7 @@ def topics(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the topics to.")],
-    number: Annotated[
-        str, typer.Option("--topics", help="How many topics, or auto.", metavar="N")
-    ] = "50",
+    number: Annotated[str, typer.Option("--topics", help="How many topics, or auto.", metavar="N")] = "50",
     text: Annotated[str | None, typer.Option(help="Field or column that holds the text.")] = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Field to show topics over, such as year; may be repeated.")
@@ -74,7 +72,8 @@ def topics(
     )
     words = found.top_words(8)
     rows = [
-        (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %") for k in range(len(found))
+        (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %")
+        for k in range(len(found))
     ]
     print_table(("topic", "label", "words", "size"), rows, styles=[""] * len(rows), left=3)
     print(f"diversity {found.diversity:.2f}, coherence {found.coherence.mean():.3f}")
@@ -93,5 +92,7 @@ def _number(text: str) -> int | str:
 def _seed(text: str) -> tuple[str, list[str]]:
     name, colon, words = text.partition(":")
     if not colon or not name.strip() or not words.split():
-        raise InputError(f"seed_words={text!r} names no topic and words; write them as 'economy: bank loan market'")
+        raise InputError(
+            f"seed_words={text!r} names no topic and words; write them as 'economy: bank loan market'"
+        )
     return name.strip(), words.replace(",", " ").split()

@@ -18,7 +18,9 @@ def digamma(x):
         below += 1.0 / x
         x += 1.0
     inverse = 1.0 / (x * x)
-    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
+    series = inverse * (
+        1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132)))
+    )
     return math.log(x) - 0.5 / x - series - below
 
 

@@ -21,7 +21,14 @@ _MOST = 4000  # documents that take part
 
 
 def choose_number(
-    documents: Documents, space: Space, *, prior: Prior, hold: float, seed: int, workers: int | None, progress: Progress
+    documents: Documents,
+    space: Space,
+    *,
+    prior: Prior,
+    hold: float,
+    seed: int,
+    workers: int | None,
+    progress: Progress,
 ) -> int:
     """Return the number of topics that suits ``documents``."""
     places = np.unique(np.linspace(0, len(documents) - 1, min(len(documents), _MOST)).astype(np.int64))
@@ -39,7 +46,13 @@ def choose_number(
             owners = cluster(units, number, seed=seed)
             begin = words_of(learned, owners, topics=number, words=len(space.words))
             state = learn(
-                learned, space, begin=begin, prior=prior, hold=hold, workers=workers, progress=SilentProgress()
+                learned,
+                space,
+                begin=begin,
+                prior=prior,
+                hold=hold,
+                workers=workers,
+                progress=SilentProgress(),
             )
             found[number] = _foretold(known, rest, space, state.tilts, prior, hold, workers)
             stage.note(f"{number} topics: {found[number].mean():.4f} nats a word")
@@ -65,7 +78,7 @@ def _halves(documents: Documents) -> tuple[Documents, Documents]:
 
     def part(chosen: np.ndarray) -> Documents:
         starts = np.concatenate([[0], np.cumsum(np.bincount(owners[chosen], minlength=len(documents)))])
-        return Documents(documents.names, documents.tokens[chosen], starts, {})
+        return Documents(documents.names, documents.tokens[chosen], starts, {}, documents.weights)
 
     return part(~odd), part(odd)
 

@@ -7,7 +7,7 @@ text file is a document, so is a record of JSON lines, a row of Parquet, and eac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ from psdvec.vectors.embeddings import Embeddings
 Source: TypeAlias = str | Path | Iterable[Any]
 Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
 _ROWS = 1024
+_LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -36,26 +37,30 @@ class Documents:
 
     ``names``: what each is called. ``tokens`` (t,) int32: the words of all documents in their order, -1 for words
     without a vector; those of document i are ``tokens[starts[i] : starts[i + 1]]``. ``fields``: by the name of a
-    field, its value for each document, None where there is none.
+    field, its value for each document, None where there is none. ``weights``: how much an occurrence of each word
+    counts; 1 if None.
     """
 
     names: tuple[str, ...]
     tokens: Int32s
     starts: Int64s
     fields: Mapping[str, tuple[str | None, ...]]
+    weights: Float64s | None = None
 
     def __len__(self) -> int:
         return len(self.names)
 
     @cached_property
     def counted(self) -> tuple[Int64s, Int32s, Float64s]:
-        """How often each document has each of its words: starts, words and counts, words rising."""
+        """How often each document has each of its words, by their weights: starts, words and counts, words rising."""
         owners = np.repeat(np.arange(len(self)), np.diff(self.starts))
         known = self.tokens >= 0
         words = int(self.tokens.max(initial=-1)) + 1
         pairs, counts = np.unique(owners[known] * max(words, 1) + self.tokens[known], return_counts=True)
         starts = np.searchsorted(pairs, np.arange(len(self) + 1) * max(words, 1))
-        return starts, (pairs % max(words, 1)).astype(np.int32), counts.astype(np.float64)
+        found = (pairs % max(words, 1)).astype(np.int32)
+        weights = 1.0 if self.weights is None else self.weights[found]
+        return starts, found, counts * weights
 
     @cached_property
     def lengths(self) -> Float64s:
@@ -68,6 +73,10 @@ class Documents:
         tokens = np.where(self.tokens >= 0, numbers[np.maximum(self.tokens, 0)], -1).astype(np.int32)
         return Documents(self.names, tokens, self.starts, self.fields)
 
+    def weighed(self, weights: Float64s) -> Documents:
+        """Return the documents with an occurrence of each word counted ``weights`` of its number."""
+        return replace(self, weights=weights)
+
     def take(self, places: Int64s) -> Documents:
         """Return some of the documents."""
         lengths = np.diff(self.starts)[places]
@@ -78,6 +87,7 @@ class Documents:
             np.concatenate([*pieces, np.zeros(0, np.int32)]),
             starts,
             {name: tuple(values[i] for i in places) for name, values in self.fields.items()},
+            self.weights,
         )
 
 
@@ -147,7 +157,7 @@ def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Rec
     if not isinstance(record.get(text), str):
         has = ", ".join(map(str, record))
         raise InputError(
-            f'{where} has no text in field \'{text}\' (it has: {has}); name the field that holds it: text="NAME"'
+            f"{where} has no text in field '{text}' (it has: {has}); name the field that holds it: text=\"NAME\""
         )
     return str(record.get("id", name)), record
 
@@ -170,7 +180,9 @@ def _whole(file: str) -> str:
     with open_stream(file) as stream:
         data = b"".join(iter(lambda: stream.read(1 << 20), b""))
     if len(data) > _WHOLE:
-        raise InputError(f"'{file}' is too long for one document; cut it, or give it by itself, a line a document")
+        raise InputError(
+            f"'{file}' is too long for one document; cut it, or give it by itself, a line a document"
+        )
     return data.decode("utf-8", "replace")
 
 
@@ -191,7 +203,9 @@ def _json_lines(file: str, text: str) -> Iterator[Record]:
             except ValueError as error:
                 raise InputError(f"{where} is not JSON ({error}); correct the line or remove it") from error
             if not isinstance(record, dict):
-                raise InputError(f"{where} is not a record; write each document as an object with its text in it")
+                raise InputError(
+                    f"{where} is not a record; write each document as an object with its text in it"
+                )
             yield _checked(record, text, where, str(number))
 
 
@@ -205,12 +219,23 @@ def _parquet(file: str, text: str) -> Iterator[Record]:
                 number += 1
                 yield _checked(row, text, f"'{file}' row {number}", str(number))
     except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise InputError(f"'{file}' is a damaged Parquet file ({error}); download or copy it again") from error
+        raise InputError(
+            f"'{file}' is a damaged Parquet file ({error}); download or copy it again"
+        ) from error
+
+
+def word_weights(documents: Documents, *, words: int) -> Float64s:
+    """Return how much an occurrence of each word tells: ``min(1, idf / log 10)``, equation (20) of ``docs/theory.md``.
+
+    A word that at most one in ten documents has counts in full, one that all of them have, hardly at all.
+    """
+    _, found, _ = documents.counted
+    spread = np.bincount(found, minlength=words)
+    idf = np.log(len(documents) / np.maximum(spread, 1))
+    return np.clip(idf / np.log(10.0), _LITTLE, 1.0)
 
 
 def frequent_words(documents: Documents, *, words: int, least: int) -> Int64s:
     """Return the numbers, rising, of the words that at least ``least`` documents have."""
     _, found, _ = documents.counted
     return np.flatnonzero(np.bincount(found, minlength=words) >= least)
-
-

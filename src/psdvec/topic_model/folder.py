@@ -29,10 +29,13 @@ from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1
-_SHAPED = ("vectors", "tilts", "expected", "proportions")  # matrices; the other arrays are lists
+_SHAPED = ("vectors", "tilts", "expected", "proportions")
+_LISTS = ("shares", "weights", "coherence")
 
 
-def write_topics(topics: Topics, path: str | Path, *, lengths: Float64s | None = None, overwrite: bool = False) -> None:
+def write_topics(
+    topics: Topics, path: str | Path, *, lengths: Float64s | None = None, overwrite: bool = False
+) -> None:
     """Write ``topics`` as the folder ``path``; ``lengths``: of the documents, in words, if they are known."""
     own = lengths if lengths is not None else np.full(len(topics.names), np.inf)
     parameters = {
@@ -53,6 +56,7 @@ def write_topics(topics: Topics, path: str | Path, *, lengths: Float64s | None =
         writer.add_array("words", packed.blob)
         writer.add_array("word_offsets", packed.offsets)
         writer.add_array("shares", topics.space.shares)
+        writer.add_array("weights", topics.space.weights)
         writer.add_array("coherence", topics.coherence)
         for name, matrix in (
             ("vectors", topics.space.vectors),
@@ -66,7 +70,9 @@ def write_topics(topics: Topics, path: str | Path, *, lengths: Float64s | None =
             for i, name in enumerate(topics.names)
         ]
         writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
-        writer.add_text("topics.json", json.dumps(describe_topics(topics, own), ensure_ascii=False, indent=1) + "\n")
+        writer.add_text(
+            "topics.json", json.dumps(describe_topics(topics, own), ensure_ascii=False, indent=1) + "\n"
+        )
         writer.add_text("hierarchy.json", json.dumps(hierarchy(topics), indent=1) + "\n")
         writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
         for field in topics.fields:
@@ -100,11 +106,11 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     try:
         words = read_words(artefact)
         arrays = {name: np.asarray(map_array(artefact.file(f"{name}.npy"))) for name in _SHAPED}
-        shares, coherence = (np.asarray(artefact.array(name)) for name in ("shares", "coherence"))
+        shares, weights, coherence = (np.asarray(artefact.array(name)) for name in _LISTS)
         documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
         fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
         found = Topics(
-            space=Space(words, arrays["vectors"], shares, len(words)),
+            space=Space(words, arrays["vectors"], shares, weights, len(words)),
             tilts=arrays["tilts"],
             expected=arrays["expected"].astype(np.float64),
             labels=tuple(made["labels"]),
@@ -131,6 +137,7 @@ def _check(topics: Topics) -> None:
         "expected": (topics.expected, (n, k)),
         "proportions": (topics.proportions, (len(topics.names), k)),
         "shares": (topics.space.shares, (n,)),
+        "weights": (topics.space.weights, (n,)),
         "coherence": (topics.coherence, (k,)),
         "tilts": (topics.tilts, (k, d)),
     }
@@ -139,8 +146,8 @@ def _check(topics: Topics) -> None:
             raise ValueError(f"its {name} have shape {array.shape} and not {shape}")
         if name != "coherence" and not np.isfinite(array).all():
             raise ValueError(f"its {name} hold a value that is not finite")
-    if len(topics.labels) != k or not (topics.space.shares > 0).all():
-        raise ValueError("its labels or shares do not fit")
+    if len(topics.labels) != k or not (np.minimum(topics.space.shares, topics.space.weights) > 0).all():
+        raise ValueError("its labels, shares or weights do not fit")
 
 
 def _add_matrix(writer: ArtefactWriter, name: str, matrix: Array) -> None:

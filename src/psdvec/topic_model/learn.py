@@ -29,7 +29,10 @@ from psdvec.topic_model.space import Space
 ROUNDS = 30
 _GAIN = 2e-4  # nats a word: a round that gains less is the last
 _PARTS = 32
-_INNER, _MOVED = 12, 0.01  # steps of a document within a round, and the share of its words that may still move
+_INNER, _MOVED = (
+    12,
+    0.01,
+)  # steps of a document within a round, and the share of its words that may still move
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,9 @@ class State:
     @property
     def is_finished(self) -> bool:
         """Whether another round would gain nothing."""
-        return len(self.bounds) >= ROUNDS or (len(self.bounds) > 1 and self.bounds[-1] - self.bounds[-2] < _GAIN)
+        return len(self.bounds) >= ROUNDS or (
+            len(self.bounds) > 1 and self.bounds[-1] - self.bounds[-2] < _GAIN
+        )
 
 
 def learn(
@@ -99,7 +104,13 @@ def learn(
 
 
 def share_out(
-    documents: Documents, space: Space, tilts: Float64s, *, prior: Prior, hold: float, workers: int | None = None
+    documents: Documents,
+    space: Space,
+    tilts: Float64s,
+    *,
+    prior: Prior,
+    hold: float,
+    workers: int | None = None,
 ) -> Float64s:
     """Return the proportions of documents among topics that stay as they are: gamma, (m, K + 1)."""
     over = prior.over(len(tilts))
@@ -125,7 +136,9 @@ def _round(
     workers: int | None,
 ) -> State:
     gamma = state.gamma.copy()
-    bound, found = _expect(documents, offers(space, state.tilts, hold=hold), over, gamma, workers, steps=_INNER)
+    bound, found = _expect(
+        documents, offers(space, state.tilts, hold=hold), over, gamma, workers, steps=_INNER
+    )
     expected = np.ascontiguousarray(found[:, :-1])
     if anchors is not None:
         expected += anchors
@@ -140,7 +153,13 @@ def _evenly(documents: Documents, over: Float64s) -> Float64s:
 
 
 def _expect(
-    documents: Documents, offered: Float64s, over: Float64s, gamma: Float64s, workers: int | None, *, steps: int
+    documents: Documents,
+    offered: Float64s,
+    over: Float64s,
+    gamma: Float64s,
+    workers: int | None,
+    *,
+    steps: int,
 ) -> tuple[float, Float64s]:
     """Share out the words of all documents; return the bound and the words of each topic, (n, K + 1)."""
     run = partial(_expect_part, documents, offered, over, gamma, steps)
@@ -191,11 +210,12 @@ def read_state(path: Path) -> State | None:
     return State(tilts, gamma, expected, tuple(bounds))
 
 
-
 def words_of(documents: Documents, owners: Int64s, *, topics: int, words: int) -> Float64s:
     """Return the words of documents that belong to one topic each, (words, topics)."""
     from scipy import sparse
 
     starts, found, counts = documents.counted
     rows = np.repeat(owners, np.diff(starts))
-    return np.asarray(sparse.coo_array((counts, (found, rows)), shape=(words, topics)).toarray(), dtype=np.float64)
+    return np.asarray(
+        sparse.coo_array((counts, (found, rows)), shape=(words, topics)).toarray(), dtype=np.float64
+    )

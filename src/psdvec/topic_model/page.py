@@ -135,7 +135,9 @@ def _over(topics: Topics, field: str) -> str:
     if len(rest):
         bands.append((f"{len(rest)} other topics", "#bbbbbb", sizes.means[:, rest].sum(axis=1)))
     key = "".join(f'<span><i style="background:{c}"></i>{escape(name)}</span>' for name, c, _ in bands)
-    missing = f" {sizes.missing:,} documents have no {escape(field)} and are left out." if sizes.missing else ""
+    missing = (
+        f" {sizes.missing:,} documents have no {escape(field)} and are left out." if sizes.missing else ""
+    )
     return (
         f"<h2>Topics over {escape(field)}</h2><p>The mean share of a document's words that each topic has; what is "
         f'missing to 1 belongs to no topic.{missing}</p><p class="key">{key}</p>{_stacked(sizes, bands)}'
@@ -176,7 +178,9 @@ def _stacked(sizes: Sizes, bands: Sequence[tuple[str, str, Float64s]]) -> str:
 
 
 def _numbers(topics: Topics, sizes: Sizes) -> str:
-    head = "".join(f"<th>{escape(value)} ({n})</th>" for value, n in zip(sizes.values, sizes.documents, strict=True))
+    head = "".join(
+        f"<th>{escape(value)} ({n})</th>" for value, n in zip(sizes.values, sizes.documents, strict=True)
+    )
     rows = "".join(
         f"<tr><td>{escape(topics.labels[k])}</td>"
         + "".join(f"<td>{_interval(sizes, v, k)}</td>" for v in range(len(sizes.values)))

@@ -17,7 +17,7 @@ from psdvec.resources import limit_blas
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.topic_model.auto import choose_number
-from psdvec.topic_model.documents import Documents, Source, frequent_words, read_documents
+from psdvec.topic_model.documents import Documents, Source, frequent_words, read_documents, word_weights
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import Prior, State, learn, words_of
 from psdvec.topic_model.quality import coherence
@@ -111,7 +111,9 @@ def topics(
         stack.enter_context(limit_blas(1))
         if number is None:
             number = max(
-                choose_number(kept, space, prior=prior, hold=HOLD, seed=seed, workers=workers, progress=progress),
+                choose_number(
+                    kept, space, prior=prior, hold=HOLD, seed=seed, workers=workers, progress=progress
+                ),
                 len(anchors_of),
             )
             progress.say(f"{number} topics foretell the held-out words best")
@@ -138,10 +140,12 @@ def _space(read: Documents, embeddings: Embeddings, least: int) -> tuple[Documen
     numbers = np.full(len(embeddings), -1, np.int32)
     numbers[ids] = np.arange(len(ids))
     kept = read.renumbered(numbers)
+    weights = word_weights(kept, words=len(ids))
+    kept = kept.weighed(weights)
     _, words, counts = kept.counted
     shares = np.bincount(words, weights=counts, minlength=len(ids))
     chosen = tuple(embeddings.words[i] for i in ids)
-    return kept, Space(chosen, unit_rows(embeddings, ids.tolist()), shares / shares.sum(), len(ids))
+    return kept, Space(chosen, unit_rows(embeddings, ids.tolist()), shares / shares.sum(), weights, len(ids))
 
 
 def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
@@ -153,9 +157,13 @@ def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
 def _check_number(number: int, documents: Documents, seeded: int) -> None:
     told = int((documents.lengths > 0).sum())
     if number > told:
-        raise InputError(f"{number} topics were asked of {told} documents with known words; ask for fewer topics")
+        raise InputError(
+            f"{number} topics were asked of {told} documents with known words; ask for fewer topics"
+        )
     if number < seeded:
-        raise InputError(f"{seeded} topics have seed words, but only {number} were asked for; ask for more topics")
+        raise InputError(
+            f"{seeded} topics have seed words, but only {number} were asked for; ask for more topics"
+        )
 
 
 def _seeds(

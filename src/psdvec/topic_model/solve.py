@@ -17,7 +17,9 @@ _STEPS = 8  # of conjugate gradients
 _HALVINGS = 6
 
 
-def solve_topics(space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1) -> Float64s:
+def solve_topics(
+    space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1
+) -> Float64s:
     """Return better ``tilts`` (K, d) for topics that have ``expected`` (n, K) of each word, after ``times`` steps."""
     sizes = expected.sum(axis=0)
     is_used = sizes > 0
@@ -47,7 +49,9 @@ def _newton_steps(
 
     def curve(x: Float64s) -> Float64s:
         seen = space.centred @ x.T
-        return np.asarray((chances * seen).T @ space.centred - means * (means * x).sum(1, keepdims=True) + hold * x)
+        return np.asarray(
+            (chances * seen).T @ space.centred - means * (means * x).sum(1, keepdims=True) + hold * x
+        )
 
     x = np.zeros_like(slopes)
     rest = slopes.copy()
@@ -62,7 +66,9 @@ def _newton_steps(
         rest -= length * bent
         near = rest @ factor
         new = (rest * near).sum(axis=1)
-        direction = near + np.where(power > 0, new / np.where(power > 0, power, 1.0), 0.0)[:, None] * direction
+        direction = (
+            near + np.where(power > 0, new / np.where(power > 0, power, 1.0), 0.0)[:, None] * direction
+        )
         power = new
     return x
 

@@ -38,14 +38,18 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
     """Return the sizes of topics over the values of ``field``."""
     if field not in topics.fields:
         has = ", ".join(topics.fields) or "none"
-        raise InputError(f"the topics have no field '{field}' (they have: {has}); name it when topics are learned")
+        raise InputError(
+            f"the topics have no field '{field}' (they have: {has}); name it when topics are learned"
+        )
     of = topics.fields[field]
     values = sorted({value for value in of if value is not None}, key=_order)
     rows, low, high, sizes = [], [], [], []
     for value in values:
         found = topics.proportions[[one == value for one in of]].astype(np.float64)
         mean = found.mean(axis=0)
-        error = found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.full(len(mean), np.nan)
+        error = (
+            found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.full(len(mean), np.nan)
+        )
         rows.append(mean)
         low.append(np.maximum(mean - _WIDTH * error, 0.0))
         high.append(np.minimum(mean + _WIDTH * error, 1.0))
@@ -56,7 +60,9 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
 
 def _order(value: str) -> tuple[Any, ...]:
     """Put numbers in the order of their size and before all else."""
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", value) if part)
+    return tuple(
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", value) if part
+    )
 
 
 def hierarchy(topics: Topics) -> list[dict[str, Any]]:
@@ -79,7 +85,10 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
 def representatives(topics: Topics, lengths: Float64s, *, topn: int = 3) -> list[list[dict[str, Any]]]:
     """Return, for each topic, the documents that are most about it, each with its ``name`` and ``share``."""
     return [
-        [{"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)} for i in _first(topics, k, lengths, topn)]
+        [
+            {"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)}
+            for i in _first(topics, k, lengths, topn)
+        ]
         for k in range(len(topics))
     ]
 

@@ -87,7 +87,12 @@ class Topics:
         return nearest_words(self.space, self.vectors, topn=topn)
 
     def transform(
-        self, documents: Source, *, text: str | None = None, model: Embeddings | None = None, workers: int | None = None
+        self,
+        documents: Source,
+        *,
+        text: str | None = None,
+        model: Embeddings | None = None,
+        workers: int | None = None,
     ) -> Float32s:
         """Return the proportions of new documents, (m, K); the topics stay as they are.
 
@@ -100,6 +105,7 @@ class Topics:
         return self._shares(read, space, workers)
 
     def _shares(self, read: Documents, space: Space, workers: int | None) -> Float32s:
+        read = read.weighed(space.weights)
         gamma = share_out(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
 
@@ -107,7 +113,9 @@ class Topics:
         """Return P(word | topic) of each topic, (K,); of a word that is new, by its vector in ``model``."""
         space = self.space if model is None else with_words(self.space, model)
         if word not in space.words:
-            raise InputError(f"'{word}' is not among the topics' words; give a model that has a vector for it")
+            raise InputError(
+                f"'{word}' is not among the topics' words; give a model that has a vector for it"
+            )
         return np.asarray(space.chances(self.tilts)[space.words.index(word)])
 
     def merge(self, first: int, second: int) -> Topics:
@@ -127,7 +135,12 @@ class Topics:
         tilts[place] = solve_topics(self.space, own, np.zeros_like(tilts[:1]), hold=self.hold, times=5)[0]
         labels = tuple(self.labels[k] for k in kept)
         merged = replace(
-            self, tilts=tilts, expected=expected, proportions=shares, labels=labels, coherence=np.full(len(kept), np.nan)
+            self,
+            tilts=tilts,
+            expected=expected,
+            proportions=shares,
+            labels=labels,
+            coherence=np.full(len(kept), np.nan),
         )
         names = list(labels)
         names[place] = ", ".join(merged.top_words(3)[place])
@@ -169,6 +182,7 @@ def with_words(space: Space, model: Embeddings) -> Space:
         (*space.words, *(model.words[i] for i in ids)),
         np.concatenate([space.vectors, unit_rows(model, ids)]),
         np.concatenate([space.shares, np.maximum(shares, rarest / 100)]),
+        np.concatenate([space.weights, np.ones(len(ids))]),
         space.core,
     )
 

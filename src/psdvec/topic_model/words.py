@@ -36,4 +36,6 @@ def exclusive_words(space: Space, log_chances: Float64s, sizes: Float64s, *, top
 def nearest_words(space: Space, vectors: Float32s, *, topn: int) -> list[list[str]]:
     """Return the words nearest to each topic's vector by cosine, both seen from the middle of all text."""
     own = space.centred / np.maximum(np.linalg.norm(space.centred, axis=1, keepdims=True), 1e-12)
-    return [[space.words[i] for i in np.argsort(-column, kind="stable")[:topn]] for column in (own @ vectors.T).T]
+    return [
+        [space.words[i] for i in np.argsort(-column, kind="stable")[:topn]] for column in (own @ vectors.T).T
+    ]
