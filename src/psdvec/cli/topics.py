@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -81,9 +81,9 @@ def topics(
     print(f"peak memory {format_size(peak_memory())}")
 
 
-def _number(text: str) -> int | str:
+def _number(text: str) -> int | Literal["auto"]:
     if text == "auto":
-        return text
+        return "auto"
     if not text.isdecimal() or len(text) > 9:
         raise InputError(f"topics={text!r} is not a number; give one, such as 50, or auto")
     return int(text)

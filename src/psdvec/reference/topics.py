@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.special import digamma, gammaln
 
@@ -44,7 +46,7 @@ def expect_topics(
 def count_windows(tokens: Int32s, starts: Int64s, slot_of: Int32s, together: Int64s, window: int) -> int:
     """See :func:`psdvec.kernels.topics.count_windows`."""
     windows = 0
-    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin, end in pairwise(starts.tolist()):
         text = tokens[begin:end]
         for first in range(max(len(text) - window, 0) + 1 if len(text) else 0):
             held = sorted({int(slot_of[t]) for t in text[first : first + window] if t >= 0} - {-1})

@@ -140,7 +140,7 @@ def _records(source: Source, *, text: str) -> Iterator[Record]:
         raise InputError("documents are names of files, texts or a table; give a list of texts")
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
         source = source.to_dict("records")
-    rows = list(source)
+    rows: list[Any] = list(source)
     if rows and all(isinstance(row, Path) or is_file(row) for row in rows):
         yield from _read_files(rows, text=text)
         return
@@ -232,7 +232,7 @@ def word_weights(documents: Documents, *, words: int) -> Float64s:
     _, found, _ = documents.counted
     spread = np.bincount(found, minlength=words)
     idf = np.log(len(documents) / np.maximum(spread, 1))
-    return np.clip(idf / np.log(10.0), _LITTLE, 1.0)
+    return np.asarray(np.clip(idf / np.log(10.0), _LITTLE, 1.0))
 
 
 def frequent_words(documents: Documents, *, words: int, least: int) -> Int64s:

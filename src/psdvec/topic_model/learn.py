@@ -82,7 +82,8 @@ def learn(
 ) -> State:
     """Return the topics that begin with the words ``begin`` (n, K), after the last round that gains something.
 
-    ``anchors`` (n, K) are words that topics have in any case. With a folder ``work``, rounds are kept there and resumed.
+    ``anchors`` (n, K) are words that topics have in any case. With a folder ``work``, rounds are kept there, and an
+    interrupted call goes on after the last of them.
     """
     over = prior.over(begin.shape[1])
     file = None if work is None else work / "round"

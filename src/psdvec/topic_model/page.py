@@ -123,7 +123,8 @@ def _map(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
             f'<text x="{x[k]:.1f}" y="{y[k] + 4:.1f}">{words[0] if words else k}</text>'
             f'<text class="more" x="{x[k]:.1f}" y="{y[k] + 18:.1f}">{", ".join(words[1:])}</text></a>'
         )
-    return f'<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="map of topics">{"".join(shapes)}</svg>'
+    frame = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="group" aria-label="map of topics"'
+    return f"<svg {frame}>{''.join(shapes)}</svg>"
 
 
 def _over(topics: Topics, field: str) -> str:
@@ -168,7 +169,8 @@ def _stacked(sizes: Sizes, bands: Sequence[tuple[str, str, Float64s]]) -> str:
         for v in range(0, count, every)
     )
     marks = "".join(
-        f'<text class="tick" x="{left - 20:.0f}" y="{top + height * (1 - step) + 4:.1f}">{100 * step * ceiling:.0f} %</text>'
+        f'<text class="tick" x="{left - 20:.0f}" y="{top + height * (1 - step) + 4:.1f}">'
+        f"{100 * step * ceiling:.0f} %</text>"
         for step in (0.0, 0.5, 1.0)
     )
     return (

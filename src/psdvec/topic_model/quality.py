@@ -32,7 +32,7 @@ def coherence(documents: Documents, topics: Sequence[Int64s], *, words: int) -> 
 def npmi(joint: Float64s) -> Float64s:
     """Return normalised PMI of all pairs, from the probability of each pair and, on the diagonal, of each word.
 
-    >>> npmi(np.array([[0.5, 0.25], [0.25, 0.5]])).round(6)[0, 1]
+    >>> npmi(np.array([[0.5, 0.25], [0.25, 0.5]]))[0, 1].round(6).tolist()
     0.0
     """
     alone = np.maximum(np.diag(joint), _NEVER)

@@ -55,7 +55,7 @@ class Topics:
 
     @cached_property
     def vectors(self) -> Float32s:
-        """Where each topic is among the words, (K, d), of length 1: its cosine with a word's vector means what it says."""
+        """Where each topic is among the words, (K, d), of length 1; it has cosines with words as they have."""
         return self.space.places(self.tilts).astype(np.float32)
 
     @cached_property
