@@ -138,9 +138,8 @@ def _records(source: Source, *, text: str) -> Iterator[Record]:
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
-    if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        source = source.to_dict("records")
-    rows: list[Any] = list(source)
+    table: Any = source
+    rows: list[Any] = table.to_dict("records") if hasattr(table, "columns") else list(table)
     if rows and all(isinstance(row, Path) or is_file(row) for row in rows):
         yield from _read_files(rows, text=text)
         return

@@ -24,7 +24,7 @@ def solve_topics(
     sizes = expected.sum(axis=0)
     is_used = sizes > 0
     means = (expected / np.where(is_used, sizes, 1.0)).T @ space.centred
-    factor: Float64s = np.linalg.inv(space.moment + hold * np.eye(tilts.shape[1]))
+    factor = np.asarray(np.linalg.inv(space.moment + hold * np.eye(tilts.shape[1])), dtype=np.float64)
     for _ in range(times):
         chances = space.chances(tilts)
         slopes = means - chances.T @ space.centred - hold * tilts

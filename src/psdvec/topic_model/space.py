@@ -21,8 +21,8 @@ class Space:
     """Words as topics see them.
 
     ``words``: n strings. ``vectors`` (n, d) float32, scaled to length 1. ``shares`` (n,) float64: P(w), how much of all
-    text each word is. ``weights`` (n,) float64: how much an occurrence of each word counts. Only the first ``core`` words
-    say where the middle is and what Z(t) is, so that words which are added later change nothing for the others.
+    text each word is. ``weights`` (n,) float64: how much an occurrence of each word counts. Only the first ``core``
+    words say where the middle is and what Z(t) is, so that words which are added later change nothing for the others.
     """
 
     words: tuple[str, ...]
