@@ -95,6 +95,6 @@ def representatives(topics: Topics, lengths: Float64s, *, topn: int = 3) -> list
 
 def _first(topics: Topics, k: int, lengths: Float64s, topn: int) -> list[int]:
     shares: Float32s = topics.proportions[:, k]
-    scores = shares * lengths / (lengths + _SHORT)
+    scores = shares / (1.0 + _SHORT / np.maximum(lengths, 1e-9))
     order = np.argsort(-scores, kind="stable")[:topn]
     return [int(i) for i in order if shares[i] > 0]
