@@ -33,7 +33,7 @@ def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     count = "1 topic" if len(topics) == 1 else f"{len(topics)} topics"
     coherent = topics.coherence[np.isfinite(topics.coherence)]
     quality = f"coherence {coherent.mean():.3f} (NPMI of the ten top words), " if len(coherent) else ""
-    largest = int(topics.sizes.argmax())
+    largest = [topics.labels[k].partition(",")[0] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
     sections = [
         Section("Map", paragraph(_ABOUT_MAP) + _map(topics, described)),
         *(Section(f"Topics over {field}", _over(topics, field)) for field in topics.fields),
@@ -41,7 +41,7 @@ def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     ]
     return make_page(
         f"{count} in {len(topics.names):,} documents",
-        f"The largest topic is {topics.labels[largest]}, with {100 * topics.sizes[largest]:.1f} % of all words.",
+        f"The documents are most about: {'; '.join(largest)}.",
         sections,
         about=f"From {len(topics.space.words):,} words; {quality}diversity {topics.diversity:.2f}.",
     )
@@ -76,33 +76,37 @@ def _map(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     x = (_WIDTH / 2 + (places[:, 0] - middle[0]) / reach[0] * (_WIDTH - 180)).tolist()
     y = (_HEIGHT / 2 - (places[:, 1] - middle[1]) / reach[1] * (_HEIGHT - 120)).tolist()
     order = np.argsort(-topics.sizes, kind="stable").tolist()
-    circles: list[str] = []
-    names: list[str] = []
-    taken: list[tuple[float, ...]] = []
+    circles = []
     for k in order:
-        words = described[k]["words"][:3]
-        about = escape(f"topic {k}: {', '.join(words)} ({100 * topics.sizes[k]:.1f} % of all words)")
+        about = (
+            f"topic {k}: {', '.join(described[k]['words'][:3])} ({100 * topics.sizes[k]:.1f} % of all words)"
+        )
         circles.append(
-            f'<a href="#topic-{k}" aria-label="{about}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
+            f'<a href="#topic-{k}" aria-label="{escape(about)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
             f'r="{6 + 60 * float(np.sqrt(topics.sizes[k])):.1f}" fill="{colour_at(k)}" fill-opacity=".55">'
-            f"<title>{about}</title></circle></a>"
+            f"<title>{escape(about)}</title></circle></a>"
         )
-        lines = (
-            [(words[0], y[k] + 4, "strong"), (", ".join(words[1:]), y[k] + 4 + _LINE, "tick")]
-            if words
-            else []
-        )
-        for text, down, kind in lines:
-            half = _LETTER * len(text) / 2
-            box = (x[k] - half, x[k] + half, down - _LINE, down)
-            if not any(_cover(box, other) for other in taken):
-                taken.append(box)
-                names.append(
-                    f'<text x="{x[k]:.1f}" y="{down:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
-                    f'pointer-events="none">{escape(text)}</text>'
-                )
+    first = [(described[k]["words"][0], x[k], y[k] + 4, "strong") for k in order]
+    more = [(", ".join(described[k]["words"][1:3]), x[k], y[k] + 4 + _LINE, "tick") for k in order]
+    names = _names([*first, *more])
     frame = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="group" aria-label="map of topics"'
-    return f"<svg {frame}>{''.join(circles)}{''.join(names)}</svg>"
+    return f"<svg {frame}>{''.join(circles)}{names}</svg>"
+
+
+def _names(wanted: Sequence[tuple[str, float, float, str]]) -> str:
+    """Write names at their places, the first ones first; one that would cover another is left out."""
+    shown: list[str] = []
+    taken: list[tuple[float, ...]] = []
+    for text, x, y, kind in wanted:
+        half = _LETTER * len(text) / 2
+        box = (x - half, x + half, y - _LINE, y)
+        if not any(_cover(box, other) for other in taken):
+            taken.append(box)
+            shown.append(
+                f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
+                f'pointer-events="none">{escape(text)}</text>'
+            )
+    return "".join(shown)
 
 
 def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -142,7 +146,8 @@ def _areas(topics: Topics, sizes: Sizes) -> str:
         )
         for name, colour, band in bands
     ]
-    return draw_areas(places, series, label=f"topics over {sizes.field}", y_title="% of words")
+    drawing = draw_areas(places, series, label=f"topics over {sizes.field}", y_title="% of words")
+    return plots([figure(f"Topics over {sizes.field}", drawing)])
 
 
 def _mains(topics: Topics, sizes: Sizes) -> str:
