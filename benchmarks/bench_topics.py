@@ -18,6 +18,7 @@ import lzma
 import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,22 +55,21 @@ class Set:
         return text, listed
 
 
-def without_quotes(text: str) -> str:
-    """Return a posting without header, quotes and signature, as scikit-learn's ``remove`` leaves it."""
+def strip_posting(text: str, *, quotes: bool = False) -> str:
+    """Return a posting without header, signature and, unless ``quotes``, quotes, as scikit-learn's ``remove`` leaves it."""
     body = text.partition("\n\n")[2]
-    lines = "\n".join(line for line in body.split("\n") if not _QUOTED.search(line)).strip().split("\n")
+    kept = [line for line in body.split("\n") if quotes or not _QUOTED.search(line)]
+    lines = "\n".join(kept).strip().split("\n")
     last = next((i for i in reversed(range(len(lines))) if not lines[i].strip().strip("-")), 0)
     return "\n".join(lines[:last] if last > 0 else lines)
 
 
-def read_news(folder: Path) -> list[tuple[str, str, str]]:
+def read_news(folder: Path, strip: Callable[[str], str] = strip_posting) -> list[tuple[str, str, str]]:
     """Return part, label and text of every posting."""
     found = []
     for part in ("train", "test"):
         with lzma.open(folder / f"20news-bydate-{part}.jsonl.xz", "rt", encoding="utf-8") as file:
-            found += [
-                (part, record["label"], without_quotes(record["text"])) for record in map(json.loads, file)
-            ]
+            found += [(part, record["label"], strip(record["text"])) for record in map(json.loads, file)]
     return found
 
 
