@@ -5,8 +5,8 @@ python -m benchmarks.bench_topic_features DATA --work WORK [--quotes]
 Vectors are learned from the postings of 20 Newsgroups, training and test part, without labels. Topics are learned for
 each labelled group of the training part by itself; the proportions of all of them (square roots) are the features of a
 linear classifier, whose strength of regularisation is chosen by cross-validation on the training part. Headers and
-signatures are stripped, and quotes too unless ``--quotes`` keeps them. Macro F1 on the test part, beside TF-IDF and mean
-vectors. Then stability: topics from two halves of the documents, matched one to one by the cosine of what they raise.
+signatures are stripped, and quotes too unless ``--quotes`` keeps them. Macro F1 on the test part, beside TF-IDF and
+mean vectors. Then stability: topics from two halves of the documents, matched by the cosine of what they raise.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-import psdvec
 from benchmarks.bench_topics import newsgroups, read_news, strip_posting
 from benchmarks.measure import PSDVEC, run, run_script
+
+import psdvec
 from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, read_documents
 from psdvec.topic_model.learn import Prior, learn, share_out, words_of

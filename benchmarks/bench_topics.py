@@ -56,7 +56,7 @@ class Set:
 
 
 def strip_posting(text: str, *, quotes: bool = False) -> str:
-    """Return a posting without header, signature and, unless ``quotes``, quotes, as scikit-learn's ``remove`` leaves it."""
+    """Return a posting without header, signature and, unless ``quotes``, quotes, as by scikit-learn's ``remove``."""
     body = text.partition("\n\n")[2]
     kept = [line for line in body.split("\n") if quotes or not _QUOTED.search(line)]
     lines = "\n".join(kept).strip().split("\n")
