@@ -73,7 +73,7 @@ def top2vec(documents: list[list[str]], numbers: list[int], seed: int) -> Result
 
     texts = [" ".join(words) for words in documents]
     model = Top2Vec(
-        texts, min_count=5, speed="learn", workers=2, tokenizer=str.split,
+        texts, embedding_model="doc2vec", min_count=5, speed="learn", workers=2, tokenizer=str.split,
         umap_args={"n_neighbors": 15, "n_components": 5, "metric": "cosine", "random_state": seed},
     )  # fmt: skip
     for number in sorted(numbers, reverse=True):
