@@ -19,7 +19,7 @@ HOME = Path(psdvec.__file__).parent
 LAYERS = (
     "errors", "arrays", "resources", "progress", "parallel", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
-    "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare",
+    "topic_model", "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
 )  # fmt: skip
 
@@ -30,6 +30,11 @@ UPWARDS = {
     ("solver.extend", "formats"): "extend(path, ...) takes vectors in any format; formats know how a model is stored",
     ("solver.fit", "cluster.fitting"): "fit(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "cluster.solving"): "extend(client=...) hands its work to a cluster; Dask is optional",
+}  # fmt: skip
+
+# Imports inside functions that would make a circle.
+BACK = {
+    ("topic_model.values", "topic_model.folder"): "topics.save(path) writes a folder, and a folder is made of topics",
 }  # fmt: skip
 
 
@@ -84,7 +89,7 @@ def test_nothing_imports_in_a_circle():
         assert name not in path, f"a circle: {' -> '.join((*path[path.index(name) :], name))}"
         if name not in done:
             for other in EDGES[name]:
-                if (name, other) not in UPWARDS:
+                if (name, other) not in UPWARDS | BACK:
                     visit(other, (*path, name))
             done.add(name)
 

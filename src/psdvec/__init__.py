@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
 # Threads of OpenBLAS wait for work by spinning, some 25 ms after each product; 2⁸ cycles are enough. It reads this
 # when it is loaded. A fit takes a fifth less processor time with it.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")
 
+TYPE_CHECKING = False  # typing takes longer to import than all else here, and only type checkers need it
 if TYPE_CHECKING:
+    from typing import Any
+
     from psdvec.counts.count import count_pairs, count_words
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from psdvec.solver.recipe import Recipe
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
+    from psdvec.topic_model.run import topics
+    from psdvec.topic_model.values import Topics
     from psdvec.vectors.embeddings import Embeddings
 
 __version__ = "0.1.0"
@@ -41,6 +45,7 @@ __all__ = [
     "PSDVecError",
     "Recipe",
     "Report",
+    "Topics",
     "Vocabulary",
     "count_pairs",
     "count_words",
@@ -51,6 +56,7 @@ __all__ = [
     "merge_counts",
     "read_corpus",
     "save",
+    "topics",
     "train",
 ]
 
@@ -62,6 +68,7 @@ _HOMES = {
     "PSDVecError": "errors",
     "Recipe": "solver.recipe",
     "Report": "evaluation.report",
+    "Topics": "topic_model.values",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
     "count_words": "counts.count",
@@ -72,6 +79,7 @@ _HOMES = {
     "merge_counts": "counts.merge",
     "read_corpus": "text.corpus",
     "save": "formats",
+    "topics": "topic_model.run",
     "train": "solver.train",
 }
 

@@ -1,17 +1,18 @@
 """Where the command line begins: it can be interrupted, and can run out of memory, before anything is loaded.
 
-What it needs for that is all that is imported here. ``python -m psdvec`` and the command ``psdvec`` both start here.
+Until it has said what is to happen then, nothing is imported but what that takes. ``python -m psdvec`` and the command
+``psdvec`` both start here.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
-from types import FrameType
 
-from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
+TYPE_CHECKING = False  # as in psdvec itself, to begin sooner
+if TYPE_CHECKING:
+    from types import FrameType
 
 _INTERRUPTED = 130
 _NEEDED = (
@@ -23,6 +24,10 @@ def main() -> None:
     """Load the commands and run the one that was given."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
+    import resource
+
+    from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
+
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < _NEEDED:
         sys.exit(

@@ -13,10 +13,12 @@ from psdvec.resources import format_size
 from psdvec.solver import model
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import META, Artefact, open_artefact
+from psdvec.topic_model import folder
 
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
+    folder.KIND: folder.read_topics,
 }
 MAP = "map"  # what psdvec.maps.kept keeps; there is nothing in it to ask about
 COUNTED = ("tokenizer", "window", "weighting", "gaps")
@@ -24,7 +26,7 @@ SHOWN = 5  # sources in a summary
 
 
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts or a model made by psdvec, or vectors in any format that it reads.
+    """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
 
     The arrays of counts and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
 
@@ -95,7 +97,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
 
 
 _SHAPES: dict[str, type] = {
-    "words": int, "dim": int, "core": int, "method": str,
+    "words": int, "dim": int, "topics": int, "documents": int, "core": int, "method": str,
     "recipe": dict, "settings": dict, "counting": dict, "tally": dict,
 }  # fmt: skip
 
@@ -135,6 +137,8 @@ def _what(facts: Mapping[str, Any]) -> str:
         return "counts of words and of pairs of words"
     if facts["kind"] == MAP:
         return "a map of words, which psdvec explore shows"
+    if facts["kind"] == folder.KIND:
+        return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

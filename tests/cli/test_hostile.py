@@ -165,6 +165,13 @@ def test_an_interrupt_before_the_commands_are_loaded_is_one_sentence(tmp_path):
     assert done.stderr == b"psdvec: interrupted before it began; run the same command again\n"
 
 
+def test_what_takes_long_to_import_is_imported_when_an_interrupt_is_already_awaited():
+    code = "import sys; before = set(sys.modules); import psdvec.__main__; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "psdvec.__main__" in done.stdout.split()
+    assert not {"typing", "re", "psdvec.errors", "numpy"} & set(done.stdout.split())
+
+
 def test_a_link_to_nowhere_is_not_replaced(tmp_path, run, vectors):
     (tmp_path / "dump.xml").write_text(DUMP)
     link = tmp_path / "link"

@@ -132,7 +132,7 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
     assert blocks > 10
     assert shares == 2
     work = tmp_path / "counts.work"
-    groups, ranges = json.loads((work / "shares.json").read_text())
+    groups, ranges = json.loads((work / "shares").read_bytes().splitlines()[0])
     assert len(groups) == 1, "nothing needs adding up"
     assert groups[0] == sorted(set(groups[0]))
     assert len(ranges) == 2
@@ -380,6 +380,8 @@ def test_what_a_cluster_cannot_do_is_refused(client, corpus, model, tmp_path):
 
 
 def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch):
+    seen = tmp_path / "seen"
+    seen.touch()
     with pytest.raises(InputError, match="give only one of them"), open_client(scheduler="x", cluster="y"):
         pass
     with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
@@ -392,16 +394,18 @@ def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch)
         ):
             pass
         with started(0) as empty, pytest.raises(ClusterError, match="has no workers"):
-            check_workers(empty, tmp_path)
-    monkeypatch.setattr("psdvec.cluster.client._look_around", lambda probe, dask_worker: ("0.0", True, 1))
+            check_workers(empty, seen)
+    monkeypatch.setattr(
+        "psdvec.cluster.client._look_around", lambda file, contents, dask_worker: ("0.0", True, 1)
+    )
     with pytest.raises(ClusterError, match=r"has psdvec 0\.0, not"):
-        check_workers(client, tmp_path)
+        check_workers(client, seen)
     monkeypatch.setattr(
         "psdvec.cluster.client._look_around",
-        lambda probe, dask_worker: (__import__("psdvec").__version__, False, 1),
+        lambda file, contents, dask_worker: (__import__("psdvec").__version__, False, 1),
     )
     with pytest.raises(ClusterError, match="does not see"):
-        check_workers(client, tmp_path)
+        check_workers(client, seen)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
         pytest.raises(MissingExtraError, match=r"pip install 'psdvec\[distributed\]'"),

@@ -214,6 +214,27 @@ def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_proces
     assert in_process == ["counts/5-flat-keep", "models/cca"]
 
 
+def flip_last_byte(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def test_what_is_damaged_is_made_again(tmp_path, corpus, task, in_process):
+    options = {"output": tmp_path / "report", "dim": 5, "tasks": [task], "methods": ["svd"]}
+    first = compare([str(corpus)], **options)
+    in_process.clear()
+    for name, remade in {
+        "models/svd.json": "models/svd",
+        "models/svd/vectors.safetensors": "models/svd",
+        "counts/5-linear-close/values.npy": "counts/5-linear-close",
+    }.items():
+        flip_last_byte(tmp_path / "report" / name)
+        again = compare([str(corpus)], resume=True, **options)
+        assert in_process == [remade]
+        assert again.quality == first.quality
+        in_process.clear()
+
+
 def test_a_method_trained_with_several_seeds_is_judged_by_their_mean(tmp_path, corpus, task, in_process):
     output = tmp_path / "report"
     options = {"dim": 5, "tasks": [task], "workers": 1}

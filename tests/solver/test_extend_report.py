@@ -244,10 +244,10 @@ def test_killed_and_called_again_it_solves_only_what_is_missing_and_ends_with_th
     command = [sys.executable, "-c", SLOW, folders / "model", folders / "counts", output]
     with subprocess.Popen(command) as process:
         deadline = time.monotonic() + 60
-        while len(list(work.glob("*.npz"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+        while len(list(work.glob("*.block"))) < 2 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
-    kept = {path.name: path.stat().st_mtime_ns for path in work.glob("*.npz")}
+    kept = {path.name: path.stat().st_mtime_ns for path in work.glob("*.block")}
     assert 2 <= len(kept) < 4
     assert not output.exists()
 
@@ -283,7 +283,7 @@ def test_only_what_was_solved_for_the_same_model_counts_and_options_is_used_agai
         patch.setattr(cpu_ridge, "_solve_one", stopped)
         with pytest.raises(StopError):
             extend(model, counts, output=tmp_path / "larger", workers=1)
-    assert len(list((tmp_path / "larger.work").glob("*.npz"))) == 2
+    assert len(list((tmp_path / "larger.work").glob("*.block"))) == 2
     if changed == "model":
         model = fit(counts, dim=8, max_words=CORE, seed=5, changes={"rounds": 3})
     if changed == "counts":

@@ -11,6 +11,7 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.progress import SilentProgress
 from psdvec.storage.atomic import is_unfinished, replaced_folder
+from psdvec.storage.pieces import piece_file
 from psdvec.storage.workspace import held_folder, open_workspace, sweep_finished
 
 
@@ -22,6 +23,15 @@ def workspace(tmp_path, plan="the plan", **options):
     return open_workspace(tmp_path / "out", plan={"is": plan}, progress=SilentProgress(), **options)
 
 
+def finish(path):
+    with piece_file(path) as file:
+        file.write(b"finished\n")
+
+
+def is_finished(path):
+    return path.read_bytes().splitlines()[0] == b"finished"
+
+
 def stopped(tmp_path, *files):
     """Do some work, leave it in ``files``, and stop."""
 
@@ -29,7 +39,7 @@ def stopped(tmp_path, *files):
         with workspace(tmp_path) as folder:
             (folder / "empty").mkdir()
             for name in files:
-                (folder / name).write_text("finished")
+                finish(folder / name)
             raise StopError
 
     with pytest.raises(StopError):
@@ -39,7 +49,7 @@ def stopped(tmp_path, *files):
 def test_work_for_the_same_plan_is_found_again_and_removed_at_the_end(tmp_path):
     stopped(tmp_path, "piece")
     with workspace(tmp_path) as work:
-        assert (work / "piece").read_text() == "finished"
+        assert is_finished(work / "piece")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -63,7 +73,7 @@ def test_a_plan_that_cannot_be_read_just_now_costs_no_work(tmp_path, monkeypatch
         with pytest.raises(OSError, match="too many files"), workspace(tmp_path):
             pass
     with workspace(tmp_path) as work:
-        assert (work / "piece").read_text() == "finished"
+        assert is_finished(work / "piece")
 
 
 def test_a_workspace_that_was_half_removed_is_not_resumed(tmp_path):
@@ -71,7 +81,7 @@ def test_a_workspace_that_was_half_removed_is_not_resumed(tmp_path):
     if child == 0:
         shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
         with workspace(tmp_path) as work:
-            (work / "piece").write_text("finished")
+            finish(work / "piece")
         os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert all(is_unfinished(path.name) for path in tmp_path.iterdir())
@@ -107,7 +117,7 @@ def test_an_output_that_another_process_has_just_made_is_not_made_again(tmp_path
 def test_work_for_an_output_that_another_process_made_first_is_not_kept(tmp_path):
     def work():
         with workspace(tmp_path) as folder:
-            (folder / "piece").write_text("finished")
+            finish(folder / "piece")
             with replaced_folder(tmp_path / "out", overwrite=False) as new:
                 (new / "mine").touch()
                 (tmp_path / "out").mkdir()
@@ -139,7 +149,7 @@ def test_work_that_a_kill_left_beside_its_output_is_swept(tmp_path):
     child = os.fork()
     if child == 0:
         with workspace(tmp_path) as work:
-            (work / "piece").write_text("finished")
+            finish(work / "piece")
             (tmp_path / "out").mkdir()
             (tmp_path / "out" / "meta.json").touch()
             os.kill(os.getpid(), signal.SIGKILL)

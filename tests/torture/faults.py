@@ -12,9 +12,12 @@ import argparse
 import contextlib
 import faulthandler
 import gc
+import hashlib
 import io
 import os
 import random
+import re
+import select
 import shutil
 import signal
 import subprocess
@@ -35,6 +38,7 @@ from tests.torture import injector
 from tests.torture.stages import STAGES, Stage, contents, count_in_chunks, make_inputs, prepare
 
 PATIENCE = 60  # seconds until a command counts as hanging
+RANDOM = re.compile(r"(?<=-[0-9a-f]{8})[0-9a-f]{8}(?=/|$)")  # in the name of what a killed writer left
 HARMS = ("grows", "shrinks", "vanishes", "is replaced")
 
 
@@ -115,20 +119,15 @@ def start(argv: list[str], folder: Path, *, before: Callable[[], None] = lambda:
 def wait_for(started: tuple[int, Path]) -> Outcome:
     """Wait for a process that :func:`start` made; one that takes too long is killed, with exit code 71."""
     child, said = started
-    end = time.monotonic() + PATIENCE
-    while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            break
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGABRT)
-            os.waitpid(child, 0)
-            status = 71 << 8
-            break
-        time.sleep(0.001)
+    process = os.pidfd_open(child)
+    has_ended = bool(select.select([process], [], [], PATIENCE)[0])
+    os.close(process)
+    if not has_ended:
+        os.kill(child, signal.SIGABRT)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     text = said.read_text(errors="replace")
     said.unlink()
-    return Outcome(os.waitstatus_to_exitcode(status), text)
+    return Outcome(code if has_ended else 71, text)
 
 
 def run_inside(argv: list[str], folder: Path) -> int:
@@ -149,23 +148,44 @@ def run_inside(argv: list[str], folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Known:
-    """What a stage does when nothing goes wrong: how many events there are, what can go wrong, and what it leaves."""
+    """What a stage does when nothing goes wrong: how many events there are, what can go wrong, and what it leaves.
+
+    ``starts`` are the states of the folder from which the command was seen to end with these files.
+    """
 
     events: int
     points: list[tuple[str, int]]
     files: dict[str, bytes]
+    starts: set[str]
 
 
 def undisturbed(torture: Torture, stage: Stage, old: Path | None) -> Known:
     """Run ``stage`` with nothing there before, or over the older output in ``old``."""
     folder = fresh_folder(torture, old)
+    start = state_of(folder)
     more = () if old is None else stage.overwrite or ()
     outcome = torture.run(stage, folder, *more, before=lambda: injector.arm(None))
     if outcome.code != 0:
         raise RuntimeError(f"{stage.name} fails by itself: {outcome}")
     events = range(1, injector.events() + 1)
     every = [(fault, at) for fault in injector.FAULTS for at in events if injector.can_happen(fault, at)]
-    return Known(len(events), every, contents(folder))
+    return Known(len(events), every, contents(folder), {start})
+
+
+def state_of(folder: Path) -> str:
+    """Return a digest of all that the next command finds: names, without what is random in them, and bytes.
+
+    Commands are deterministic, so that from one state they need to go on once. The times of files matter only where
+    unfinished work lies beside an output, and whether that is the old one or the new one, its bytes say.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*"), key=lambda path: RANDOM.sub("", str(path))):
+        data = path.read_bytes() if path.is_file() else b""
+        digest.update(
+            f"{RANDOM.sub('', str(path.relative_to(folder)))}\0{path.is_dir()}\0{len(data)}\0".encode()
+        )
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def fresh_folder(torture: Torture, old: Path | None) -> Path:
@@ -220,6 +240,9 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
     for problem in not_whole(stage, contents(folder), known.files, before):
         torture.fail(point, problem, folder)
         return
+    state = state_of(folder)
+    if state in known.starts:
+        return
     again = torture.run(stage, folder, *more, *stage.resume)
     if again.code == 1 and old is None and "exists already" in again.said:  # it was finished before the fault
         again = torture.run(stage, folder, *(stage.overwrite or ()))
@@ -231,6 +254,8 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
     found = contents(folder)
     if found != known.files:
         torture.fail(point, describe_difference(found, known.files), folder)
+        return
+    known.starts.add(state)
 
 
 def parts_of(stage: Stage, files: dict[str, bytes]) -> dict[str, dict[str, bytes]]:

@@ -15,7 +15,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -24,25 +25,28 @@ import numpy as np
 import pyarrow.parquet
 
 import psdvec
+from psdvec.compare.steps import read_cost
 from psdvec.counts.legacy_grams import read_grams
 from psdvec.counts.matrix import load_counts
 from psdvec.counts.vocabulary import read_word_list
-from psdvec.errors import PSDVecError
+from psdvec.errors import PSDVecError, StoreError
 from psdvec.evaluation.tagging.conll import read_conll
 from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe, summarise
 from psdvec.maps.kept import read_map
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact, verify_artefact
+from psdvec.storage.workspace import open_workspace
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikipedia import extract
 from psdvec.text.wikitext import Stripper
 from psdvec.vectors.embeddings import Embeddings
 from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import mutate
-from tests.torture.samples import make_samples, mapped_sample
+from tests.torture.samples import finish_work, make_samples, mapped_sample
 
 BATCH = 250  # cases that one process runs
+SAMPLES = "samples"  # beside a case: a link to what it was made from
 SILENT = SilentProgress()
 LOADED = (Stripper, pyarrow)  # here, so that no case has to pay for their memory
 
@@ -173,6 +177,53 @@ def _read_map(path: Path) -> None:
         _demand(bool((regions.names < len(mapped.ids)).all()), "a region is named by no word")
 
 
+def _read_work(path: Path) -> None:
+    """Work goes on only from what is as it was left; if a piece is gone, it still ends with the same bytes."""
+    samples = (path.parent / SAMPLES).resolve()
+    name, dot, ending = path.name.partition(".")
+    output, left = path.with_name(name), _contents(samples / path.name)
+    plan, _ = json.loads(left.pop("plan.json")), left.pop("lock")
+    with (
+        suppress(_FoundError),
+        open_workspace(output, plan=plan, progress=SILENT, ending=dot + ending) as work,
+    ):
+        found = {file: data for file, data in _contents(work).items() if file not in ("plan.json", "lock")}
+        raise _FoundError
+    _demand(all(left.get(file) == data for file, data in found.items()), "a piece that is not as it was left")
+    if len(found) == len(left):
+        return
+    if found:
+        finish_work(samples, path.name, output)
+        _demand(_contents(output) == _contents(samples / name), "other bytes at the end")
+    raise StoreError("the work is begun again")
+
+
+class _FoundError(Exception):
+    """Ends a look into a workspace."""
+
+
+def _read_step(path: Path) -> None:
+    """A step of a comparison counts as finished only if its record and its output are as they were written."""
+    sample = (path.parent / SAMPLES).resolve() / path.name
+    record = json.loads((sample / "model.json").read_text())
+    found = read_cost(path / "model.json", path / "model", record["key"])
+    if found is None:
+        raise StoreError("the step is run again")
+    _demand(asdict(found) == record["cost"], "another cost")
+    _demand(_contents(path / "model") == _contents(sample / "model"), "another model")
+
+
+def _contents(folder: Path) -> dict[str, Any]:
+    """Return every file below ``folder`` by its name; of ``meta.json`` what it says, however it is spaced."""
+    return {
+        path.relative_to(folder).as_posix(): json.loads(path.read_text())
+        if path.name == META
+        else path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
 READERS = {
     "text": Reader(("plain.txt",), _read_text),
     "compressed": Reader(
@@ -194,6 +245,11 @@ READERS = {
     "grams": Reader(("grams",), _read_grams_with_words),
     "test set": Reader(("pairs.txt", "choices.txt", "analogies.txt"), _read_task),
     "conll": Reader(("conll.txt",), _read_conll),
+    "unfinished counts": Reader(("count.work",), _read_work),
+    "unfinished fit": Reader(("fit.work",), _read_work),
+    "unfinished extension": Reader(("extend.work",), _read_work),
+    "unfinished training": Reader(("train.train.work",), _read_work),
+    "step of a comparison": Reader(("step",), _read_step),
 }
 
 
@@ -244,12 +300,10 @@ def make_case(case: Case, samples: Path, place: Path) -> Path:
     rng = Random(f"{case.seed}/{case.reader}/{case.number}")
     known = [name for name in READERS[case.reader].samples if (samples / name).exists()]
     sample = samples / rng.choice(known)
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / sample.name
+    path = copy_sample(sample, place)
     if sample.is_file():
         path.write_bytes(mutate(sample.name, sample.read_bytes(), rng))
         return path
-    shutil.copytree(sample, path, dirs_exist_ok=True)
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix not in (".md", ".tsv"))
     chosen = rng.choice(files)
     if rng.random() < 0.03:
@@ -258,6 +312,19 @@ def make_case(case: Case, samples: Path, place: Path) -> Path:
         chosen.write_bytes(mutate(chosen.name, chosen.read_bytes(), rng))
         if chosen.name != META and rng.random() < 0.7:
             _put_right(path, chosen)
+    return path
+
+
+def copy_sample(sample: Path, place: Path) -> Path:
+    """Copy a sample into the folder ``place``, with a link to all samples beside it, and return its path."""
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / sample.name
+    if sample.is_file():
+        shutil.copy2(sample, path)
+    else:
+        shutil.copytree(sample, path, dirs_exist_ok=True)
+    with suppress(FileExistsError):
+        (place / SAMPLES).symlink_to(sample.parent.absolute())
     return path
 
 

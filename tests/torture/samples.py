@@ -6,17 +6,23 @@ They are made in a process of their own, because whoever starts others by forkin
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from psdvec.maps.drawing import MappedWords
+from tests.helpers import count_in_small_runs
 
 SENTENCES = (
     "the cat sat on the mat and the dog sat beside it",
@@ -52,6 +58,8 @@ def write_samples(folder: Path) -> None:
     _write_counts_and_models(folder)
     _write_vectors(folder)
     _write_test_sets(folder)
+    _write_unfinished_work(folder)
+    _write_record(folder)
 
 
 def _write_texts(folder: Path) -> None:
@@ -158,6 +166,68 @@ def _write_test_sets(folder: Path) -> None:
     )
     rows = "The DT B-NP\ncat NN I-NP\nsat VBD B-VP\n\n"
     (folder / "conll.txt").write_text("-DOCSTART- -X- O\n\n" + rows * 6)
+
+
+def finish_work(folder: Path, name: str, output: Path) -> None:
+    """Do the work, or go on with it, of which ``folder`` holds what an interruption left in ``name``."""
+    import psdvec
+    from psdvec.solver import extend
+    from psdvec.text import corpus
+
+    options: dict[str, Any] = {"output": output, "workers": 1, "quiet": True}
+    text: dict[str, Any] = {"min_count": 1, "window": 4}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "BLOCK_BYTES", 500)
+        patch.setattr(extend, "CPU_BLOCK", 3)
+        if name == "count.work":
+            count_in_small_runs(patch, chunk=200, cells=500, fan_in=2)
+            psdvec.count_pairs(psdvec.read_corpus(folder / "plain.txt"), **text, **options)
+        elif name == "fit.work":
+            psdvec.fit(folder / "counts", dim=4, **options)
+        elif name == "extend.work":
+            refresh = psdvec.load(folder / "model").words[:8]
+            psdvec.extend(folder / "model", folder / "counts", refresh=refresh, **options)
+        else:
+            psdvec.train(folder / "plain.txt", **text, dim=4, **options)
+
+
+def _write_unfinished_work(folder: Path) -> None:
+    """Write what each kind of work leaves if it is stopped just before its end, and what it makes, as ``count``."""
+    from psdvec.counts import count
+    from psdvec.solver import extend, fit, train
+
+    class StopError(Exception):
+        pass
+
+    def stop(*arguments: Any, **_: Any) -> None:
+        for argument in arguments:
+            if isinstance(argument, Iterator):  # the rows of counts, which are counted as they are asked for
+                next(argument)
+        raise StopError
+
+    last_steps: dict[str, tuple[Any, str]] = {
+        "count.work": (count, "write_counts"),
+        "fit.work": (fit, "write_model"),
+        "extend.work": (extend, "write_model"),
+        "train.train.work": (train, "fit"),
+    }
+    for name, (module, function) in last_steps.items():
+        output = folder / name.partition(".")[0]
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(StopError):
+            patch.setattr(module, function, stop)
+            finish_work(folder, name, output)
+        shutil.copytree(folder / name, folder / "kept")
+        finish_work(folder, name, output)
+        (folder / "kept").rename(folder / name)
+
+
+def _write_record(folder: Path) -> None:
+    """Write a finished step of a comparison, and its record."""
+    from psdvec.storage.artefact import seal
+
+    shutil.copytree(folder / "model", folder / "step" / "model")
+    record = seal({"key": {"command": ["fit"]}, "cost": {"wall": 1.5, "processor": 2.5, "memory": 10**8}})
+    (folder / "step" / "model.json").write_text(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

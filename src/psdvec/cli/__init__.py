@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from psdvec import __version__
-from psdvec.cli import compare, count, evaluate, explore, extract, grams, info, learn, query
+from psdvec.cli import compare, count, evaluate, explore, extract, info, learn, query, topics
 from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, PSDVecError, memory_is_short
@@ -105,13 +105,14 @@ app.command(rich_help_panel=USE)(query.odd)
 app.command(rich_help_panel=USE)(query.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(explore.explore)
+app.command(rich_help_panel=USE)(grouped(topics.topics))
 app.command("evaluate", rich_help_panel=JUDGE)(evaluate.evaluate_models)
 app.command(rich_help_panel=JUDGE)(grouped(compare.compare))
 app.add_typer(evaluate.testsets, name="testsets", cls=Group, rich_help_panel=JUDGE)
 app.command(rich_help_panel=OTHER)(count.merge)
 app.command(rich_help_panel=OTHER)(info.info)
-app.command(rich_help_panel=OTHER)(grams.import_grams)
-app.command(rich_help_panel=OTHER)(grams.export_grams)
+app.command(rich_help_panel=OTHER)(count.import_grams)
+app.command(rich_help_panel=OTHER)(count.export_grams)
 
 
 class _InterruptedError(BaseException):

@@ -9,7 +9,6 @@ a lost worker costs the job it was doing, and a lost scheduler costs the jobs in
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -73,21 +72,16 @@ def _local_workers(cluster: str) -> int:
     return int(match[1])
 
 
-def check_workers(client: Any, folder: Path) -> int:
-    """Return how many jobs the workers do at a time, once all have this version of psdvec and see ``folder``.
+def check_workers(client: Any, file: Path) -> int:
+    """Return how many jobs the workers do at a time, once all have this version of psdvec and see ``file`` as we do.
 
     Raises
     ------
     ClusterError
-        If there is no worker, or one of another version, or one that does not see ``folder``.
+        If there is no worker, or one of another version, or one that does not see the file.
     """
     wait_for_workers(client)
-    probe = folder / f"probe-{uuid.uuid4().hex}"
-    probe.touch()
-    try:
-        found = client.run(_look_around, str(probe))
-    finally:
-        probe.unlink()
+    found = client.run(_look_around, str(file), file.read_bytes())
     for worker, (version, sees, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
@@ -96,7 +90,7 @@ def check_workers(client: Any, folder: Path) -> int:
             )
         if not sees:
             raise ClusterError(
-                f"the worker {worker} does not see '{folder}'; put the output on a disk that all workers share"
+                f"the worker {worker} does not see '{file.parent}'; put it on a disk that all workers share"
             )
     return sum(threads for _, _, threads in found.values())
 
@@ -111,8 +105,9 @@ def wait_for_workers(client: Any) -> None:
         ) from error
 
 
-def _look_around(probe: str, dask_worker: Any) -> tuple[str, bool, int]:
-    return psdvec.__version__, Path(probe).exists(), int(dask_worker.state.nthreads)
+def _look_around(file: str, contents: bytes, dask_worker: Any) -> tuple[str, bool, int]:
+    sees = Path(file).is_file() and Path(file).read_bytes() == contents
+    return psdvec.__version__, sees, int(dask_worker.state.nthreads)
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:

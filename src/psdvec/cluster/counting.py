@@ -9,7 +9,7 @@ result. Every step leaves files in the shared folder ``work``, where a later att
 
     blocks/NNNNNN     segments of the block, its words in parts, and what was read
     vocabulary        the words that were chosen
-    shares.json       the blocks of each group, and the ranges of rows
+    shares            the blocks of each group, and the ranges of rows
     pairs/G-R         group G: range R of the rows of its matrix, a Run
     merged/L-G-R      level L, group G: the sum of the group's matrices, range R of the rows
 """
@@ -39,7 +39,9 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
-from psdvec.storage.atomic import whole_file, whole_folder
+from psdvec.storage.atomic import discard_folder
+from psdvec.storage.pieces import piece_file, piece_folder
+from psdvec.storage.workspace import PLAN
 from psdvec.text.corpus import Corpus
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, file_status, open_file
@@ -124,7 +126,7 @@ def count_blocks(
 ) -> Counted:
     """Count on the workers of ``client``; each uses at most ``memory``, or half of the limit that Dask set."""
     work = work.absolute()
-    threads = check_workers(client, work)
+    threads = check_workers(client, work / PLAN)
     read = _number_blocks(client, blocks, work, progress)
     tally = sum((block.tally for block in read), Tally())
     if not tally.tokens:
@@ -173,7 +175,7 @@ def _block(work: Path, number: int) -> Path:
 
 def number_block(block: Corpus, path: Path, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
-    with whole_folder(path, existing="keep") as new:
+    with piece_folder(path, existing="keep") as new:
         folder = SegmentFolder(new / "segments")
         totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
         for part, words in enumerate(add_up_words(folder).split(parts)):
@@ -231,17 +233,21 @@ def _share_out(
 
     This is decided once: what is counted belongs to these shares, whatever cluster resumes the work.
     """
-    path = work / "shares.json"
+    path = work / "shares"
     if not path.exists():
+        for counted in (work / "pairs", work / "merged"):
+            if counted.exists():  # it belongs to other shares
+                discard_folder(counted)
         n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
         full = [number for number, block in enumerate(read) if block.tally.tokens]
         room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
         loads = pairs + np.minimum(pairs, n)  # each pair is added to a cell, and each cell is written
         found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
         shares = [[full[place] for place in group] for group in found.groups], found.ranges
-        with whole_file(path) as file:
-            file.write(json.dumps(shares).encode())
-    groups, ranges = json.loads(path.read_text())
+        with piece_file(path) as file:
+            file.write(json.dumps(shares).encode() + b"\n")
+    with path.open("rb") as file:
+        groups, ranges = json.loads(file.readline())
     return Shares(groups, [Range(*rows) for rows in ranges])
 
 

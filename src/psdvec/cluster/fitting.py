@@ -40,6 +40,7 @@ from psdvec.solver.devices.cpu_pairs import CpuPairs, added_up
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.solver.recipe import Recipe
+from psdvec.storage.artefact import META, open_artefact
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
 _POLL = 1.0  # seconds after which to see whether the worker of a share is still there
@@ -197,9 +198,7 @@ class ClusterCpu(Cpu):
         room: Room = AMPLE,
     ) -> ClusterPairs:
         """Return the seen pairs of the first ``len(scales)`` words; each worker finds room for its own."""
-        from psdvec.storage.artefact import open_artefact
-
-        threads = check_workers(self.client, self.counts.absolute().parent)
+        threads = check_workers(self.client, self.counts.absolute() / META)
         spec = Spec(
             self.run,
             self.counts.absolute(),

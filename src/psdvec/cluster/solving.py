@@ -28,7 +28,7 @@ from psdvec.solver.devices.cpu_ridge import BATCH
 from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
 from psdvec.storage.blocks import blocks_in, read_block, write_block
-from psdvec.storage.workspace import open_workspace
+from psdvec.storage.workspace import PLAN, open_workspace
 
 MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
 _FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more
@@ -42,7 +42,7 @@ def open_solver(
 ) -> Iterator[Solver]:
     """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
     with open_workspace(output, plan=plan, progress=progress) as work:
-        check_workers(client, work.absolute())
+        check_workers(client, work.absolute() / PLAN)
         yield Solver(client, counts.absolute(), work.absolute())
 
 

@@ -29,13 +29,14 @@ import psdvec
 from psdvec.compare.process import FailedCommandError, complaint, run_measured
 from psdvec.compare.values import Cost, Plan, TrainingRun
 from psdvec.counts.count import count_pairs
-from psdvec.errors import InputError, ResourceError
+from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method
 from psdvec.progress import Progress
-from psdvec.storage.artefact import META, open_artefact
+from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
 from psdvec.storage.atomic import whole_file
+from psdvec.storage.json_text import parse_json
 from psdvec.text.corpus import read_corpus
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
@@ -184,11 +185,10 @@ class Bench:
         key = {"command": list(command), "input": self.input, "versions": versions()}
         key["program"] = program_digest(Path(psdvec.__file__).parent)
         record = self.folder / f"{place}.json"
-        if (self.folder / place / META).is_file() and record.is_file():
-            found = json.loads(record.read_text(encoding="utf-8"))
-            if found["key"] == json.loads(json.dumps(key)):
-                self.progress.say(f"{place}: already finished")
-                return Cost(**found["cost"])
+        known = read_cost(record, self.folder / place, json.loads(json.dumps(key)))
+        if known is not None:
+            self.progress.say(f"{place}: already finished")
+            return known
         (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
         with self.progress.stage(place, total=None, unit="lines") as stage:
             cost = run_measured(
@@ -202,7 +202,7 @@ class Bench:
                 f"'{command[0]}' had nothing to write; use a larger corpus or a smaller core"
             )
         with whole_file(record) as file:
-            file.write(json.dumps({"key": key, "cost": asdict(cost)}, indent=1).encode())
+            file.write(json.dumps(seal({"key": key, "cost": asdict(cost)}), indent=1).encode())
         return cost
 
     def _place_of(self, name: str, seed: int) -> str:
@@ -276,6 +276,20 @@ class Bench:
     def _common(self, seed: int) -> list[str]:
         plan = self.plan
         return ["--dim", str(plan.dim), "--seed", str(seed), "--workers", str(plan.workers)]
+
+
+def read_cost(record: Path, output: Path, key: Mapping[str, Any]) -> Cost | None:
+    """Return what a step took that was run for ``key``; None unless its record and output are as they were written."""
+    if not (output / META).is_file() or not record.is_file():
+        return None
+    try:
+        found = parse_json(record.read_bytes())
+        verify_artefact(open_artefact(output))
+    except (ValueError, StoreError):
+        return None
+    if not isinstance(found, dict) or found != seal(found) or found["key"] != key:
+        return None
+    return Cost(**found["cost"])
 
 
 def _median(costs: Sequence[Cost]) -> Cost:

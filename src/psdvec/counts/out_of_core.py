@@ -7,7 +7,6 @@ Finished runs are found again after an interruption.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,8 +25,9 @@ from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import current_memory, format_size
-from psdvec.storage.atomic import whole_folder
+from psdvec.storage.atomic import discard_folder
 from psdvec.storage.numbers import read_numbers
+from psdvec.storage.pieces import piece_folder
 
 FAN_IN = 64
 
@@ -191,7 +191,7 @@ def _count_runs(
     """Count chunk after chunk into runs below ``work``, continuing after those that are there."""
     for other in work.parent.glob("chunk-*"):
         if other != work:
-            shutil.rmtree(other)
+            discard_folder(other)
     runs = _existing_runs(work)
     segment, offset = runs[-1].extra("next").tolist() if runs else (0, 0)
     with progress.stage("counting pairs", total=chunks.plan.ids, unit="tokens") as stage:
@@ -257,16 +257,13 @@ class Run:
 
     def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
         """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
-        with (
-            whole_folder(self.folder, existing="keep") as new,
-            (new / "columns").open("wb") as columns,
-            (new / "values").open("wb") as values,
-        ):
+        with piece_folder(self.folder, existing="keep") as new:
             sizes = [np.zeros(1, np.int64)]
-            for block in blocks:
-                columns.write(block.columns.data)
-                values.write(block.values.data)
-                sizes.append(block.sizes)
+            with (new / "columns").open("wb") as columns, (new / "values").open("wb") as values:
+                for block in blocks:
+                    columns.write(block.columns.data)
+                    values.write(block.values.data)
+                    sizes.append(block.sizes)
             for name, array in {"offsets": np.cumsum(np.concatenate(sizes)), **(extra or {})}.items():
                 (new / name).write_bytes(array.data)
 

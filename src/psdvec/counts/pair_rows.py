@@ -23,7 +23,7 @@ from numba import njit
 from psdvec.arrays import Int32s, Int64s, UInt64s
 from psdvec.counts.matrix import Rows
 from psdvec.counts.word_table import SENTENCE_END
-from psdvec.kernels.prefetch import prefetch
+from psdvec.kernels.machine import prefetch
 from psdvec.parallel import map_ordered
 
 CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value

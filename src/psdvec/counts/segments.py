@@ -22,11 +22,11 @@ from psdvec.counts.matrix import Tally
 from psdvec.counts.plan import Counting
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.word_table import GAP, SENTENCE_END, WordTable
-from psdvec.storage.atomic import whole_file
 from psdvec.storage.numbers import write_npy
+from psdvec.storage.pieces import piece_file
 from psdvec.text.corpus import Place
 
-FORMAT = 2  # of the files below; a workspace of another format is discarded
+FORMAT = 3  # of the files below; a workspace of another format is discarded
 _TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, count, offset, and the word itself
 
 
@@ -105,7 +105,7 @@ class SegmentFolder:
             words=len(segment.counts),
             ids=len(ids),
         )
-        with whole_file(self._file(number)) as file:
+        with piece_file(self._file(number)) as file:
             file.write(json.dumps(record._asdict()).encode() + b"\n")
             for array in (segment.words.blob, segment.words.offsets, segment.counts, ids):
                 write_npy(file, array)
@@ -150,12 +150,13 @@ class SegmentFolder:
     @property
     def is_complete(self) -> bool:
         """Whether the whole corpus has been numbered."""
-        return (self.path / "complete").exists()
+        path = self.path / "complete"
+        return path.exists() and int(path.read_bytes().split()[0]) == len(self)
 
     def mark_complete(self) -> None:
-        """Note that the whole corpus has been numbered."""
-        with whole_file(self.path / "complete"):
-            pass
+        """Note that the whole corpus has been numbered, and into how many segments."""
+        with piece_file(self.path / "complete") as file:
+            file.write(b"%d\n" % len(self))
 
 
 class SegmentChain:

@@ -20,8 +20,8 @@ import numpy as np
 from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
-from psdvec.storage.atomic import whole_file
 from psdvec.storage.numbers import write_npy
+from psdvec.storage.pieces import piece_file
 from psdvec.text.lines import read_lines
 
 
@@ -108,7 +108,7 @@ class WordCounts(NamedTuple):
 
     def save(self, path: Path) -> None:
         """Write the words and their counts to a file."""
-        with whole_file(path) as file:
+        with piece_file(path) as file:
             for array in (*self.words, self.counts):
                 write_npy(file, array)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from psdvec.kernels.halves import from_half, to_half
+from psdvec.kernels.machine import from_half, to_half
 
 SPAN = 1 << 16  # columns that 16 bits can tell apart
 STRIP = 2048  # columns of cells that lie together

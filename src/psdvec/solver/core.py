@@ -7,12 +7,12 @@ over-relaxed and safeguarded so that the objective (6) falls.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from psdvec.solver.eigen import (
 )
 from psdvec.solver.problem import Problem, Residual, best_multiple, residual_of
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.atomic import whole_file
+from psdvec.storage.numbers import write_npy
+from psdvec.storage.pieces import piece_file
 
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
@@ -166,25 +167,28 @@ def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) 
 def write_round(path: Path, state: Round) -> None:
     """Save ``state`` as the file ``path``, whole or not at all."""
     old = state.previous
-    with whole_file(path) as file:
-        np.savez(
-            file,
-            number=state.number,
-            objective=state.objective,
-            vectors=state.low_rank.vectors,
-            values=state.low_rank.values,
-            **({} if old is None else {"old_vectors": old.vectors, "old_values": old.values}),
-            **({} if state.image is None else {"image": state.image}),
-        )
+    arrays = {
+        "vectors": state.low_rank.vectors,
+        "values": state.low_rank.values,
+        "old_vectors": old and old.vectors,
+        "old_values": old and old.values,
+        "image": state.image,
+    }
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    record = {"number": state.number, "objective": float(state.objective), "arrays": list(kept)}
+    with piece_file(path) as file:
+        file.write(json.dumps(record).encode() + b"\n")
+        for array in kept.values():
+            write_npy(file, array)
 
 
 def read_round(path: Path) -> Round | None:
-    """Read what :func:`write_round` saved; None where there is no file, or no whole one."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            pairs = Eigenpairs(arrays["vectors"], arrays["values"])
-            old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
-            image = arrays.get("image")
-            return Round(int(arrays["number"]), pairs, old, float(arrays["objective"]), image)
-    except (OSError, EOFError, ValueError, KeyError, BadZipFile):
+    """Read what :func:`write_round` saved; None where there is no file."""
+    if not path.exists():
         return None
+    with path.open("rb") as file:
+        record = json.loads(file.readline())
+        arrays = {name: np.load(file, allow_pickle=False) for name in record["arrays"]}
+    pairs = Eigenpairs(arrays["vectors"], arrays["values"])
+    old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
+    return Round(record["number"], pairs, old, record["objective"], arrays.get("image"))

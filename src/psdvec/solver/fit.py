@@ -128,7 +128,7 @@ def fit(
             folder = stack.enter_context(
                 open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
             )
-            file = folder / "round.npz"
+            file = folder / "round"
             rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
         with progress.stage("weights", total=None, unit="pairs"):
             row_sums, column_sums = margins(store)

@@ -188,7 +188,7 @@ def verify_artefact(artefact: Artefact) -> None:
 
 def _verify_file(artefact: Artefact, name: str) -> None:
     path = artefact.file(name)
-    if _digest(path) != artefact.files[name]["sha256"]:
+    if digest_file(path) != artefact.files[name]["sha256"]:
         raise StoreError(
             f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
         )
@@ -238,7 +238,7 @@ class ArtefactWriter:
         """Return the size and the SHA-256 of every file."""
         names = sorted(self.digests)
         with ThreadPoolExecutor() as pool:
-            digests = pool.map(lambda name: self.digests[name] or _digest(self.folder / name), names)
+            digests = pool.map(lambda name: self.digests[name] or digest_file(self.folder / name), names)
             return {
                 name: {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
                 for name, digest in zip(names, digests, strict=True)
@@ -324,6 +324,7 @@ def check_output(path: str | Path, *, overwrite: bool) -> None:
         raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
 
 
-def _digest(path: Path) -> str:
+def digest_file(path: Path) -> str:
+    """Return the SHA-256 of a file's contents."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,8 @@
 """Workspaces: where long work keeps what is finished, so that it can be stopped at any moment and resumed.
 
 A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves: what was finished for
-the same plan is used again, what belongs to another plan is discarded. Files appear in it whole or not at all. Only one
-process at a time may hold it.
+the same plan is used again, unless any of it is damaged; what belongs to another plan is discarded. What is in it are
+pieces (:mod:`psdvec.storage.pieces`), artefacts and other workspaces. Only one process at a time may hold it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from psdvec.storage.artefact import META, check_output
 from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
 from psdvec.storage.json_text import parse_json
 from psdvec.storage.locks import hold, take
+from psdvec.storage.pieces import find_damage
 
-_PLAN, _LOCK = "plan.json", "lock"
+PLAN, _LOCK = "plan.json", "lock"
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def sweep_finished(output: Path, *, ending: str = ".work") -> None:
 
 def clear(folder: Path) -> None:
     """Remove everything from a workspace that is held: no later attempt can use it."""
-    (folder / _PLAN).unlink(missing_ok=True)  # first: without it, what is left serves no plan
+    (folder / PLAN).unlink(missing_ok=True)  # first: without it, what is left serves no plan
     for path in folder.iterdir():
         if path.is_dir():
             discard_folder(path)
@@ -148,23 +149,26 @@ def _hold(folder: Path) -> int:
 def _holds_work(folder: Path) -> bool:
     """Say whether there is a file in ``folder`` that a later attempt could use."""
     files = {Path(place, name) for place, _, names in os.walk(folder) for name in names}
-    return not files <= {folder / _LOCK, folder / _PLAN}
+    return not files <= {folder / _LOCK, folder / PLAN}
 
 
 def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
-    """Clear ``folder`` unless it was left by an interrupted run of the same plan."""
+    """Clear ``folder`` unless it was left by an interrupted run of the same plan, and is as it was left."""
     others = [path for path in folder.iterdir() if path.name != _LOCK]
     try:
-        same = parse_json((folder / _PLAN).read_text(encoding="utf-8")) == plan
+        same = parse_json((folder / PLAN).read_text(encoding="utf-8")) == plan
     except (FileNotFoundError, ValueError):
         same = False
-    if same:
+    damaged = find_damage(folder, besides=(PLAN, _LOCK)) if same else None
+    if same and damaged is None:
         progress.say(f"resuming the work in '{folder}'")
         return
-    if any(path.name != _PLAN for path in others):
+    if damaged is not None:
+        progress.say(f"starting from scratch: '{damaged}' is not as it was written")
+    elif any(path.name != PLAN for path in others):
         progress.say(
             f"starting from scratch: '{folder}' holds unfinished work for other input or other options"
         )
     clear(folder)
-    with whole_file(folder / _PLAN) as file:
+    with whole_file(folder / PLAN) as file:
         file.write(json.dumps(plan).encode())

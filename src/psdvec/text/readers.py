@@ -41,8 +41,8 @@ class Reader:
             skip = max(skip - len(piece), 0)
 
     def _read_whole(self, path: str) -> Iterator[bytes]:
-        is_json = self.field is not None or _is_json_name(path)
-        if _is_parquet(path):
+        is_json = self.field is not None or is_json_name(path)
+        if is_parquet(path):
             return self._read_parquet(path)
         return self._read_json_lines(path) if is_json else self._read_text(path)
 
@@ -117,13 +117,14 @@ class Reader:
 
 def can_be_cut(path: str) -> bool:
     """Tell whether part of ``path`` can be read without the rest, as is true of uncompressed text and JSON lines."""
-    if _is_parquet(path):
+    if is_parquet(path):
         return False
     with open_stream(path) as stream:
         return stream.compression is None
 
 
-def _is_parquet(path: str) -> bool:
+def is_parquet(path: str) -> bool:
+    """Tell whether ``path`` begins as Parquet files do."""
     if path == STANDARD_INPUT:
         return False
     with open_file(path) as file:
@@ -140,7 +141,8 @@ def without_mark(beginning: bytes) -> bytes:
     return beginning.removeprefix(_BOM)
 
 
-def _is_json_name(path: str) -> bool:
+def is_json_name(path: str) -> bool:
+    """Tell whether ``path`` is named as JSON lines are, compressed or not."""
     name = path.lower()
     for ending in _COMPRESSED_NAMES:
         name = name.removesuffix(ending)

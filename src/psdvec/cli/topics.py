@@ -1,0 +1,98 @@
+"""The command that finds topics: ``topics``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from psdvec.cli.options import Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import print_table
+from psdvec.errors import InputError
+from psdvec.resources import format_size, peak_memory
+
+
+def topics(
+    model: Vectors,
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            help="Text with a document a line, JSON lines, Parquet, or folders with a document in each file."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the topics to.")],
+    number: Annotated[str, typer.Option("--topics", help="How many topics, or auto.", metavar="N")] = "50",
+    text: Annotated[str | None, typer.Option(help="Field or column that holds the text.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Field to show topics over, such as year; may be repeated.")
+    ] = None,
+    seed_words: Annotated[
+        list[str] | None,
+        typer.Option(help="Words of a topic that you want, as 'economy: bank loan market'; may be repeated."),
+    ] = None,
+    min_documents: Annotated[
+        int | None,
+        typer.Option(
+            help="Leave out words that fewer documents have; default: 5, or one in a thousand.",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only cluster the documents: one topic for each of them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the first clusters.")] = 0,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find what documents are about: topics, each a vector among the words of MODEL.
+
+    Example: `psdvec topics model/ documents.jsonl -o topics/ --topics 30 --by year`
+
+    If it is interrupted, the same command continues after the last finished round.
+    """
+    from psdvec.topic_model.run import topics as find_topics
+
+    found = find_topics(
+        model,
+        documents,
+        _number(number),
+        text=text,
+        by=by or (),
+        seed_words=dict(_seed(one) for one in seed_words or ()),
+        min_documents=min_documents,
+        quick=quick,
+        seed=seed,
+        workers=workers,
+        output=output,
+        overwrite=overwrite,
+        progress=make_progress(quiet=quiet),
+    )
+    words = found.top_words(8)
+    rows = [
+        (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %")
+        for k in range(len(found))
+    ]
+    print_table(("topic", "label", "words", "size"), rows, styles=[""] * len(rows), left=3)
+    print(f"diversity {found.diversity:.2f}, coherence {found.coherence.mean():.3f}")
+    print(f"{len(found)} topics written to {output}; have a look at {output / 'topics.html'}")
+    print(f"peak memory {format_size(peak_memory())}")
+
+
+def _number(text: str) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"topics={text!r} is not a number; give one, such as 50, or auto")
+    return int(text)
+
+
+def _seed(text: str) -> tuple[str, list[str]]:
+    name, colon, words = text.partition(":")
+    if not colon or not name.strip() or not words.split():
+        raise InputError(
+            f"seed_words={text!r} names no topic and words; write them as 'economy: bank loan market'"
+        )
+    return name.strip(), words.replace(",", " ").split()

@@ -1,0 +1,189 @@
+"""Topics as one self-contained web page: a map, their sizes over a field, and a panel for each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Float64s
+from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
+from psdvec.pages.svg import Series, colour_at, draw_areas, figure
+from psdvec.topic_model.tables import Sizes, sizes_over
+from psdvec.topic_model.values import Topics
+
+_WIDTH, _HEIGHT = 960.0, 620.0
+_LETTER, _LINE = 6.6, 15.0  # of a name on the map
+_LARGEST = 9  # topics that a plot over a field shows by name
+_MAIN = 3  # topics that a value is said to be about
+_ROUNDS = 300
+_ABOUT_MAP = (
+    "Topics that lie close have words in common. A circle's area is the topic's share of all words; follow it to the "
+    "topic's panel."
+)
+_ABOUT_SIZES = (
+    "The mean share of a document's words that each topic has; what is missing to 100 % belongs to no topic."
+)
+
+
+def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of ``topics``, ``described`` as in ``topics.json``."""
+    count = "1 topic" if len(topics) == 1 else f"{len(topics)} topics"
+    coherent = topics.coherence[np.isfinite(topics.coherence)]
+    quality = f"coherence {coherent.mean():.3f} (NPMI of the ten top words), " if len(coherent) else ""
+    largest = [topics.labels[k].partition(",")[0] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
+    sections = [
+        Section("Map", paragraph(_ABOUT_MAP) + _map(topics, described)),
+        *(Section(f"Topics over {field}", _over(topics, field)) for field in topics.fields),
+        Section("Topics", plots([_panel(one) for one in described])),
+    ]
+    return make_page(
+        f"{count} in {len(topics.names):,} documents",
+        f"The documents are most about: {'; '.join(largest)}.",
+        sections,
+        about=f"From {len(topics.space.words):,} words; {quality}diversity {topics.diversity:.2f}.",
+    )
+
+
+def places_of(vectors: Float64s) -> Float64s:
+    """Return places on a plane, (K, 2), whose distances are those of the vectors as nearly as can be (SMACOF).
+
+    It begins with the principal axes, so the same vectors always give the same map.
+    """
+    k = len(vectors)
+    if k == 1:
+        return np.zeros((1, 2))
+    target = np.sqrt(np.maximum(2.0 - 2.0 * vectors @ vectors.T, 0.0))
+    centred = vectors - vectors.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    places = np.zeros((k, 2))
+    wide = min(2, len(sizes))
+    places[:, :wide] = left[:, :wide] * sizes[:wide]
+    places += 1e-6 * np.column_stack([np.arange(k), np.arange(k)[::-1]])  # topics on one spot can part
+    for _ in range(_ROUNDS):
+        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        ratio = np.where(apart > 1e-9, target / np.maximum(apart, 1e-9), 0.0)
+        places = (ratio.sum(axis=1)[:, None] * places - ratio @ places) / k
+    return places
+
+
+def _map(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
+    places = places_of(topics.vectors.astype(np.float64))
+    low, high = places.min(axis=0), places.max(axis=0)
+    middle, reach = (low + high) / 2, np.maximum(high - low, 1e-9)
+    x = (_WIDTH / 2 + (places[:, 0] - middle[0]) / reach[0] * (_WIDTH - 180)).tolist()
+    y = (_HEIGHT / 2 - (places[:, 1] - middle[1]) / reach[1] * (_HEIGHT - 120)).tolist()
+    order = np.argsort(-topics.sizes, kind="stable").tolist()
+    circles = []
+    for k in order:
+        about = (
+            f"topic {k}: {', '.join(described[k]['words'][:3])} ({100 * topics.sizes[k]:.1f} % of all words)"
+        )
+        circles.append(
+            f'<a href="#topic-{k}" aria-label="{escape(about)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
+            f'r="{6 + 60 * float(np.sqrt(topics.sizes[k])):.1f}" fill="{colour_at(k)}" fill-opacity=".55">'
+            f"<title>{escape(about)}</title></circle></a>"
+        )
+    first = [(described[k]["words"][0], x[k], y[k] + 4, "strong") for k in order]
+    more = [(", ".join(described[k]["words"][1:3]), x[k], y[k] + 4 + _LINE, "tick") for k in order]
+    names = _names([*first, *more])
+    frame = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="group" aria-label="map of topics"'
+    return f"<svg {frame}>{''.join(circles)}{names}</svg>"
+
+
+def _names(wanted: Sequence[tuple[str, float, float, str]]) -> str:
+    """Write names at their places, the first ones first; one that would cover another is left out."""
+    shown: list[str] = []
+    taken: list[tuple[float, ...]] = []
+    for text, x, y, kind in wanted:
+        half = _LETTER * len(text) / 2
+        box = (x - half, x + half, y - _LINE, y)
+        if not any(_cover(box, other) for other in taken):
+            taken.append(box)
+            shown.append(
+                f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
+                f'pointer-events="none">{escape(text)}</text>'
+            )
+    return "".join(shown)
+
+
+def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Say whether two boxes (left, right, top, bottom) cover one another."""
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _over(topics: Topics, field: str) -> str:
+    """Return how large topics are over the values of a field: areas over years, a table over other values."""
+    sizes = sizes_over(topics, field)
+    missing = f"{sizes.missing:,} documents have no {field} and are left out." if sizes.missing else ""
+    by_time = all(value.isdecimal() for value in sizes.values) and len(sizes.values) > 1
+    shown = _areas(topics, sizes) if by_time else _mains(topics, sizes)
+    return (
+        paragraph(_ABOUT_SIZES)
+        + paragraph(missing)
+        + shown
+        + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
+    )
+
+
+def _areas(topics: Topics, sizes: Sizes) -> str:
+    places = {int(value): value for value in sizes.values}
+    largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST].tolist()
+    rest = [k for k in range(len(topics)) if k not in largest]
+    bands = [(topics.labels[k], colour_at(place), sizes.means[:, k]) for place, k in enumerate(largest)]
+    if rest:
+        bands.append((f"{len(rest)} others", "var(--line)", sizes.means[:, rest].sum(axis=1)))
+    series = [
+        Series(
+            name,
+            colour,
+            [
+                (at, 100 * float(v), f"{name}, {at}: {100 * v:.1f} %")
+                for at, v in zip(places, band, strict=True)
+            ],
+        )
+        for name, colour, band in bands
+    ]
+    drawing = draw_areas(places, series, label=f"topics over {sizes.field}", y_title="% of words")
+    return plots([figure(f"Topics over {sizes.field}", drawing)])
+
+
+def _mains(topics: Topics, sizes: Sizes) -> str:
+    rows = []
+    for v, value in enumerate(sizes.values):
+        first = np.argsort(-sizes.means[v], kind="stable")[:_MAIN].tolist()
+        said = [
+            f"{topics.labels[k]} ({100 * sizes.means[v, k]:.0f} %)" for k in first if sizes.means[v, k] > 0
+        ]
+        rows.append((value, str(sizes.documents[v]), "; ".join(said)))
+    return html_table((sizes.field, "documents", "about"), rows)
+
+
+def _numbers(topics: Topics, sizes: Sizes) -> str:
+    header = ("topic", *(f"{value} ({n})" for value, n in zip(sizes.values, sizes.documents, strict=True)))
+    rows = [
+        (topics.labels[k], *(_interval(sizes, v, k) for v in range(len(sizes.values))))
+        for k in range(len(topics))
+    ]
+    return html_table(header, rows)
+
+
+def _interval(sizes: Sizes, v: int, k: int) -> str:
+    mean, low, high = (100 * float(table[v, k]) for table in (sizes.means, sizes.low, sizes.high))
+    return f"{mean:.1f} %" if np.isnan(low) else f"{mean:.1f} % ({low:.1f} to {high:.1f})"
+
+
+def _panel(one: Mapping[str, Any]) -> str:
+    coherent = "" if one["coherence"] is None else f", coherence {one['coherence']:.2f}"
+    about = "; ".join(f"{found['name']} ({100 * found['share']:.0f} %)" for found in one["documents"])
+    lines = (
+        paragraph(", ".join(one["words"]))
+        + paragraph(f"Only here: {', '.join(one['exclusive'][:6])}", kind="note")
+        + paragraph(f"Nearest: {', '.join(one['nearest'][:6])}", kind="note")
+        + paragraph(f"Documents: {about}" if about else "", kind="note")
+    )
+    size = f"{100 * one['size']:.1f} % of all words{coherent}"
+    shown = figure(f"{one['topic']}: {one['label']}", lines, note=size)
+    return f'<div id="topic-{one["topic"]}">{shown}</div>'

@@ -1,0 +1,251 @@
+"""From vectors and documents to topics, in one call; interrupted, the same call goes on after the last round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from psdvec.arrays import Float64s
+from psdvec.errors import InputError, demand_positive
+from psdvec.formats import load
+from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.resources import limit_blas
+from psdvec.storage.artefact import check_output
+from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
+from psdvec.topic_model.auto import choose_number
+from psdvec.topic_model.documents import Documents, Source, frequent_words, read_documents, word_weights
+from psdvec.topic_model.folder import write_topics
+from psdvec.topic_model.learn import Prior, State, learn, words_of
+from psdvec.topic_model.quality import coherence
+from psdvec.topic_model.solve import solve_topics
+from psdvec.topic_model.space import HOLD, Space
+from psdvec.topic_model.start import cluster, document_vectors
+from psdvec.topic_model.values import Topics, proportions_of, unit_rows
+from psdvec.topic_model.words import top_ids
+from psdvec.vectors.embeddings import Embeddings
+
+_FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
+_ANCHOR = 0.1  # of an average topic: the words that seed words stand for
+
+
+def topics(
+    model: Embeddings | str | Path,
+    documents: Source,
+    topics: int | Literal["auto"] = 50,
+    *,
+    text: str | None = None,
+    by: str | Sequence[str] = (),
+    seed_words: Mapping[str, Sequence[str]] | None = None,
+    min_documents: int | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    quiet: bool = False,
+    progress: Progress = LogProgress(),
+) -> Topics:
+    """Find what documents are about: topics that are vectors among the words of ``model``.
+
+    Parameters
+    ----------
+    model
+        Vectors, or the path of some in any format that psdvec reads; best those of the documents' own text.
+    documents
+        Names of files (a line of text, a record of JSON lines or a row of Parquet is a document) or of a folder (each
+        text file is one); a list of texts; a DataFrame or a list of records.
+    topics
+        How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
+    text, by
+        The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
+    seed_words
+        Words that some topics are to be about, by the name of the topic: ``{"economy": ["bank", "loan"]}``.
+    min_documents
+        Leave out words that fewer documents have; by default 5, or one in a thousand.
+    quick
+        Cluster the documents and stop there: each document has one topic.
+    seed
+        Of the first clusters. The same seed gives the same bytes.
+    workers
+        Threads; one per core, if None. The result is the same.
+    output
+        Folder to write the topics to, with tables and a page. If it is interrupted, the same call continues.
+
+    Examples
+    --------
+    >>> e = Embeddings(("cat", "dog", "loan", "bank"), np.float32([[1, 0.1], [1, 0], [0, 1], [0.1, 1]]))
+    >>> found = topics(e, ["cat dog cat", "dog cat", "bank loan", "loan bank loan"], 2, min_documents=1, quiet=True)
+    >>> sorted(sorted(words[:2]) for words in found.top_words())
+    [['bank', 'loan'], ['cat', 'dog']]
+    """
+    progress = SilentProgress() if quiet else progress
+    number = None if topics == "auto" else topics
+    demand_positive(number, "topics")
+    demand_positive(min_documents, "min_documents")
+    if output is not None:
+        sweep_finished(Path(output))
+        check_output(output, overwrite=overwrite)
+    embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
+    fields = (by,) if isinstance(by, str) else tuple(by)
+    read = read_documents(documents, embeddings, text=text, by=fields, progress=progress)
+    least = min_documents or max(_FEWEST, len(read) // _THOUSANDTH)
+    kept, space = space_of(read, embeddings, least)
+    _say_what_is_left_out(kept, progress)
+    anchors_of = _seeds(space, seed_words or {}, embeddings)
+    prior = Prior()
+    with ExitStack() as stack:
+        work = None
+        if output is not None:
+            plan = {
+                "documents": digest_of(kept.tokens, kept.starts), "vectors": digest_of(space.vectors, space.words),
+                "topics": topics, "seed": seed, "seed words": {k: list(v) for k, v in (seed_words or {}).items()},
+                "quick": quick,
+            }  # fmt: skip
+            work = stack.enter_context(
+                open_workspace(Path(output), plan=plan, progress=progress, overwrite=overwrite)
+            )
+        stack.enter_context(limit_blas(1))
+        if number is None:
+            number = max(
+                choose_number(
+                    kept, space, prior=prior, hold=HOLD, seed=seed, workers=workers, progress=progress
+                ),
+                len(anchors_of),
+            )
+            progress.say(f"{number} topics foretell the held-out words best")
+        _check_number(number, kept, len(anchors_of))
+        state = _learned(
+            kept, space, number, list(anchors_of.values()),
+            prior=prior, seed=seed, quick=quick, workers=workers, work=work, progress=progress,
+        )  # fmt: skip
+        found = _summed_up(kept, space, state, tuple(anchors_of), prior, embeddings)
+        if output is not None:
+            write_topics(found, output, lengths=kept.lengths, overwrite=overwrite)
+    return found
+
+
+def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Documents, Space]:
+    """Return the documents in numbers of the words that enough of them have, and the space of these words."""
+    ids = frequent_words(read, words=len(embeddings), least=least)
+    ids = ids[embeddings.lengths[ids] > 0]
+    if len(ids) < 2:
+        raise InputError(
+            f"fewer than two words with a vector are in {least} documents or more; give vectors of the same language, "
+            "or a smaller min_documents"
+        )
+    numbers = np.full(len(embeddings), -1, np.int32)
+    numbers[ids] = np.arange(len(ids))
+    kept = read.renumbered(numbers)
+    weights = word_weights(kept, words=len(ids))
+    kept = kept.weighed(weights)
+    _, words, counts = kept.counted
+    shares = np.bincount(words, weights=counts, minlength=len(ids))
+    chosen = tuple(embeddings.words[i] for i in ids)
+    return kept, Space(chosen, unit_rows(embeddings, ids.tolist()), shares / shares.sum(), weights, len(ids))
+
+
+def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
+    empty = int((kept.lengths == 0).sum())
+    if empty:
+        progress.say(f"{empty:,} of {len(kept):,} documents have no known word, and so no topic")
+
+
+def _check_number(number: int, documents: Documents, seeded: int) -> None:
+    told = int((documents.lengths > 0).sum())
+    if number > told:
+        raise InputError(
+            f"{number} topics were asked of {told} documents with known words; ask for fewer topics"
+        )
+    if number < seeded:
+        raise InputError(
+            f"{seeded} topics have seed words, but only {number} were asked for; ask for more topics"
+        )
+
+
+def _seeds(
+    space: Space, seed_words: Mapping[str, Sequence[str]], embeddings: Embeddings
+) -> dict[str, Float64s]:
+    """Return, by the names of seeded topics, how much each word of the space stands for them, (n,)."""
+    places = {word: i for i, word in enumerate(space.words)}
+    found = {}
+    for name, words in seed_words.items():
+        known = [places[word] for word in words if word in places]
+        if not known:
+            are = "are" if len(words) > 1 else "is"
+            raise InputError(
+                f"none of the seed words of '{name}' ({', '.join(words)}) {are} in enough documents with a vector; "
+                "give others"
+            )
+        found[name] = np.bincount(known, minlength=len(space.words)) / len(known)
+    return found
+
+
+def _learned(
+    documents: Documents,
+    space: Space,
+    number: int,
+    seeds: list[Float64s],
+    *,
+    prior: Prior,
+    seed: int,
+    quick: bool,
+    workers: int | None,
+    work: Path | None,
+    progress: Progress,
+) -> State:
+    given = None
+    anchors = None
+    if seeds:
+        directions = np.array(seeds) @ space.centred
+        given = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+        weight = _ANCHOR * float(documents.lengths.sum()) / number
+        anchors = np.zeros((len(space.words), number))
+        anchors[:, : len(seeds)] = weight * np.array(seeds).T
+    units = document_vectors(documents, space)
+    owners = cluster(units, number, seed=seed, given=given)
+    begin = words_of(documents, owners, topics=number, words=len(space.words))
+    if quick:
+        tilts = solve_topics(space, begin, np.zeros((number, space.centred.shape[1])), hold=HOLD, times=3)
+        over = prior.over(number)
+        gamma = np.tile(over, (len(documents), 1))
+        gamma[np.arange(len(documents)), owners] += documents.lengths
+        return State(tilts, gamma, begin, ())
+    return learn(
+        documents, space, begin=begin, prior=prior, hold=HOLD, anchors=anchors, workers=workers, work=work,
+        progress=progress,
+    )  # fmt: skip
+
+
+def _summed_up(
+    documents: Documents,
+    space: Space,
+    state: State,
+    seeded: tuple[str, ...],
+    prior: Prior,
+    embeddings: Embeddings,
+) -> Topics:
+    """Return the topics with their names, the seeded ones first, the others by their size."""
+    sizes = state.expected.sum(axis=0)
+    others = np.argsort(-sizes[len(seeded) :], kind="stable") + len(seeded)
+    order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)
+    tilts, expected = state.tilts[order], state.expected[:, order]
+    chosen = top_ids(space, space.log_chances(tilts), topn=10)
+    own = tuple(", ".join(space.words[i] for i in ids[:3]) for ids in chosen)
+    origin: dict[str, Any] = dict(getattr(embeddings, "origin", {"vectors": "in memory"}))
+    return Topics(
+        space=space,
+        tilts=tilts,
+        expected=expected,
+        labels=(*seeded, *own[len(seeded) :]),
+        names=documents.names,
+        fields=documents.fields,
+        proportions=proportions_of(documents, state.gamma, prior)[:, order],
+        coherence=coherence(documents, chosen, words=len(space.words)),
+        bounds=state.bounds,
+        tokenizer=embeddings.tokenizer,
+        sources=(origin,),
+    )

@@ -1,0 +1,194 @@
+"""Topics: what was learned, what it says of the documents, and how new documents and words enter later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Float32s, Float64s
+from psdvec.errors import InputError
+from psdvec.progress import SilentProgress
+from psdvec.topic_model.documents import Documents, Source, read_documents
+from psdvec.topic_model.learn import Prior, share_out
+from psdvec.topic_model.solve import solve_topics
+from psdvec.topic_model.space import HOLD, Space
+from psdvec.topic_model.words import exclusive_words, nearest_words, top_words
+from psdvec.vectors.embeddings import Embeddings
+
+_LEAST = 0.5  # of a word: a topic that has less of a document has nothing of it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topics:
+    """Topics as vectors in the space of words, and their part in some documents.
+
+    ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
+    how many of each word's occurrences each topic has. ``labels``: the name of each topic, from its seed words or its
+    own words. ``names``, ``fields``: of the documents. ``proportions`` (m, K) float32: the share of each document's
+    words that each topic has; what is missing to 1 belongs to no topic. ``coherence`` (K,): NPMI of each topic's words.
+    """
+
+    space: Space
+    tilts: Float64s
+    expected: Float64s
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+    fields: Mapping[str, tuple[str | None, ...]]
+    proportions: Float32s
+    coherence: Float64s
+    bounds: tuple[float, ...]
+    tokenizer: str | None
+    prior: Prior = field(default_factory=Prior)
+    hold: float = HOLD
+    sources: tuple[Mapping[str, Any], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tilts)
+
+    def __repr__(self) -> str:
+        return f"Topics({len(self)} topics, {len(self.names):,} documents, {len(self.space.words):,} words)"
+
+    @cached_property
+    def vectors(self) -> Float32s:
+        """Where each topic is among the words, (K, d), of length 1; it has cosines with words as they have."""
+        return self.space.places(self.tilts).astype(np.float32)
+
+    @cached_property
+    def sizes(self) -> Float64s:
+        """The share of all words in the documents that each topic has, (K,)."""
+        return np.asarray(self.expected.sum(axis=0) / max(float(self.expected.sum()), 1.0))
+
+    @cached_property
+    def log_chances(self) -> Float64s:
+        """How likely each word is under each topic, (n, K), as a logarithm."""
+        return self.space.log_chances(self.tilts)
+
+    @property
+    def diversity(self) -> float:
+        """The share of different words among the ten top words of all topics."""
+        words = [word for topic in self.top_words() for word in topic]
+        return len(set(words)) / max(len(words), 1)
+
+    def top_words(self, topn: int = 10) -> list[list[str]]:
+        """Return the words that name each topic, the best first."""
+        return top_words(self.space, self.log_chances, topn=topn)
+
+    def exclusive_words(self, topn: int = 10) -> list[list[str]]:
+        """Return, for each topic, those of its words that other topics have least of."""
+        return exclusive_words(self.space, self.log_chances, self.sizes, topn=topn)
+
+    def nearest_words(self, topn: int = 10) -> list[list[str]]:
+        """Return the words whose vectors are nearest to each topic's."""
+        return nearest_words(self.space, self.vectors, topn=topn)
+
+    def transform(
+        self,
+        documents: Source,
+        *,
+        text: str | None = None,
+        model: Embeddings | None = None,
+        workers: int | None = None,
+    ) -> Float32s:
+        """Return the proportions of new documents, (m, K); the topics stay as they are.
+
+        With ``model``, words that have a vector there but were not in the first documents count too, each by its
+        vector: a word that was learned yesterday by ``extend`` needs no new topics.
+        """
+        space = self.space if model is None else with_words(self.space, model)
+        words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
+        read = read_documents(documents, words, text=text, progress=SilentProgress())
+        return self._shares(read, space, workers)
+
+    def _shares(self, read: Documents, space: Space, workers: int | None) -> Float32s:
+        read = read.weighed(space.weights)
+        gamma = share_out(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
+        return proportions_of(read, gamma, self.prior)
+
+    def chance_of(self, word: str, model: Embeddings | None = None) -> Float64s:
+        """Return P(word | topic) of each topic, (K,); of a word that is new, by its vector in ``model``."""
+        space = self.space if model is None else with_words(self.space, model)
+        if word not in space.words:
+            raise InputError(
+                f"'{word}' is not among the topics' words; give a model that has a vector for it"
+            )
+        return np.asarray(space.chances(self.tilts)[space.words.index(word)])
+
+    def merge(self, first: int, second: int) -> Topics:
+        """Return topics of which two are made one; it is learned from the words of both. The others stay."""
+        for one in (first, second):
+            if not 0 <= one < len(self):
+                raise InputError(f"there is no topic {one}; topics are numbered from 0 to {len(self) - 1}")
+        if first == second:
+            raise InputError(f"topic {first} was to be merged with itself; name two topics")
+        kept = [k for k in range(len(self)) if k != max(first, second)]
+        place = kept.index(min(first, second))
+        expected, shares = self.expected[:, kept].copy(), self.proportions[:, kept].copy()
+        expected[:, place] = self.expected[:, [first, second]].sum(axis=1)
+        shares[:, place] = self.proportions[:, [first, second]].sum(axis=1)
+        tilts = self.tilts[kept].copy()
+        own = expected[:, place : place + 1]
+        tilts[place] = solve_topics(self.space, own, np.zeros_like(tilts[:1]), hold=self.hold, times=5)[0]
+        labels = tuple(self.labels[k] for k in kept)
+        merged = replace(
+            self,
+            tilts=tilts,
+            expected=expected,
+            proportions=shares,
+            labels=labels,
+            coherence=np.full(len(kept), np.nan),
+        )
+        names = list(labels)
+        names[place] = ", ".join(merged.top_words(3)[place])
+        return replace(merged, labels=tuple(names))
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a folder that ``psdvec.load`` opens, with tables and a page in it."""
+        from psdvec.topic_model.folder import write_topics
+
+        write_topics(self, path, overwrite=overwrite)
+
+
+def proportions_of(documents: Documents, gamma: Float64s, prior: Prior) -> Float32s:
+    """Return the share of each document's known words that each topic has, (m, K); small ones are 0."""
+    found = gamma - prior.over(gamma.shape[1] - 1)
+    found[found < _LEAST] = 0.0
+    total = found.sum(axis=1, keepdims=True)
+    shares = found / np.where(total > 0, total, 1.0)
+    shares[documents.lengths == 0] = 0.0
+    return np.asarray(shares[:, :-1], dtype=np.float32)
+
+
+def with_words(space: Space, model: Embeddings) -> Space:
+    """Return ``space`` and, after its own words, those that ``model`` has besides; nothing changes for its own.
+
+    A new word is as frequent as the model says, but no more than the rarest of the old words.
+    """
+    known = set(space.words)
+    ids = [i for i, word in enumerate(model.words) if word not in known]
+    if model.dim != space.vectors.shape[1]:
+        raise InputError(
+            f"the model has {model.dim} dimensions and the topics {space.vectors.shape[1]}; give the model they were "
+            "learned with, or one extended from it"
+        )
+    rarest = float(space.shares.min())
+    counts = None if model.counts is None else model.counts / max(int(model.counts.sum()), 1)
+    shares = np.full(len(ids), rarest) if counts is None else np.minimum(counts[ids], rarest)
+    return Space(
+        (*space.words, *(model.words[i] for i in ids)),
+        np.concatenate([space.vectors, unit_rows(model, ids)]),
+        np.concatenate([space.shares, np.maximum(shares, rarest / 100)]),
+        np.concatenate([space.weights, np.ones(len(ids))]),
+        space.core,
+    )
+
+
+def unit_rows(embeddings: Embeddings, ids: Sequence[int]) -> Float32s:
+    """Return the vectors of some words, scaled to length 1."""
+    chosen = np.asarray(ids, dtype=np.int64)
+    lengths = np.maximum(embeddings.lengths[chosen], 1e-12)
+    return np.asarray(embeddings.vectors[chosen] / lengths[:, None], dtype=np.float32)
