@@ -54,8 +54,10 @@ def open_page(running: Any, address: str, *, trouble: list[str], **options: Any)
         lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: trouble.append(str(error)))
+    own = (address.partition("#")[0], f"blob:{address.partition('#')[0]}")
     page.on(
-        "request", lambda request: None if request.url.startswith(address) else trouble.append(request.url)
+        "request",
+        lambda request: None if request.url.startswith(own) else trouble.append(request.url),
     )
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
@@ -75,4 +77,9 @@ def wait_until_still(page: Any) -> None:
 
 def view_of(page: Any) -> list[float]:
     """The left and the right end of what the map shows."""
+    return ranges_of(page)[:2]
+
+
+def ranges_of(page: Any) -> list[float]:
+    """The left, the right, the low and the high end of what the map shows."""
     return page.evaluate("JSON.parse(document.getElementById('canvas').dataset.view)")

@@ -24,7 +24,7 @@ def explore(
         list[Path] | None,
         typer.Option(help="Counts that the model was made from, to show contexts; once per model, in order."),
     ] = None,
-    points: Annotated[int, typer.Option(min=2, max=100_000, help="Number of words on the map.")] = 20_000,
+    points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
     host: Annotated[
         str,
         typer.Option(help="Address to listen at; any but 127.0.0.1 lets others on the network in."),
@@ -41,7 +41,7 @@ def explore(
 
     The page is served on this machine only and needs no network; Control-C stops it.
     """
-    for module in ("starlette", "uvicorn", "plotly", "sklearn"):
+    for module in ("starlette", "uvicorn", "sklearn"):
         import_extra(module, extra="explore", purpose="the explorer")
     from psdvec.explore.api import Api
     from psdvec.explore.app import make_app

@@ -16,6 +16,7 @@ from psdvec.explore import projections, request
 from psdvec.explore.map import place
 from psdvec.explore.models import ExploredModel
 from psdvec.explore.new_words import add_words
+from psdvec.explore.plane import fit_plane
 from psdvec.explore.request import Parameters
 from psdvec.vectors import answers
 from psdvec.vectors.search import ANALOGY, AnalogyMethod
@@ -66,11 +67,13 @@ class Api:
         return answers.similar(explored.embeddings, parameters.word("word"), topn=_topn(parameters))
 
     def analogy(self, parameters: Parameters) -> dict[str, Any]:
-        """Return the words that are to c as b is to a."""
+        """Return the words that are to c as b is to a, and the plane that fits the three and the first of them."""
         explored, _ = self._model(parameters)
         a, b, c = (parameters.word(name) for name in "abc")
         method = cast(AnalogyMethod, parameters.choice("method", (ANALOGY, "3cosmul")))
-        return answers.analogy(explored.embeddings, a, b, c, method=method, topn=_topn(parameters))
+        found = answers.analogy(explored.embeddings, a, b, c, method=method, topn=_topn(parameters))
+        four = [a, b, c, *(one["word"] for one in found["answers"][:1])]
+        return {**found, "plane": fit_plane(np.stack([explored.embeddings[word] for word in four]))}
 
     def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""
