@@ -149,7 +149,8 @@ def main() -> None:
     trouble: list[str] = []
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         write_heaps(Path(folder) / "heaps", points=options.points)
-        with running(Path(folder) / "heaps", "--points", options.points) as (address, _):
+        with running(Path(folder) / "heaps", "--points", options.points) as (origin, _):
+            address = f"{origin}#layout=pca"
             print_loads(chromium, address, options.loads)
             columns = "".join(f" {name:>8}" for name in ("frames", "median", "95 %", "worst", "busy"))
             print(f"{f'ms, {options.points:,} points':<24}{columns}")

@@ -12,6 +12,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 NO_WEBGL = ("--disable-3d-apis",)
 SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
+SETTLED = "() => !document.getElementById('note').textContent.includes('are being arranged')"
+
 
 def find_browser() -> str | None:
     """The path of a Chromium on this machine: PSDVEC_BROWSER, or one of the usual names."""
@@ -47,7 +49,7 @@ def browser() -> Iterator[Any]:
 
 
 def open_page(running: Any, address: str, *, trouble: list[str], **options: Any) -> Any:
-    """Open the explorer and wait for its map; what the console complains of is added to ``trouble``."""
+    """Open the explorer and wait for the map it asks for; what the console complains of is added to ``trouble``."""
     page = running.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}).new_page()
     page.on(
         "console",
@@ -61,6 +63,7 @@ def open_page(running: Any, address: str, *, trouble: list[str], **options: Any)
     )
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
+    page.wait_for_function(SETTLED, timeout=120_000)
     return page
 
 

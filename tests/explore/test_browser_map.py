@@ -250,7 +250,7 @@ def write_random(path: Path, *, words: int) -> Path:
 
 def test_twenty_thousand_points_are_drawn_and_move(chromium, trouble, tmp_path):
     with running(write_random(tmp_path / "many", words=20_500)) as (address, _):
-        page = open_page(chromium, address, trouble=trouble)
+        page = open_page(chromium, f"{address}#layout=pca", trouble=trouble)
         assert points_of(page) == 20_000
         assert coloured_pixels(page) > 20_000
         before = view_of(page)
@@ -296,7 +296,7 @@ def test_without_webgl_all_points_are_drawn_on_a_plain_canvas_and_the_page_says_
 ):
     with running(write_random(tmp_path / "some", words=3_100)) as (address, _):
         plain = launch(chromium.browser_type, drawing=NO_WEBGL)
-        page = open_page(plain, address, trouble=trouble)
+        page = open_page(plain, f"{address}#layout=pca", trouble=trouble)
         page.wait_for_selector("#note >> text=This browser has no WebGL")
         assert drawn_by(page) == "canvas"
         assert points_of(page) == 3_100

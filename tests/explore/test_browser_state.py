@@ -151,7 +151,7 @@ def test_the_marks_are_those_of_the_tab_that_is_shown(page):
     search(page, "guitar")
     page.wait_for_selector("#marks .tie", state="attached")
     page.click("#tab-odd")
-    page.wait_for_function("document.querySelectorAll('#marks .self, #marks .near').length === 0")
+    page.wait_for_function("() => document.querySelectorAll('#marks .self, #marks .near').length === 0")
     page.click("#tab-similar")
     page.wait_for_selector("#marks .tie", state="attached")
 
