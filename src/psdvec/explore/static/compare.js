@@ -1,8 +1,8 @@
 // Two models side by side: a word's neighbours in both, what moved between them, and the words that moved most.
 
-import { draw, make, number, whole } from "/static/dom.js";
+import { draw, fill, make, number, whole } from "/static/dom.js";
 import { Panel } from "/static/panel.js";
-import { chips, empty, wordButton } from "/static/pieces.js";
+import { chips, empty, troubleBox, wordButton } from "/static/pieces.js";
 import { info, state } from "/static/state.js";
 
 export class ComparePanel extends Panel {
@@ -19,11 +19,8 @@ export class ComparePanel extends Panel {
   }
 
   async answer({ word, topn, model }, notes) {
-    const [found, moved] = await Promise.all([
-      word ? notes.ask("compare", { word, topn }) : null,
-      notes.ask("moved", {}),
-    ]);
-    if (!found) return { children: [empty("What moved?", "Type a word above to see its neighbours in both models."), movedList(moved)] };
+    if (!word) return { children: [empty("What moved?", "Type a word above to see its neighbours in both models."), movedList(notes)] };
+    const found = await notes.ask("compare", { word, topn });
     return {
       children: [
         make("h2", {}, found.word),
@@ -33,7 +30,7 @@ export class ComparePanel extends Panel {
         sides(found.neighbours, new Set(found.shared)),
         make("p", { class: "hint" }, "Lines join the words that both have; where they slope, a word moved up or down. "
           + "“New” words are known to the other model, but farther away."),
-        movedList(moved),
+        movedList(notes),
       ],
       marks: { self: found.word, near: found.neighbours[Number(model) - 1].map((one) => one.word) },
       said: `${found.shared.length} of ${found.neighbours[0].length} neighbours are shared`,
@@ -77,10 +74,16 @@ function movement(record, place) {
   return step > 0 ? `↑${step}` : `↓${-step}`;
 }
 
-const movedList = (found) =>
-  make("section", { class: "card", id: "moved" },
-    make("h3", {}, "Words that moved most"),
+// Computed once by the server, which takes a while; the list fills in when it is there.
+function movedList(notes) {
+  const box = make("section", { class: "card", id: "moved" });
+  const put = (...children) => fill(box, make("h3", {}, "Words that moved most"), children);
+  put(make("p", { class: "hint" }, "Comparing neighbours …"));
+  notes.ask("moved", {}).then((found) => put(
     make("p", { class: "hint" },
       `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `
       + `on average, a word keeps ${number(found.mean_overlap * found.topn, 1)} of ${found.topn}.`),
-    chips(found.words.slice(0, 24).map((one) => one.word)));
+    chips(found.words.slice(0, 24).map((one) => one.word)),
+  ), (trouble) => put(troubleBox(trouble)));
+  return box;
+}

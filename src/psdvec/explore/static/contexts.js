@@ -103,7 +103,7 @@ function pair(found, order) {
         ? `Bars are what each context adds to that cosine. ${LEGEND}`
         : `Upper bars belong to ${found.word}, lower ones to ${found.other}. ${LEGEND}`),
     ],
-    marks: { self: found.word, near: [found.other] },
+    marks: { self: found.word, near: [found.other], spread: true },
     table: {
       name: `contexts of ${found.word} and ${found.other}`,
       columns: ["context", "share", ...[found.word, found.other].flatMap((word) => COLUMNS.map((name) => `${name} ${word}`))],

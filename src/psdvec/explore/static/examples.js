@@ -4,6 +4,7 @@ import { shown } from "/static/layouts.js";
 
 const ANALOGIES = [["man", "king", "woman"], ["france", "paris", "italy"], ["big", "bigger", "small"], ["germany", "german", "spain"]];
 const ODD = ["breakfast lunch dinner car", "red green blue seven", "guitar piano violin bread", "river lake ocean king"];
+const LONG = 4; // letters of a word that says something by itself
 export const NEW_WORD = {
   word: "zorbola",
   text: [
@@ -18,7 +19,8 @@ const known = () => new Set(shown.points ? shown.points.words : []);
 
 export function startingWords(most = 10) {
   if (!shown.points) return [];
-  return shown.points.regions.filter((one) => one.level === 0 && one.words.length).map((one) => one.words[0]).slice(0, most);
+  return shown.points.regions.filter((one) => one.level === 0 && one.words.length)
+    .map((one) => one.words.find((word) => word.length >= LONG) || one.words[0]).slice(0, most);
 }
 
 export function analogies() {

@@ -20,7 +20,7 @@ export class Labels {
     this.font = getComputedStyle(document.body).fontFamily;
   }
 
-  // `marked`: [{word, x, y, kind}], named before all others; `regions`: [{name, x, y, level, colour}]; `points`, most
+  // `marked`: [{word, x, y, kind}], named before all others; `regions`: [{words, x, y, level, colour}]; `points`, most
   // frequent first; `meant`: which of them may be named, or null for all.
   draw({ points, marked, regions, meant }, view, box) {
     this.taken = new Grid(box);
@@ -50,13 +50,19 @@ export class Labels {
     if (this.taken.take(place, always)) this.show({ ...place, text: word, kind, word });
   }
 
-  // The name of a region stands in its middle.
+  // The name of a region stands in its middle, with as many of its words as there is room for.
   name(region, left, top, box) {
     const kind = region.level === 0 ? "region" : "district";
-    const width = this.width(region.name, SIZES[kind]) * 1.06 + 6;
-    const place = { left: left - width / 2, top: top - HEIGHT / 2, width, height: HEIGHT };
-    const inside = place.left > 0 && place.top > 0 && place.left + width < box.width && place.top + HEIGHT < box.height;
-    if (inside && this.taken.take(place, false)) this.show({ ...place, text: region.name, kind, region });
+    for (let count = region.words.length; count > 0; count -= 1) {
+      const text = region.words.slice(0, count).join(", ");
+      const width = this.width(text, SIZES[kind]) * 1.04 + 10;
+      const place = { left: left - width / 2, top: top - HEIGHT / 2, width, height: HEIGHT };
+      const inside = place.left > 0 && place.top > 0 && place.left + width < box.width && place.top + HEIGHT < box.height;
+      if (inside && this.taken.take(place, false)) {
+        this.show({ ...place, text, kind, region });
+        return;
+      }
+    }
   }
 
   show(one) {

@@ -8,7 +8,7 @@ import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
 import { Marks } from "/static/marks.js";
 import { Painter } from "/static/painter.js";
-import { change, look, on, state } from "/static/state.js";
+import { change, look, on, same, state } from "/static/state.js";
 import { View } from "/static/view.js";
 
 const REST = 250; // milliseconds after which a moved map is written into the address
@@ -32,6 +32,7 @@ export class WordMap {
     this.meant = null; // what the hand points at
     this.trace = [];
     this.drawing = false; // whether a drag draws around words
+    this.moving = false; // whether the hand moves the map
     this.notes = {};
     new ResizeObserver(() => this.points && this.resized()).observe(this.canvas);
     document.addEventListener("psdvec:theme", () => this.points && this.recolour());
@@ -64,13 +65,13 @@ export class WordMap {
   update(answer, before) {
     this.answer = answer;
     if (!this.points) return;
-    clearTimeout(this.resting);
+    if (!same(before, state)) this.rest();
     if (before.area !== state.area || before.tab !== state.tab) this.members = this.readMembers();
     if (before.area !== state.area || before.tab !== state.tab || before.colour !== state.colour) this.recolour();
     else this.refresh();
     this.noteMissing();
     const goal = this.goal();
-    if (goal && String(goal) !== String(this.flight.goal || this.view)) this.flight.go(this.view, goal);
+    if (goal && !this.moving && String(goal) !== String(this.flight.goal || this.view)) this.flight.go(this.view, goal);
   }
 
   // Where the state wants the map to be: where the reader moved it, or where the answer is; null: where it is.
@@ -159,7 +160,7 @@ export class WordMap {
 
   draw() {
     const { view, box } = this;
-    const moving = this.flight.flying || Boolean(this.moving);
+    const moving = this.flight.flying || this.moving;
     this.painter.draw(view, box, { whole: this.everything.width, moving });
     const marked = this.marked();
     const { self, spread, arrows = [] } = this.answer || NOTHING;
@@ -184,7 +185,7 @@ export class WordMap {
     return this.points.regions
       .filter((one) => one.level === level && one.words.length && !(area && area.corners))
       .filter((one) => !area || area.level !== one.level || area.id === one.id)
-      .map((one) => ({ ...one, name: one.words.join(", "), colour: state.colour === "region" && level === 0 ? hue(one.id) : "" }));
+      .map((one) => ({ ...one, colour: state.colour === "region" && level === 0 ? hue(one.id) : "" }));
   }
 
   // The reader's hand ends a flight; when it rests, the address says where.
@@ -196,14 +197,17 @@ export class WordMap {
     this.moving = true;
     this.see(view);
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
-      this.moving = false;
-      this.refresh();
-      this.go(this.view);
-    }, REST);
+    this.resting = setTimeout(() => this.go(this.view), REST);
+  }
+
+  // The hand has let go, or something else is shown.
+  rest() {
+    clearTimeout(this.resting);
+    this.moving = false;
   }
 
   go(view) {
+    this.rest();
     change({ view: `${this.layout}:${view}` }, { replace: true });
   }
 
@@ -263,7 +267,7 @@ export class WordMap {
   }
 
   pointAt(meant) {
-    if ((this.meant?.word || this.meant?.region?.name) === (meant?.word || meant?.region?.name)) return;
+    if (nameOf(this.meant) === nameOf(meant)) return;
     this.meant = meant;
     this.canvas.classList.toggle("meant", meant !== null);
     byId("tip").hidden = meant === null;
@@ -273,7 +277,7 @@ export class WordMap {
     const [left, top] = this.view.place(x, y, this.box);
     const count = meant.word ? this.points.counts?.[this.ids.get(meant.word)] : null;
     const aside = meant.region ? `${whole(meant.region.size)} words` : count == null ? null : whole(count);
-    fill(byId("tip"), meant.word || meant.region.name, aside && make("em", {}, aside));
+    fill(byId("tip"), nameOf(meant), aside && make("em", {}, aside));
     byId("tip").style.transform = `translate(${Math.max(Math.min(left + 12, this.box.width - 180), 4)}px, ${top + 12}px)`;
   }
 
@@ -308,3 +312,5 @@ export class WordMap {
     byId("note").hidden = !all;
   }
 }
+
+const nameOf = (meant) => meant && (meant.word || meant.region.words.join(", "));

@@ -3,6 +3,7 @@
 import { draw, fill } from "/static/dom.js";
 
 const HEAD = 9; // pixels, of an arrow
+const GAP = 7; // pixels between a word's place and the end of an arrow
 const RADII = { self: 6.5, near: 5, meant: 7 };
 
 export class Marks {
@@ -29,10 +30,11 @@ function ring(kind, [x, y]) {
   return draw("rect", { class: kind, x: x - 5.5, y: y - 5.5, width: 11, height: 11, rx: 2, transform: `rotate(45 ${x} ${y})` });
 }
 
-// From the edge of one ring to the edge of another.
-export function arrow([x1, y1], [x2, y2], gap = 7) {
+// From the edge of one ring to the edge of another, or from middle to middle where there is little room.
+export function arrow([x1, y1], [x2, y2]) {
   const long = Math.hypot(x2 - x1, y2 - y1);
-  if (long < 2 * gap + HEAD) return null;
+  if (long <= HEAD) return null;
+  const gap = Math.min(GAP, (long - HEAD) / 2);
   const [right, down] = [(x2 - x1) / long, (y2 - y1) / long];
   const [fromX, fromY, toX, toY] = [x1 + gap * right, y1 + gap * down, x2 - gap * right, y2 - gap * down];
   const [backX, backY] = [toX - HEAD * right, toY - HEAD * down];
