@@ -19,7 +19,8 @@ HOME = Path(psdvec.__file__).parent
 LAYERS = (
     "errors", "arrays", "resources", "progress", "parallel",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
-    "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare", "explore", "cli", "__main__",
+    "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare",
+    "maps", "explore", "cli", "__main__",
 )  # fmt: skip
 
 # Imports that go up, all inside functions.

@@ -18,6 +18,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
 }
+MAP = "map"  # what psdvec.maps.kept keeps; there is nothing in it to ask about
 COUNTED = ("tokenizer", "window", "weighting", "gaps")
 SHOWN = 5  # sources in a summary
 
@@ -35,6 +36,8 @@ def load(path: str | Path) -> Any:
     if not (Path(path) / META).is_file():
         return formats.load(path)
     artefact = open_artefact(path)
+    if artefact.kind == MAP:
+        raise StoreError(f"'{path}' is the map of a model, without its vectors; give the model's folder")
     if artefact.kind not in LOADERS:
         raise StoreError(
             f"'{path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
@@ -130,6 +133,8 @@ def _recipe_name(parameters: Mapping[str, Any]) -> str | None:
 def _what(facts: Mapping[str, Any]) -> str:
     if facts["kind"] == matrix.KIND:
         return "counts of words and of pairs of words"
+    if facts["kind"] == MAP:
+        return "a map of words, which psdvec explore shows"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

@@ -105,6 +105,11 @@ def limit_threads(workers: int | None) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
+def cache_folder(name: str) -> Path:
+    """Return where psdvec keeps what it can get again, by ``name``, in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "psdvec" / name
+
+
 def peak_memory() -> int:
     """Return the largest resident size this process has had so far, in bytes.
 

@@ -62,6 +62,14 @@ def write_text(path: Path, *, seed: int, sentences: int = 900) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory):
+    """A cache folder for the tests, so that no map of theirs is kept in the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")

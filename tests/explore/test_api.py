@@ -12,6 +12,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.explore import request
 from psdvec.explore.api import Api
 from psdvec.explore.models import open_model
+from psdvec.explore.suggestions import Suggestions
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
@@ -150,7 +151,7 @@ def test_two_models_are_compared_word_by_word(client, models):
         ),
         ("odd", {"word": ["guitar"] * 51}, "give at most 50"),
         ("contexts", {"word": "guitar", "model": 2}, "start the explorer with counts=FOLDER"),
-        ("map", {"layout": "../../etc"}, "choose one of: pca"),
+        ("map", {"layout": "../../etc"}, "choose one of: neighbours, pca"),
     ],
 )
 def test_a_request_that_makes_no_sense_gets_one_friendly_sentence(client, name, parameters, sentence):
@@ -187,7 +188,7 @@ def test_one_model_has_nothing_to_compare_with(models):
 def test_vectors_from_elsewhere_can_be_explored_but_not_extended(library):
     client = client_of(Api([open_model(library.plain)]))
     assert ask(client, "similar", word="king", topn=1)["neighbours"][0]["word"] == "queen"
-    assert ask(client, "map")["counts"] is None
+    assert ask(client, "map", layout="pca")["counts"] is None
     reply = client.post("/api/extend", json={"text": SENTENCES})
     assert reply.status_code == 400
     assert "these vectors come without the scales of a fit; fit them with psdvec" in reply.json()["error"]
@@ -220,7 +221,92 @@ def test_an_added_word_is_what_extend_makes_of_the_same_text(client, models, tmp
     assert learned["deviation"] == pytest.approx(float(expected.deviations[-1]))
     assert {one["word"] for one in learned["neighbours"]} & MUSIC
     assert model.vectors.tobytes() == before
-    assert client.get("/api/similar", params={"word": "zither"}).status_code == 404
+
+
+def learn(client, text: str = SENTENCES, word: str = "zither"):
+    reply = client.post("/api/extend", json={"text": text, "word": word})
+    assert reply.status_code == 200, reply.text
+    return reply.json()["learned"][0]
+
+
+def test_a_learned_word_is_asked_about_like_any_other_until_the_server_ends(client, models):
+    learned = learn(client)
+    found = ask(client, "similar", word="zither")
+    assert found["neighbours"] == learned["neighbours"]
+    assert found["deviation"] == learned["deviation"]
+    assert any(
+        one["word"] == "zither" for one in ask(client, "similar", word="violin", topn=100)["neighbours"]
+    )
+    assert ask(client, "odd", word=["zither", "oven", "knife", "butter"])["odd"] == "zither"
+    assert len(ask(client, "analogy", a="ship", b="sailor", c="zither")["answers"]) == 10
+    assert ask(client, "words", prefix="zi")["words"] == [{"word": "zither", "count": 3}]
+    contexts = ask(client, "contexts", word="zither", topn=100)["contexts"]
+    assert {one["word"] for one in contexts} <= set(SENTENCES.split())
+    fresh = client_of(Api(models))
+    assert fresh.get("/api/similar", params={"word": "zither"}).status_code == 404
+
+
+def test_a_word_that_is_learned_again_is_replaced(client):
+    first = learn(client)
+    other = learn(client, "the oven and the zither with bread and butter in soup\nknife sugar zither flour")
+    assert other["vector"] != first["vector"]
+    assert ask(client, "similar", word="zither")["neighbours"] == other["neighbours"]
+    assert learn(client)["vector"] == first["vector"]
+
+
+def test_learned_words_stay_when_others_are_learned(client):
+    first = learn(client)
+    learn(client, SENTENCES.replace("zither", "harp"), "harp")
+    assert ask(client, "similar", word="zither", topn=100)["count"] == first["count"]
+    neighbours = {one["word"] for one in ask(client, "similar", word="zither", topn=100)["neighbours"]}
+    assert "harp" in neighbours
+
+
+def test_the_evidence_names_the_contexts_and_the_sentences_that_placed_a_word(client, models):
+    text = "no new word is here\n" + SENTENCES + "\nnor the here"
+    learned = learn(client, text)
+    assert learned["sentences"] == [1, 2, 3]
+    weights = [one["weight"] for one in learned["evidence"]]
+    assert 0 < len(weights) <= 20
+    assert weights == sorted(weights, reverse=True)
+    assert sum(map(abs, weights)) <= 1 + 1e-9
+    assert {one["word"] for one in learned["evidence"]} <= set(SENTENCES.split()) - {"zither"}
+
+
+def test_contexts_of_a_learned_word_are_not_mixed_with_those_of_the_models_text(client):
+    learn(client)
+    reply = client.get("/api/contexts", params={"word": "guitar", "other": "zither"})
+    assert reply.status_code == 400
+    assert "'zither' was learned from pasted sentences" in reply.json()["error"]
+    assert "direct" in ask(client, "contexts", word="guitar", other="piano")
+
+
+# Suggestions
+
+
+def test_suggestions_begin_as_typed_the_most_frequent_first(client, models):
+    e = models[0].embeddings
+    for prefix in ("s", "so", "the", "<", "zzz"):
+        found = [one["word"] for one in ask(client, "words", prefix=prefix, topn=100)["words"]]
+        counts = [e.get_vecattr(word, "count") for word in found]
+        assert counts == sorted(counts, reverse=True)
+        assert set(found) == {word for word in e.words if word.startswith(prefix)}
+    assert len(ask(client, "words", prefix="s", topn=2)["words"]) == 2
+
+
+def test_suggestions_fold_case_as_the_models_tokenizer_does():
+    vectors = np.eye(3, dtype=np.float32)
+    folding = Suggestions(Embeddings(("king", "kite", "Kiel"), vectors, tokenizer="unicode"))
+    assert [one["word"] for one in folding.beginning_with("KI", topn=5)] == ["king", "kite"]
+    assert [one["word"] for one in folding.beginning_with("Ki", topn=5)] == ["king", "kite", "Kiel"]
+    strict = Suggestions(Embeddings(("king", "kite", "Kiel"), vectors, tokenizer="whitespace"))
+    assert [one["word"] for one in strict.beginning_with("Ki", topn=5)] == ["Kiel"]
+
+
+def test_without_a_beginning_the_most_frequent_words_are_suggested(client, models):
+    e = models[0].embeddings
+    found = ask(client, "words", topn=3)["words"]
+    assert [one["count"] for one in found] == sorted(e.counts.tolist(), reverse=True)[:3]
 
 
 def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, models):

@@ -1,157 +1,191 @@
-"""The map is what PCA says, a word's place follows from its vector, and slow layouts run in the background."""
+"""Maps of the explorer: drawn in another process, kept, found again, and described as the page needs them."""
 
 from __future__ import annotations
 
-import importlib.util
-import io
+import shutil
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from psdvec.explore import projections
+from psdvec.explore import jobs, maps
 from psdvec.explore.api import Api
-from psdvec.explore.map import find_clusters, make_map, place
-from psdvec.explore.projections import LayoutJob, available_layouts, compute
+from psdvec.explore.jobs import DrawingJob
+from psdvec.explore.models import open_model
+from psdvec.maps.drawing import LAYOUTS, MappedWords, draw, take_words
+from psdvec.maps.kept import FOLDER
 from psdvec.vectors.embeddings import Embeddings
 from tests.explore.clients import client_of
+from tests.explore.conftest import COMMON, TOPICS
 
 
 @pytest.fixture
-def drawn() -> Embeddings:
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(80, 10)).astype(np.float32)
-    return Embeddings([f"w{i}" for i in range(80)], vectors, rng.integers(1, 1000, 80))
+def own(library, tmp_path) -> Path:
+    """A model without a map."""
+    shutil.copytree(library.model, tmp_path / "model", ignore=shutil.ignore_patterns(FOLDER))
+    return tmp_path / "model"
 
 
-def test_places_are_the_two_leading_components(drawn):
-    found = make_map(drawn, limit=80)
-    units = found.units - found.units.mean(axis=0)
-    _, lengths, directions = np.linalg.svd(units, full_matrices=False)
-    np.testing.assert_allclose(np.abs(found.places), np.abs(units @ directions[:2].T), atol=1e-4)
-    np.testing.assert_allclose((found.places**2).sum(axis=0), lengths[:2] ** 2, rtol=1e-4)
+def mapped_of(words: int = 80) -> MappedWords:
+    vectors = np.random.default_rng(0).normal(size=(words, 10)).astype(np.float32)
+    return take_words(Embeddings([f"w{i}" for i in range(words)], vectors))
 
 
-def test_the_map_holds_the_most_frequent_words_in_their_order(drawn):
-    found = make_map(drawn, limit=10)
-    counts = drawn.counts[found.ids]
-    assert counts.tolist() == sorted(drawn.counts.tolist(), reverse=True)[:10]
+def ask(client, **parameters):
+    return client.get("/api/map", params=parameters).json()
 
 
-def test_a_words_own_vector_belongs_where_the_word_stands(drawn):
-    found = make_map(drawn, limit=80)
-    for row, i in enumerate(found.ids[:20].tolist()):
-        spot = place(found, found.places, 3 * drawn.vectors[i], by_axes=True)
-        np.testing.assert_allclose(spot, found.places[row], atol=1e-5)
-
-
-def test_without_axes_a_vector_belongs_amid_its_five_nearest(drawn):
-    found = make_map(drawn, limit=80)
-    places = np.arange(160, dtype=np.float32).reshape(80, 2)
-    nearest = [
-        found.ids.tolist().index(drawn.key_to_index[w]) for w, _ in drawn.most_similar([drawn["w3"]], topn=5)
-    ]
-    spot = place(found, places, drawn["w3"], by_axes=False)
-    np.testing.assert_allclose(spot, places[nearest].mean(axis=0), rtol=1e-6)
-
-
-def test_clusters_find_groups_that_are_there():
-    rng = np.random.default_rng(0)
-    centres = np.eye(4, 12)
-    group = rng.integers(4, size=200)
-    rows = (centres[group] + 0.05 * rng.normal(size=(200, 12))).astype(np.float32)
-    labels = find_clusters(rows / np.linalg.norm(rows, axis=1, keepdims=True), 4)
-    assert len({(int(a), int(b)) for a, b in zip(group, labels, strict=True)}) == 4
-    sizes = np.bincount(labels).tolist()
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_the_same_vectors_give_the_same_map(drawn):
-    one, two = make_map(drawn, limit=80), make_map(drawn, limit=80)
-    assert one.places.tobytes() == two.places.tobytes()
-    assert one.clusters.tolist() == two.clusters.tolist()
-    assert one.names == two.names
-
-
-@pytest.mark.parametrize("vectors", [np.zeros((3, 4)), np.ones((5, 1)), np.eye(2), np.ones((1, 3))])
-def test_degenerate_vectors_still_make_a_map(vectors):
-    words = [f"w{i}" for i in range(len(vectors))]
-    found = make_map(Embeddings(words, vectors.astype(np.float32)), limit=10)
-    assert found.places.shape == (len(vectors), 2)
-    assert np.isfinite(found.places).all()
-    assert found.clusters.shape == (len(vectors),)
-
-
-def test_every_list_of_a_drawn_map_is_of_one_length(api, models):
-    found = client_of(api).get("/api/map").json()
-    n = len(models[0].embeddings)
-    assert {len(found[name]) for name in ("words", "x", "y", "counts", "clusters")} == {n}
-    assert set(found["clusters"]) == set(range(len(found["cluster_names"])))
-
-
-@pytest.mark.filterwarnings(
-    "ignore:Tensorflow not installed:ImportWarning"
-)  # umap-learn says so when imported
-@pytest.mark.parametrize("name", list(projections.PACKAGES))
-def test_a_layout_keeps_groups_together_and_reports_its_progress(name):
-    if name not in available_layouts():
-        pytest.skip(f"the package that computes {name} is not installed")
-    rng = np.random.default_rng(0)
-    group = np.arange(120) % 3
-    rows = (np.eye(3, 20)[group] + 0.02 * rng.normal(size=(120, 20))).astype(np.float32)
-    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    out = io.StringIO()
-    places = compute(name, units, out)
-    shares = [float(line) for line in out.getvalue().split()]
-    assert shares == sorted(shares)
-    assert shares[-1] > 0.5
-    middles = np.stack([places[group == k].mean(axis=0) for k in range(3)])
-    nearest = np.linalg.norm(places[:, None] - middles, axis=2).argmin(axis=1)
-    assert (nearest == group).mean() > 0.95
-
-
-def test_a_layout_is_started_and_polled_until_it_is_done(api):
-    if "tsne" not in available_layouts():
-        pytest.skip("scikit-learn, which computes tsne, is not installed")
-    client = client_of(api)
-    assert client.get("/api/map", params={"layout": "tsne"}).json()["state"] == "absent"
-    client.post("/api/map", json={"layout": "tsne"})
-    end = time.monotonic() + 120
-    while (found := client.get("/api/map", params={"layout": "tsne"}).json())["state"] == "running":
+def wait(client, **parameters):
+    end = time.monotonic() + 240
+    while (found := ask(client, **parameters))["state"] == "running":
         assert 0 <= found["progress"] <= 1
         assert time.monotonic() < end
         time.sleep(0.1)
-    pca = client.get("/api/map").json()
+    return found
+
+
+def test_both_layouts_are_offered_the_better_one_first(api):
+    assert client_of(api).get("/api/info").json()["layouts"] == ["neighbours", "pca"] == list(LAYOUTS)
+
+
+def test_a_map_is_drawn_when_asked_for_kept_and_there_at_once_the_next_time(own):
+    api = Api([open_model(own)])
+    client = client_of(api)
+    assert ask(client)["state"] == "absent"
+    assert client.post("/api/map", json={"layout": "neighbours"}).json() == {"state": "running"}
+    found = wait(client, layout="neighbours")
+    assert (own / FOLDER).is_dir()
+    pca = ask(client, layout="pca")
     assert found["words"] == pca["words"]
     assert found["x"] != pca["x"]
     text = "the guitar and the zither with piano and violin in concert"
     learned = client.post("/api/extend", json={"text": text, "word": "zither"}).json()["learned"]
-    assert set(learned[0]["places"]) == {"pca", "tsne"}
+    assert set(learned[0]["places"]) == {"pca", "neighbours"}
+    api.close()
+    assert ask(client_of(Api([open_model(own)])), layout="neighbours") == found
 
 
-def test_a_layout_can_be_stopped_and_leaves_nothing(drawn):
-    job = LayoutJob("tsne", make_map(drawn, limit=80).units)
+def test_a_map_of_another_number_of_words_is_not_shown(own):
+    api = Api([open_model(own)])
+    client = client_of(api)
+    client.post("/api/map", json={"layout": "neighbours"})
+    wait(client)
+    assert ask(client_of(Api([open_model(own, map_words=20)])))["state"] == "absent"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_list_of_a_map_is_of_one_length_and_every_region_has_its_words(api, models, layout):
+    client = client_of(api)
+    client.post("/api/map", json={"layout": layout})
+    found = wait(client, layout=layout)
+    n = len(models[0].embeddings)
+    assert found["layout"] == layout
+    assert {len(found[name]) for name in ("words", "x", "y", "counts", "clusters", "fine")} == {n}
+    assert 0 <= found["fidelity"] <= 1
+    for level, name in ((0, "clusters"), (1, "fine")):
+        regions = [one for one in found["regions"] if one["level"] == level]
+        assert [one["id"] for one in regions] == list(range(len(regions)))
+        assert [one["size"] for one in regions] == np.bincount(found[name]).tolist()
+        for one in regions:
+            members = {
+                word for word, label in zip(found["words"], found[name], strict=True) if label == one["id"]
+            }
+            assert 1 <= len(one["words"]) <= 3
+            assert set(one["words"]) <= members
+            assert min(found["x"]) <= one["x"] <= max(found["x"])
+            assert min(found["y"]) <= one["y"] <= max(found["y"])
+
+
+def test_places_are_rounded_to_what_a_picture_needs(models):
+    explored = models[0]
+    drawing = draw(explored.mapped.units, layout="pca")
+    found = maps.describe_drawing(drawing, explored)
+    width = np.ptp(drawing.places, axis=0).max()
+    assert np.abs(np.array(found["x"]) - drawing.places[:, 0]).max() < width / 10_000
+    assert max(len(str(number)) for number in found["x"]) <= 9
+
+
+def test_words_of_one_topic_are_near_each_other_on_the_map(api):
+    client = client_of(api)
+    client.post("/api/map", json={"layout": "neighbours"})
+    found = wait(client)
+    places = {w: np.array(p) for w, *p in zip(found["words"], found["x"], found["y"], strict=True)}
+    topics = [words.split() for words in TOPICS.values()]
+    for number, words in enumerate(topics):
+        others = [word for k, other in enumerate(topics) if k != number for word in other]
+        near, far = (
+            np.mean([np.linalg.norm(places[a] - places[b]) for a in words for b in some if a != b])
+            for some in (words, others)
+        )
+        assert near < far
+
+
+# What words have in common
+
+
+def test_words_of_a_topic_share_that_topic(api):
+    client = client_of(api)
+    words = ask(client, layout="pca")["words"]
+    music = TOPICS["music"].split()
+    ids = [words.index(word) for word in [*music[:5], COMMON.split()[0]]]
+    found = client.post("/api/shared", json={"ids": ids, "topn": 5}).json()
+    assert found["size"] == 6
+    assert found["words"][-1]["word"] == COMMON.split()[0]
+    scores = [one["score"] for one in found["words"]]
+    assert scores == sorted(scores, reverse=True)
+    assert {one["word"] for one in found["shared"]} <= set(music)
+    assert len(found["shared"]) == 5
+
+
+def test_what_the_whole_map_shares_is_still_an_answer(api, models):
+    n = len(models[0].embeddings)
+    found = client_of(api).post("/api/shared", json={"ids": list(range(n)), "topn": 2}).json()
+    assert (found["size"], len(found["words"]), len(found["shared"])) == (n, 10, 2)
+
+
+@pytest.mark.parametrize("ids", [None, [], "1", [True], [-1], [10**9], [0.5], ["a"], list(range(5001)), {}])
+def test_positions_that_are_not_on_the_map_are_refused_in_one_sentence(api, ids):
+    reply = client_of(api).post("/api/shared", json={"ids": ids})
+    assert reply.status_code == 400
+    assert "'ids'" in reply.json()["error"]
+
+
+# The other process
+
+
+def test_a_job_reports_its_progress_and_gives_what_draw_gives(tmp_path, capsys):
+    mapped = mapped_of()
+    np.save(tmp_path / "units.npy", mapped.units)
+    jobs.main(tmp_path)
+    shares = [float(line) for line in capsys.readouterr().out.split()]
+    assert shares == sorted(set(shares))
+    assert shares[-1] == 1
+    assert len(shares) > 50
+    job = DrawingJob(mapped, tmp_path / "vectors.txt")
+    job.wait(240)
+    assert job.drawing.places.tobytes() == draw(mapped.units).places.tobytes()
+    assert job.kept.name == mapped.identity[:32]
+
+
+def test_a_job_can_be_stopped_and_leaves_nothing(tmp_path):
+    job = DrawingJob(mapped_of(), tmp_path)
     folder = job._folder.name
     job.stop()
     assert job._process.returncode is not None
-    assert job.places is None
+    assert job.drawing is None
     assert job.error == ""
     assert not Path(folder).exists()
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_layout_that_fails_says_so(api, monkeypatch):
-    job = LayoutJob("tsne", np.full((10, 3), np.nan, np.float32))
-    job.wait(120)
-    assert job.error.startswith("tsne did not finish: ")
-    api._jobs[1, "tsne"] = job
-    api.layouts = ["pca", "tsne"]
-    reply = client_of(api).get("/api/map", params={"layout": "tsne"})
+def test_a_job_that_fails_says_so(own, monkeypatch):
+    monkeypatch.setattr(jobs, "_UNITS", "nothing.npy")
+    api = Api([open_model(own)])
+    client = client_of(api)
+    client.post("/api/map", json={"layout": "neighbours"})
+    api._maps[0]._job.wait(240)
+    reply = client.get("/api/map", params={"layout": "neighbours"})
     assert reply.status_code == 400
+    assert "the map was not finished: " in reply.json()["error"]
     assert "use the layout pca" in reply.json()["error"]
-
-
-def test_only_what_is_installed_is_offered(models, monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    api = Api(models)
-    assert client_of(api).get("/api/info").json()["layouts"] == ["pca"]

@@ -66,6 +66,12 @@ Ridge = Annotated[str | None, typer.Option(help=f"{HELP['ridge'][:-1]}; default:
 MinContexts = Annotated[
     int, typer.Option(help="Place no word that was seen with fewer different words than this.")
 ]
+Map = Annotated[
+    bool,
+    typer.Option(
+        "--map", help="Also draw the map of words that psdvec explore shows, and keep it with the model."
+    ),
+]
 Damping = Annotated[float | None, typer.Option(help=f"{HELP['damping'][:-1]}; default: the model's.")]
 
 
@@ -92,6 +98,7 @@ def fit(
     device: Device = default("solver.fit.fit", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    with_map: Map = False,
     overwrite: Overwrite = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done, and what it needs.")
@@ -138,6 +145,8 @@ def fit(
             dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
         )  # fmt: skip
         _report(vectors, output)
+        if with_map:
+            _draw_map(output, quiet=quiet)
         return
     if dry_run:
         for line in plan_fit(
@@ -152,6 +161,8 @@ def fit(
             overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output)
+    if with_map:
+        _draw_map(output, quiet=quiet)
 
 
 def extend(
@@ -261,6 +272,7 @@ def train(
     device: Device = default("solver.fit.fit", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    with_map: Map = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     changes: Any = None,
@@ -285,6 +297,8 @@ def train(
             client=client, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output)
+    if with_map:
+        _draw_map(output, quiet=quiet)
 
 
 def _print_placed(rows: list[PlacedWord]) -> None:
@@ -317,3 +331,15 @@ def _report_scales(extension: Extension, counts: Path) -> None:
 def _report(model: Model | Embeddings, output: Path) -> None:
     print(f"{len(model):,} vectors of {model.dim} dimensions written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
+
+
+def _draw_map(output: Path, *, quiet: bool) -> None:
+    """Draw the map of a model that was just written, and say how far it can be trusted."""
+    from psdvec.maps.kept import make_map
+
+    drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
+    where = "it could not be kept" if kept is None else f"kept in {kept}"
+    print(
+        f"map of {len(drawing.places):,} words: {drawing.fidelity:.0%} of the ten nearest words are among the ten "
+        f"nearest dots; {where}"
+    )

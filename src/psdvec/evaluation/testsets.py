@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from psdvec import resources
 from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Kind, Task, read_task
 
@@ -145,7 +146,7 @@ def search_folders(folder: str | Path | None = None) -> list[Path]:
 
 def cache_folder() -> Path:
     """Return where fetched test sets are kept: ``psdvec/testsets`` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "psdvec" / "testsets"
+    return resources.cache_folder("testsets")
 
 
 def entry_named(name: str) -> TestSet:

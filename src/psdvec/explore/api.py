@@ -1,6 +1,6 @@
 """The API: one method per address, which takes the parameters of a request and returns a value that JSON can hold.
 
-Only what takes long is kept between requests: maps, and what moved between two models.
+What is kept between requests: maps, words that were learned, and what takes long.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from typing import Any, cast
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.explore import projections, request
-from psdvec.explore.map import place
+from psdvec.explore import request
+from psdvec.explore.contexts import ContextIndex
+from psdvec.explore.maps import Maps, describe_shared
 from psdvec.explore.models import ExploredModel
-from psdvec.explore.new_words import add_words
+from psdvec.explore.new_words import UNIGRAMS, LearnedWords, add_words, evidence_for, sentences_with
 from psdvec.explore.plane import fit_plane
 from psdvec.explore.request import Parameters
+from psdvec.explore.suggestions import Suggestions
+from psdvec.maps.drawing import LAYOUTS, LayoutName
 from psdvec.vectors import answers
+from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod
 
 Answer = Callable[[Parameters], dict[str, Any]]
@@ -29,8 +33,9 @@ class Api:
 
     def __init__(self, models: list[ExploredModel]) -> None:
         self.models = models
-        self.layouts = ["pca", *projections.available_layouts()]
-        self._jobs: dict[tuple[int, str], projections.LayoutJob] = {}
+        self._maps = [Maps(explored) for explored in models]
+        self._learned = [LearnedWords(explored.embeddings) for explored in models]
+        self._suggestions: dict[int, tuple[Embeddings, Suggestions]] = {}
         self._moved: dict[str, Any] | None = None
         self._lock = threading.Lock()
         self.queries: dict[str, Answer] = {
@@ -41,54 +46,66 @@ class Api:
             "contexts": self.contexts,
             "compare": self.compare,
             "moved": self.moved,
+            "words": self.words,
             "map": self.map,
         }
-        self.actions: dict[str, Answer] = {"extend": self.extend, "map": self.start_map}
+        self.actions: dict[str, Answer] = {
+            "extend": self.extend,
+            "map": self.start_map,
+            "shared": self.shared,
+        }
 
     def close(self) -> None:
         """Stop what is still being computed."""
-        for job in list(self._jobs.values()):
-            job.stop()
+        for maps in self._maps:
+            maps.stop()
 
     def info(self, parameters: Parameters) -> dict[str, Any]:
         """Return which models are open, what can be asked of them, and within which limits."""
         return {
             "models": [_describe(explored) for explored in self.models],
-            "layouts": self.layouts,
+            "layouts": list(LAYOUTS),
             "limits": {
                 "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH,
-                "words": request.MAX_WORDS, "topn": request.MAX_TOPN,
+                "words": request.MAX_WORDS, "topn": request.MAX_TOPN, "ids": request.MAX_IDS,
             },
         }  # fmt: skip
 
     def similar(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word."""
-        explored, _ = self._model(parameters)
-        return answers.similar(explored.embeddings, parameters.word("word"), topn=_topn(parameters))
+        return answers.similar(self._known(parameters), parameters.word("word"), topn=_topn(parameters))
 
     def analogy(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words that are to c as b is to a, and the plane that fits the three and the first of them."""
-        explored, _ = self._model(parameters)
         a, b, c = (parameters.word(name) for name in "abc")
         method = cast(AnalogyMethod, parameters.choice("method", (ANALOGY, "3cosmul")))
-        found = answers.analogy(explored.embeddings, a, b, c, method=method, topn=_topn(parameters))
+        known = self._known(parameters)
+        found = answers.analogy(known, a, b, c, method=method, topn=_topn(parameters))
         four = [a, b, c, *(one["word"] for one in found["answers"][:1])]
-        return {**found, "plane": fit_plane(np.stack([explored.embeddings[word] for word in four]))}
+        return {**found, "plane": fit_plane(np.stack([known[word] for word in four]))}
 
     def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""
-        explored, _ = self._model(parameters)
         words = list(dict.fromkeys(parameters.words("word")))
         if len(words) < 3:
             raise InputError(f"give at least 3 different words; only {len(words)} given")
-        return answers.odd(explored.embeddings, words)
+        return answers.odd(self._known(parameters), words)
 
     def contexts(self, parameters: Parameters) -> dict[str, Any]:
         """Return the contexts that pulled hardest on a word, or on a word and another."""
-        explored, _ = self._model(parameters)
+        explored, number = self._model(parameters)
+        word, other, topn = parameters.word("word"), parameters.optional_word("other"), _topn(parameters)
+        for one in (word, other or word):
+            placed = self._learned[number - 1].contexts_of(one)
+            if placed is not None and word != (other or word):
+                raise InputError(
+                    f"'{one}' was learned from pasted sentences, and what placed it cannot be compared with another "
+                    "word's contexts; ask about one word"
+                )
+            if placed is not None:
+                return placed.of_word(one, topn=topn)
         if explored.contexts is None:
             raise InputError(f"no contexts can be shown for '{explored.name}'; {explored.no_contexts}")
-        word, other, topn = parameters.word("word"), parameters.optional_word("other"), _topn(parameters)
         if other is None or other == word:
             return explored.contexts.of_word(word, topn=topn)
         return explored.contexts.of_pair(word, other, topn=topn)
@@ -96,13 +113,13 @@ class Api:
     def compare(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word in both models."""
         first, second = self._both()
-        word = parameters.word("word")
-        for here, there in ((first, second), (second, first)):
-            if word in here.embeddings and word not in there.embeddings:
+        word, (one, two) = parameters.word("word"), (learned.embeddings for learned in self._learned)
+        for here, there, found in ((first, second, word in one), (second, first, word in two)):
+            if found and not (word in one and word in two):
                 raise InputError(
                     f"'{word}' is in '{here.name}' but not in '{there.name}'; compare another word"
                 )
-        return answers.compare(first.embeddings, second.embeddings, word, topn=_topn(parameters))
+        return answers.compare(one, two, word, topn=_topn(parameters))
 
     def moved(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words whose neighbours changed most between the two models."""
@@ -112,62 +129,60 @@ class Api:
                 self._moved = answers.moved(first.embeddings, second.embeddings)
             return self._moved
 
-    def map(self, parameters: Parameters) -> dict[str, Any]:
-        """Return the map of words, or how much of it is done while its layout is being computed."""
-        explored, number = self._model(parameters)
-        layout = parameters.choice("layout", self.layouts)
+    def words(self, parameters: Parameters) -> dict[str, Any]:
+        """Return the most frequent words that begin as a prefix does."""
+        _, number = self._model(parameters)
+        e = self._known(parameters)
         with self._lock:
-            word_map = explored.map
-            job = self._jobs.get((number, layout))
-        if layout == "pca":
-            return {"state": "done", **_draw(explored, word_map.places)}
-        if job is None:
-            return {"state": "absent", "progress": 0.0}
-        if job.error:
-            raise InputError(f"{job.error}; use the layout pca")
-        if job.places is None:
-            return {"state": "running", "progress": job.progress}
-        return {"state": "done", **_draw(explored, job.places)}
+            if number not in self._suggestions or self._suggestions[number][0] is not e:
+                self._suggestions[number] = (e, Suggestions(e))
+            suggestions = self._suggestions[number][1]
+        prefix = parameters.optional_word("prefix") or ""
+        return {"words": suggestions.beginning_with(prefix, topn=_topn(parameters))}
+
+    def map(self, parameters: Parameters) -> dict[str, Any]:
+        """Return the map of words, or how much of it is done while it is being drawn."""
+        _, number = self._model(parameters)
+        return self._maps[number - 1].answer(_layout(parameters))
 
     def start_map(self, parameters: Parameters) -> dict[str, Any]:
-        """Start to compute a slow layout, unless that was started before."""
-        explored, number = self._model(parameters)
-        layout = parameters.choice("layout", self.layouts)
-        with self._lock:
-            if layout != "pca" and (number, layout) not in self._jobs:
-                if len(explored.map.ids) < 4:
-                    raise InputError(f"{layout} needs at least 4 words; use the layout pca")
-                self._jobs[number, layout] = projections.LayoutJob(layout, explored.map.units)
-        return {"state": "running" if layout != "pca" else "done"}
+        """Start to draw a map, unless it is there."""
+        _, number = self._model(parameters)
+        return self._maps[number - 1].start(_layout(parameters))
+
+    def shared(self, parameters: Parameters) -> dict[str, Any]:
+        """Return what some words of the map have in common."""
+        explored, _ = self._model(parameters)
+        rows = parameters.positions("ids", below=len(explored.mapped.ids))
+        return describe_shared(explored, self._known(parameters), rows, topn=_topn(parameters))
 
     def extend(self, parameters: Parameters) -> dict[str, Any]:
-        """Learn new words from a pasted text; return their neighbours and places, but keep nothing."""
+        """Learn new words from a pasted text and keep them until the server ends; the old ones stay as they are."""
         explored, number = self._model(parameters)
-        if explored.model is None:
+        model, learned = explored.model, self._learned[number - 1]
+        if model is None:
             raise InputError(f"no word can be added to '{explored.name}': {explored.no_extending}")
         text, word = parameters.text("text"), parameters.optional_word("word")
-        extension, counts = add_words(explored.model, text, word=word)
-        new = extension.take(slice(len(explored.model), None))
-        learned = [
+        extension, counts = add_words(model, text, word=word)
+        contexts = ContextIndex(model, counts, unigrams=UNIGRAMS)
+        learned.learn(extension, contexts)
+        sentences = sentences_with(model, text, extension.learned)
+        records = [
             {
-                **record,
-                "neighbours": answers.nearest(explored.embeddings, vector, topn=_topn(parameters)),
-                "places": self._places(explored, number, vector),
-                "vector": [round(float(x), 6) for x in vector],
+                **answers.similar(learned.embeddings, new, topn=_topn(parameters)),
+                "places": self._maps[number - 1].places_of(extension[new]),
+                "vector": [round(float(x), 6) for x in extension[new]],
+                "evidence": evidence_for(contexts, new),
+                "sentences": sentences[new],
             }
-            for record, vector in zip(answers.describe(new, new.words), new.vectors, strict=True)
+            for new in extension.learned
         ]
-        return {"learned": learned, "thin": list(extension.unplaced), "words_read": counts.tally.tokens}
+        return {"learned": records, "thin": list(extension.unplaced), "words_read": counts.tally.tokens}
 
-    def _places(self, explored: ExploredModel, number: int, vector: Any) -> dict[str, list[float]]:
-        """Return where a new vector belongs on every map that is ready."""
-        with self._lock:
-            word_map = explored.map
-        found = {"pca": place(word_map, word_map.places, vector, by_axes=True)}
-        for (owner, layout), job in list(self._jobs.items()):
-            if owner == number and job.places is not None:
-                found[layout] = place(word_map, job.places, vector, by_axes=False)
-        return found
+    def _known(self, parameters: Parameters) -> Embeddings:
+        """Return the vectors that a request is about, with the words learned since the start."""
+        _, number = self._model(parameters)
+        return self._learned[number - 1].embeddings
 
     def _model(self, parameters: Parameters) -> tuple[ExploredModel, int]:
         """Return the model that a request is about, and its number, 1 or 2."""
@@ -186,6 +201,10 @@ def _topn(parameters: Parameters) -> int:
     return parameters.number("topn", 10, most=request.MAX_TOPN)
 
 
+def _layout(parameters: Parameters) -> LayoutName:
+    return cast(LayoutName, parameters.choice("layout", LAYOUTS))
+
+
 def _describe(explored: ExploredModel) -> dict[str, Any]:
     e = explored.embeddings
     deviations = e.deviations is not None and bool(np.isfinite(e.deviations).any())
@@ -199,16 +218,4 @@ def _describe(explored: ExploredModel) -> dict[str, Any]:
         "no_extending": explored.no_extending,
         "contexts": explored.contexts is not None,
         "no_contexts": explored.no_contexts,
-    }
-
-
-def _draw(explored: ExploredModel, places: Any) -> dict[str, Any]:
-    e, word_map = explored.embeddings, explored.map
-    return {
-        "words": [e.words[i] for i in word_map.ids.tolist()],
-        "x": np.round(places[:, 0].astype(float), 4).tolist(),
-        "y": np.round(places[:, 1].astype(float), 4).tolist(),
-        "counts": None if e.counts is None else e.counts[word_map.ids].tolist(),
-        "clusters": word_map.clusters.tolist(),
-        "cluster_names": [list(names) for names in word_map.names],
     }

@@ -47,13 +47,17 @@ class Pulls:
 
 
 class ContextIndex:
-    """Looks up the contexts of words, in a model and the counts it was made from."""
+    """Looks up the contexts of words, in a model and the counts it was made from, or the counts of new words only.
 
-    def __init__(self, model: Model, counts: Cooccurrence) -> None:
+    Of new words, ``unigrams`` says whose frequencies of the old words they were solved with, as in
+    :func:`psdvec.solver.extend.extend`.
+    """
+
+    def __init__(self, model: Model, counts: Cooccurrence, *, unigrams: str = "corpus") -> None:
         from psdvec.solver.extend import check_compatible  # loads numba
 
         check_compatible(model, counts)
-        self.model, self.counts = model, counts
+        self.model, self.counts, self.unigrams = model, counts, unigrams
         self.words = counts.vocabulary.words
 
     def of_word(self, word: str, *, topn: int = 10) -> dict[str, Any]:
@@ -131,26 +135,33 @@ class ContextIndex:
         """Combine the two directions of each pair; an unseen direction counts as the background."""
         from psdvec.solver.pmi import pmi, weight
 
-        constants, s = self._scales
-        if self.model.recipe.own_cap and i not in self._core_ids:
-            constants, s = self._setting.constants, self._setting.scales
         H = np.zeros((2, len(self.words)))
         H[0, after], H[1, before] = H_after, H_before
         core = self._core_ids
         rows = np.flatnonzero((core >= 0) & (core != i) & (H.sum(axis=0)[core] > 0))
-        ids, own = core[rows], np.full(rows.size, i)
-        H = H[:, ids]
-        r = np.stack([s.row_sums[own], s.row_sums[ids]])
-        u = np.stack([s.unigrams[ids], s.unigrams[own]])
-        B = s.rho[own] * s.rho[ids]
-        f, a = s.frequencies[own] * s.frequencies[ids], s.majorisers[own] * s.majorisers[ids]
+        H = H[:, core[rows]]
+        constants, own, old = self._scales_of(i, rows)
+        r = np.stack([np.broadcast_to(own.row_sums, rows.shape), old.row_sums])
+        u = np.stack([old.unigrams, np.broadcast_to(own.unigrams, rows.shape)])
+        B = own.rho * old.rho
+        f, a = own.frequencies * old.frequencies, own.majorisers * old.majorisers
         R = weight(H, f, a, constants=constants)
-        R = np.where(H > 0, R, B) * (s.emphases[own] * s.emphases[ids]) ** 2
+        R = np.where(H > 0, R, B) * (own.emphases * old.emphases) ** 2
         G = pmi(H, r, u, smoothing=constants.smoothing)
         W = R.sum(axis=0) / 2
         targets = (R * G).sum(axis=0) / (2 * np.maximum(W, 1e-300))
         pulls = W * targets * self._lengths[rows]
         return Pulls(rows, H.sum(axis=0), targets, W, pulls, self._fitted(i, rows))
+
+    def _scales_of(self, i: int, rows: Int64s) -> tuple[Constants, WordScales, WordScales]:
+        """Return the constants, and the scales of the counted word ``i`` and of the core words ``rows``."""
+        if self.unigrams == "model":
+            setting = self._setting
+            return setting.constants, setting.scales.take(np.array([i])), setting.old.take(rows)
+        constants, s = self._scales
+        if self.model.recipe.own_cap and i not in self._core_ids:
+            constants, s = self._setting.constants, self._setting.scales
+        return constants, s.take(np.array([i])), s.take(self._core_ids[rows])
 
     def _cell(self, pulls: Pulls, place: Any) -> dict[str, Any]:
         row = int(pulls.rows[place])
@@ -196,5 +207,5 @@ class ContextIndex:
         recipe, ids = self.model.recipe, np.arange(len(self.words))
         return prepare(
             self.model, self.counts, ids, core=None, ridge=recipe.ridge, damping=recipe.damping,
-            unigrams="corpus", min_contexts=1,
+            unigrams=self.unigrams, min_contexts=1,
         )  # fmt: skip

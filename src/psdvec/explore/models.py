@@ -11,38 +11,41 @@ from functools import cached_property
 from pathlib import Path
 
 from psdvec.explore.contexts import ContextIndex
-from psdvec.explore.map import WordMap, make_map
 from psdvec.formats import load
+from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.model import Model
 from psdvec.vectors.embeddings import Embeddings
 
-MAP_WORDS = 20_000
-
 
 @dataclass(frozen=True, eq=False)
 class ExploredModel:
-    """Vectors under the ``name`` that is shown; ``model`` and ``contexts`` if known, otherwise why not."""
+    """Vectors from ``path``, under the ``name`` that is shown; ``model`` and ``contexts`` if known, or why not."""
 
-    name: str
+    path: Path
     embeddings: Embeddings
     model: Model | None = None
     contexts: ContextIndex | None = None
     no_extending: str = ""
     no_contexts: str = ""
-    map_words: int = MAP_WORDS
+    map_words: int = WORDS
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.absolute().name
 
     @cached_property
-    def map(self) -> WordMap:
-        """The map of the most frequent words, by PCA."""
-        return make_map(self.embeddings, limit=self.map_words)
+    def mapped(self) -> MappedWords:
+        """The words on the map: the most frequent ones."""
+        return take_words(self.embeddings, words=self.map_words)
 
 
 def open_model(
     path: str | Path,
     *,
     counts: str | Path | None = None,
-    map_words: int = MAP_WORDS,
+    map_words: int = WORDS,
     progress: Progress = LogProgress(),
 ) -> ExploredModel:
     """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` they were made from, if given."""
@@ -60,5 +63,4 @@ def open_model(
             from psdvec.counts.matrix import load_counts
 
             contexts, no_contexts = ContextIndex(model, load_counts(counts)), ""
-    name = Path(path).absolute().name
-    return ExploredModel(name, embeddings, model, contexts, no_extending, no_contexts, map_words)
+    return ExploredModel(Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words)

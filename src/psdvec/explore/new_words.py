@@ -1,30 +1,78 @@
 """New words from sentences that were pasted into the page.
 
 :func:`add_words` counts the text as the model's own text was counted and solves the new words by the closed form of
-:func:`psdvec.solver.extend.extend`. The model and every old vector in it stay as they are.
+:func:`psdvec.solver.extend.extend`. The model and every old vector in it stay as they are; :class:`LearnedWords` keeps
+the new ones while the server runs, so that they can be asked about like any other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from psdvec.errors import InputError
+from psdvec.explore.contexts import ContextIndex
 from psdvec.text.inputs import Texts
 from psdvec.text.tokenizers import TOKENIZERS
+from psdvec.vectors.embeddings import Embeddings
 
 if TYPE_CHECKING:
+    from psdvec.arrays import Float32s
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.extend import Extension
     from psdvec.solver.model import Model
 
 MAX_WORDS = 20  # learned at once if none is named: the most frequent ones of the text
+EVIDENCE = 20  # contexts at most that are told of each
+UNIGRAMS = "model"  # the old words' frequencies are the model's own, as a few sentences say little about them
+
+
+class LearnedWords:
+    """The words that were learned since the server started.
+
+    ``embeddings`` are those of the model with the learned words after them. A word that is learned again is replaced.
+    """
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self.embeddings = embeddings
+        self._first = embeddings
+        self._rows: dict[str, tuple[Float32s, int, float]] = {}
+        self._contexts: dict[str, ContextIndex] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, extension: Extension, contexts: ContextIndex) -> None:
+        """Keep the words of an ``extension`` of the model, and the ``contexts`` that placed them."""
+        with self._lock:
+            for word in extension.learned:
+                row = extension.get_index(word)
+                known = int(extension.counts[row]), float(extension.deviations[row])
+                self._rows[word] = (np.array(extension.vectors[row]), *known)
+                self._contexts[word] = contexts
+            self.embeddings = self._grown()
+
+    def contexts_of(self, word: str) -> ContextIndex | None:
+        """Return what says why a learned word is where it is; None for any other word."""
+        return self._contexts.get(word)
+
+    def _grown(self) -> Embeddings:
+        e = self._first
+        vectors, counts, deviations = (np.array(column) for column in zip(*self._rows.values(), strict=True))
+        assert e.counts is not None  # only a model can be extended, and it has all of these
+        assert e.deviations is not None
+        return Embeddings(
+            (*e.words, *self._rows),
+            np.concatenate([e.vectors, vectors]),
+            np.concatenate([e.counts, counts]),
+            np.concatenate([e.deviations, deviations.astype(np.float32)]),
+            tokenizer=e.tokenizer,
+            subwords=e.subwords,
+        )
 
 
 def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Extension, Cooccurrence]:
-    """Learn ``word`` from ``text``, or its most frequent words that the model lacks; each line is a sentence.
-
-    The old words' frequencies are the model's own, as a few sentences say little about them.
-    """
+    """Learn ``word`` from ``text``, or its most frequent words that the model lacks; each line is a sentence."""
     from psdvec.solver.extend import extend
 
     if not text.strip():
@@ -42,7 +90,20 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
     )
     if not new:
         raise InputError("the model already knows every word of the text; paste sentences with a new word")
-    return extend(model, counts, words=new[:MAX_WORDS], unigrams="model"), counts
+    return extend(model, counts, words=new[:MAX_WORDS], unigrams=UNIGRAMS), counts
+
+
+def evidence_for(contexts: ContextIndex, word: str) -> list[dict[str, Any]]:
+    """Return the contexts that pulled a learned word hardest, each with its share of all pulls as its ``weight``."""
+    found = contexts.of_word(word, topn=len(contexts.words))["contexts"]
+    total = sum(abs(one["pull"]) for one in found) or 1.0
+    return [{"word": one["word"], "weight": one["pull"] / total} for one in found[:EVIDENCE]]
+
+
+def sentences_with(model: Model, text: str, words: tuple[str, ...]) -> dict[str, list[int]]:
+    """Return for each of ``words`` the numbers of the lines of ``text`` that it occurs in, from 0."""
+    lines = [set(model.tokenize(line)) for line in text.splitlines()]
+    return {word: [number for number, line in enumerate(lines) if word in line] for word in words}
 
 
 def _count(model: Model, text: str) -> Cooccurrence:

@@ -15,6 +15,7 @@ MAX_WORD_LENGTH = 100
 MAX_TEXT_LENGTH = 1_000_000
 MAX_WORDS = 50
 MAX_TOPN = 100
+MAX_IDS = 5_000
 
 
 class Parameters:
@@ -65,6 +66,17 @@ class Parameters:
         if not (text.isascii() and text.isdigit() and len(text) < 10) or not 1 <= int(text) <= most:
             raise InputError(f"'{name}' is '{_shortened(text)}'; give a number from 1 to {most}")
         return int(text)
+
+    def positions(self, name: str, *, below: int) -> list[int]:
+        """Return different whole numbers from 0 to less than ``below``, given as a list; at least one."""
+        given = self._last(name)
+        if not isinstance(given, list) or not given or len(given) > MAX_IDS:
+            raise InputError(f"'{name}' is not a list of 1 to {MAX_IDS:,} numbers; choose that many words")
+        if not all(type(one) is int and 0 <= one < below for one in given):
+            raise InputError(
+                f"'{name}' has something other than numbers from 0 to {below - 1}; give only these"
+            )
+        return list(dict.fromkeys(given))
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
         """Return one of ``choices``; the first, if none is given."""
