@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.explore.browsers import browser, open_page, search, why_no_browser
+from tests.explore.browsers import browser, open_page, search, wait_until_still, why_no_browser
 from tests.explore.servers import running
 
 PHONE = {
@@ -44,7 +44,7 @@ def extend(page: Any) -> None:
     page.click("#tab-extend")
     page.click("#example")
     page.wait_for_selector("#panel-extend .card")
-    page.locator("#panel-extend .card").evaluate("one => one.scrollIntoView()")
+    page.locator("#panel-extend .card").evaluate("one => one.scrollIntoView({ block: 'start' })")
 
 
 def compare(page: Any) -> None:
@@ -95,7 +95,8 @@ def main() -> None:
         for name, (act, context) in VIEWS.items():
             page = open_page(chromium, address, trouble=trouble, **context)
             act(page)
-            page.wait_for_timeout(2000)  # until the map has ended its flight
+            page.wait_for_timeout(500)  # until the map has begun its flight
+            wait_until_still(page)
             page.screenshot(path=options.output / f"explore-{name}.png")
             page.context.close()
     if trouble:

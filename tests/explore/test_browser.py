@@ -84,6 +84,8 @@ def test_an_analogy_is_answered_in_both_ways(page, library):
         expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
         wait_for_words(page, "#panel-analogy", expected)
         assert page.inner_text("#panel-analogy h2") == expected[0]
+        words = ["guitar", "piano", "ship", expected[0]]
+        assert page.locator("#panel-analogy .plane text").all_inner_texts() == words
 
 
 def test_the_odd_one_out_is_found(page):
@@ -133,6 +135,41 @@ def test_a_word_is_added_and_marked_on_the_map(page):
     page.wait_for_selector("#labels .added >> text=zither")
     wait_until_still(page)
     assert_in_the_middle(page, "#marks .added")
+    assert page.locator("#panel-extend .sentences li").count() == 2
+    assert page.locator("#panel-extend .sentences mark").count() > 0
+
+
+def test_a_word_that_was_added_can_be_asked_about_like_any_other(page):
+    page.click("#tab-extend")
+    page.fill("#pasted", SENTENCES)
+    page.fill("#new-word", "zither")
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .card h2 >> text=zither")
+    page.click("#panel-extend .card h2 .word")
+    page.wait_for_selector("#panel-similar h2 >> text=zither")
+    assert words_of(page, "#panel-similar")
+    page.wait_for_selector("#labels .added >> text=zither")
+
+
+def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_words(chromium, address):
+    page = chromium.new_context().new_page()
+    page.goto(f"{address}#tab=extend&layout=pca")
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator("#example").count() == 0
+    words = page.evaluate(
+        "async () => [...new Set((await import('/static/examples.js')).NEW_WORD.text.split(/\\s+/))]"
+    )
+    count = len(words)
+    stand_in = {
+        "state": "done", "layout": "pca", "words": words, "x": list(range(count)), "y": [0] * count, "counts": None,
+        "fidelity": 1, "clusters": [0] * count, "fine": [0] * count, "regions": [],
+    }  # fmt: skip
+    page.route("**/api/map?*", lambda route: route.fulfill(body=json.dumps(stand_in)))
+    page.reload()
+    page.click("#example")
+    assert page.input_value("#new-word") == "zorbola"
+    assert len(page.input_value("#pasted").splitlines()) == 4
+    page.context.close()
 
 
 def test_two_models_are_compared(page):

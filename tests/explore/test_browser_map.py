@@ -174,7 +174,11 @@ def test_a_dot_shows_its_word_and_can_be_clicked(page, library):
     point_at(page, x, y, word="anchor")
     shown = page.evaluate("[...document.getElementById('tip').childNodes].map((one) => one.textContent)")
     assert shown == ["anchor", f"{e.counts[e.get_index('anchor')]:,}"]
-    page.click("#tab-odd")
+    for _ in range(3):  # no other label is as close
+        page.click("#closer")
+        wait_until_still(page)
+    page.goto(f"{page.url}&tab=odd")
+    page.wait_for_selector("#panel-odd:visible")
     wait_until_still(page)
     before = view_of(page)
     x, y = place_of(page, "anchor")

@@ -65,7 +65,7 @@ TABS = {
 
 def settle(page, tab: str) -> tuple[str, str, list[float]]:
     """Wait until all is shown; return the answer, what the map marks, and where it is."""
-    page.wait_for_selector("#layouts [aria-pressed=true] >> text=PCA")
+    page.wait_for_selector("#fidelity >> text=PCA: ")
     page.wait_for_selector(f"#panel-{tab}:visible h2")
     page.wait_for_timeout(100)
     wait_until_still(page)

@@ -29,6 +29,16 @@ export function membersOf(area, points) {
   return Uint8Array.from(points.x, (x, i) => inside(area.corners, x, points.y[i]));
 }
 
+// The regions most of whose words are among the members.
+export function coveredBy(members, points) {
+  const found = [points.clusters, points.fine].map((of) => {
+    const counts = new Map();
+    for (let i = 0; i < of.length; i += 1) if (members[i]) counts.set(of[i], (counts.get(of[i]) || 0) + 1);
+    return counts;
+  });
+  return new Set(points.regions.filter((one) => (found[one.level].get(one.id) || 0) > one.size / 2));
+}
+
 // Whether a ray to the right crosses the outline an odd number of times.
 function inside(corners, x, y) {
   let odd = false;

@@ -8,7 +8,7 @@ const SOLID = 215; // of 255: dots shine through a little where they lie on each
 const DIM = 22; // the same of a dot that is not meant
 const MANY = 20000; // points from which on they are drawn smaller
 
-export const theme = () => document.documentElement.dataset.theme;
+const theme = () => document.documentElement.dataset.theme;
 export const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const hue = (region) => HUES[theme()][region % HUES[theme()].length];
 

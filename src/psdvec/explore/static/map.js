@@ -1,6 +1,6 @@
 // The map: points, what an answer marks among them, and labels; drawn from the page's state and from nothing else.
 
-import { membersOf, readArea, writeCorners, writeRegion } from "/static/area.js";
+import { coveredBy, membersOf, readArea, writeCorners, writeRegion } from "/static/area.js";
 import { hue, paint } from "/static/colours.js";
 import { announce, byId, fill, make, whole } from "/static/dom.js";
 import { Flight } from "/static/flight.js";
@@ -130,7 +130,10 @@ export class WordMap {
 
   readMembers() {
     const area = state.tab === "area" ? readArea(state.area) : null;
-    return area && area.layout === this.layout ? membersOf(area, this.points) : null;
+    if (!area || area.layout !== this.layout) return null;
+    const members = membersOf(area, this.points);
+    this.covered = coveredBy(members, this.points);
+    return members;
   }
 
   recolour() {
@@ -181,10 +184,8 @@ export class WordMap {
   // The regions to be named: large ones from afar, small ones from near.
   regions() {
     const level = this.everything.width / this.view.width < CLOSER ? 0 : 1;
-    const area = this.members && readArea(state.area);
     return this.points.regions
-      .filter((one) => one.level === level && one.words.length && !(area && area.corners))
-      .filter((one) => !area || area.level !== one.level || area.id === one.id)
+      .filter((one) => one.level === level && one.words.length && (!this.members || this.covered.has(one)))
       .map((one) => ({ ...one, colour: state.colour === "region" && level === 0 ? hue(one.id) : "" }));
   }
 

@@ -112,6 +112,8 @@ export class Panel {
     const heading = this.focused && this.place.querySelector("h2, .trouble");
     if (!heading) return;
     this.focused = false;
+    const { activeElement: active, body } = document;
+    if (active !== body && active.getClientRects().length) return; // the reader has gone elsewhere meanwhile
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
   }

@@ -5,7 +5,7 @@ import { look } from "/static/state.js";
 
 export const wordButton = (word) => make("button", { type: "button", class: "word", onclick: () => look(word) }, word);
 
-export const chip = (word, action = (chosen) => look(chosen)) =>
+const chip = (word, action = (chosen) => look(chosen)) =>
   make("button", { type: "button", class: "chip", onclick: () => action(word) }, word);
 
 export const chips = (words, action) => make("div", { class: "chips" }, words.map((word) => chip(word, action)));
@@ -13,7 +13,7 @@ export const chips = (words, action) => make("div", { class: "chips" }, words.ma
 const thin = (record) =>
   record.thin ? make("span", { class: "thin", title: "The vector rests on few occurrences." }, "thin") : null;
 
-export function bar(record, largest = 1) {
+function bar(record, largest = 1) {
   const share = (value) => `${Math.max(0, Math.min(1, value / largest)) * 100}%`;
   const fillPart = make("i");
   fillPart.style.width = share(record.score);

@@ -19,7 +19,7 @@ const DEFAULTS = Object.freeze({
   view: "", // LAYOUT:x,y,width where the reader moved the map; nothing: where the answer is
 });
 const LONGEST = 2000; // characters of a text that goes into the address; a longer one is kept by the browser only
-export const OF_A_WORD = ["similar", "contexts", "compare"];
+const OF_A_WORD = ["similar", "contexts", "compare"];
 
 const target = new EventTarget();
 export const info = {}; // what the server said of itself
@@ -66,13 +66,13 @@ function start() {
   return { ...DEFAULTS, ...(location.hash.length < 2 && saved ? saved.state : {}), ...(history.state || read(location.hash)) };
 }
 
-export function read(hash) {
+function read(hash) {
   const found = {};
   for (const [name, value] of new URLSearchParams(hash.slice(1))) if (name in DEFAULTS) found[name] = value;
   return found;
 }
 
-export function write(value) {
+function write(value) {
   const parts = Object.entries(value).filter(([name, one]) => one !== DEFAULTS[name] && one.length <= LONGEST);
   return new URLSearchParams(parts).toString();
 }

@@ -37,7 +37,7 @@ export class Tabs {
       button.setAttribute("aria-selected", chosen);
       button.tabIndex = chosen ? 0 : -1;
     });
-    current.focused = held;
+    current.focused ||= held;
     current.update(again);
     if (held && current.marks) current.takeFocus();
   }
