@@ -10,10 +10,12 @@ import pytest
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
+from psdvec.explore.new_words import UNIGRAMS, add_words
 from psdvec.reference import rounds
 from psdvec.solver.fit import fit
-from psdvec.solver.pmi import margins, word_scales
+from psdvec.solver.pmi import margins, pmi, word_scales
 from tests.explore.conftest import RARE
+from tests.explore.test_api import SENTENCES
 from tests.toy import drawn_counts
 
 
@@ -128,3 +130,24 @@ def test_weights_are_those_that_a_word_was_placed_with_also_if_it_had_a_cap_of_i
         j = counts.vocabulary.ids[cell["word"]]
         both = np.minimum(np.sqrt(np.array([H[45, j], H[j, 45]]) / cap), 1)
         assert cell["weight"] == pytest.approx(both.mean())
+
+
+def test_what_pulled_a_learned_word_is_what_it_was_solved_with(models):
+    model = models[0].model
+    extension, counts = add_words(model, SENTENCES, word="zither")
+    index = ContextIndex(extension, counts, unigrams=UNIGRAMS)
+    found = index.of_word("zither", topn=100)
+    assert found["seen"] == extension.contexts[0]
+    # Solved again with the same weights and targets, the word has the same vector, and so its values are known.
+    assert all(cell["fitted"] is not None for cell in found["contexts"])
+    # The PMI is a mean over both directions, with the old word's frequencies in the model's own text.
+    ids, constants = counts.vocabulary.ids, model.constants
+    H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, len(ids))
+    i, share = ids["zither"], H.sum() / constants.total
+    for cell in found["contexts"]:
+        j, row = ids[cell["word"]], model.key_to_index[cell["word"]]
+        own = word_scales(H.sum(axis=1)[[i]], H.sum(axis=0)[[i]], index._setting.constants)
+        u = model.scales.unigrams[row], own.unigrams[0]
+        both = pmi(np.array([H[i, j], H[j, i]]), np.array([H[i].sum(), model.row_sums[row] * share]), np.array(u),
+                   smoothing=constants.smoothing)  # fmt: skip
+        assert both.min() - 1e-6 <= cell["pmi"] <= both.max() + 1e-6

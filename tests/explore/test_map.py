@@ -56,6 +56,7 @@ def test_a_map_is_drawn_when_asked_for_kept_and_there_at_once_the_next_time(own)
     assert client.post("/api/map", json={"layout": "neighbours"}).json() == {"state": "running"}
     found = wait(client, layout="neighbours")
     assert (own / FOLDER).is_dir()
+    assert found["kept"] == "in the model's folder"
     pca = ask(client, layout="pca")
     assert found["words"] == pca["words"]
     assert found["x"] != pca["x"]
@@ -64,6 +65,18 @@ def test_a_map_is_drawn_when_asked_for_kept_and_there_at_once_the_next_time(own)
     assert set(learned[0]["places"]) == {"pca", "neighbours"}
     api.close()
     assert ask(client_of(Api([open_model(own)])), layout="neighbours") == found
+
+
+def test_a_map_says_where_it_is_kept_if_not_with_the_model(own, cache, monkeypatch, tmp_path):
+    (own / FOLDER).write_text("in the way, as in a folder that cannot be written to")
+    for folder, where in (("cache", "in the user's cache folder"), ("own/meta.json", "in memory, until the")):
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / "meta.json").write_text("a file where a folder would have to be")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
+        api = Api([open_model(own)])
+        client = client_of(api)
+        client.post("/api/map", json={"layout": "neighbours"})
+        assert wait(client)["kept"].startswith(where)
 
 
 def test_a_map_of_another_number_of_words_is_not_shown(own):

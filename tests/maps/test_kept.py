@@ -185,6 +185,21 @@ def test_a_copied_model_keeps_its_map(model, drawing, embeddings, tmp_path):
     assert find_map(take_words(embeddings), tmp_path / "copy") is not None
 
 
+@pytest.mark.parametrize("command", ["fit", "train"])
+def test_fit_and_train_draw_the_map_that_the_explorer_finds(run, tmp_path, command):
+    (tmp_path / "text").write_text(
+        "\n".join(["to be or not to be", "that is the question", "be is not to that"] * 9)
+    )
+    made = ("count", tmp_path / "text", "-o", tmp_path / "counts", "--min-count", "1", "-q")
+    assert run(*made)[0] == 0
+    given = (tmp_path / "counts",) if command == "fit" else (tmp_path / "text", "--min-count", "1")
+    code, out, _ = run(command, *given, "-o", tmp_path / "model", "--dim", "3", "--map", "-q")
+    assert code == 0
+    assert "map of 8 words: " in out
+    assert f"kept in {tmp_path / 'model' / FOLDER}" in out
+    assert find_map(take_words(formats.load(tmp_path / "model")), tmp_path / "model") is not None
+
+
 # The share of neighbours kept
 
 

@@ -31,6 +31,7 @@ from psdvec.errors import PSDVecError
 from psdvec.evaluation.tagging.conll import read_conll
 from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe, summarise
+from psdvec.maps.kept import read_map
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact, verify_artefact
 from psdvec.text.decompress import open_stream
@@ -39,7 +40,7 @@ from psdvec.text.wikitext import Stripper
 from psdvec.vectors.embeddings import Embeddings
 from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import mutate
-from tests.torture.samples import make_samples
+from tests.torture.samples import make_samples, mapped_sample
 
 BATCH = 250  # cases that one process runs
 SILENT = SilentProgress()
@@ -162,6 +163,16 @@ def _read_list(path: Path) -> None:
     _demand(all(read_word_list(path)), "an empty word")
 
 
+def _read_map(path: Path) -> None:
+    mapped = mapped_sample()
+    drawing = read_map(path, mapped)
+    _demand(drawing.places.shape == (len(mapped.ids), 2), "there is not one place per word")
+    _demand(bool(np.isfinite(drawing.places).all()), "a place is not finite")
+    for regions in (drawing.coarse, drawing.fine):
+        _demand(set(regions.labels.tolist()) <= set(range(len(regions.middles))), "a region has no middle")
+        _demand(bool((regions.names < len(mapped.ids)).all()), "a region is named by no word")
+
+
 READERS = {
     "text": Reader(("plain.txt",), _read_text),
     "compressed": Reader(
@@ -177,6 +188,7 @@ READERS = {
     "npz": Reader(("vectors.npz", "foreign.npz"), _read_vectors),
     "model2vec": Reader(("model2vec",), _read_vectors),
     "model": Reader(("model", "sparse", "embeddings"), _read_model),
+    "map": Reader(("map",), _read_map),
     "counts": Reader(("counts",), _read_counts),
     "pairs of grams": Reader(("top2grams.txt",), _read_counted_grams),
     "grams": Reader(("grams",), _read_grams_with_words),

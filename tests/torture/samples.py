@@ -11,9 +11,12 @@ import json
 import lzma
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
+from psdvec.maps.drawing import MappedWords
 
 SENTENCES = (
     "the cat sat on the mat and the dog sat beside it",
@@ -117,6 +120,8 @@ def _write_counts_and_models(folder: Path) -> None:
 
 def _write_vectors(folder: Path) -> None:
     from psdvec.formats import save
+    from psdvec.maps.drawing import draw
+    from psdvec.maps.kept import write_map
     from psdvec.vectors.embeddings import Embeddings
 
     vectors = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
@@ -130,6 +135,17 @@ def _write_vectors(folder: Path) -> None:
     np.savez_compressed(folder / "foreign.npz", embeddings=vectors, vocab=np.array(words))
     save(e, folder / "model2vec", format="model2vec")
     save(e, folder / "embeddings", format="model")
+    write_map(
+        replace(draw(mapped_sample().units, layout="pca"), layout="neighbours"),
+        mapped_sample(),
+        folder / "map",
+    )
+
+
+def mapped_sample() -> MappedWords:
+    """Return the words whose map is among the samples."""
+    units = np.eye(40, 6, dtype=np.float32) + np.float32(0.1)
+    return MappedWords(np.arange(40), units)
 
 
 def _write_test_sets(folder: Path) -> None:

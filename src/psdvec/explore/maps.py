@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from psdvec.errors import InputError
 from psdvec.explore.jobs import DrawingJob
 from psdvec.explore.models import ExploredModel
 from psdvec.maps.drawing import LAYOUTS, Drawing, LayoutName, draw
-from psdvec.maps.kept import find_map
+from psdvec.maps.kept import LAYOUT, find_map
 from psdvec.maps.regions import Regions, choose_names
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
@@ -33,6 +34,7 @@ class Maps:
     def __init__(self, explored: ExploredModel) -> None:
         self._explored = explored
         self._drawings: dict[LayoutName, Drawing] = {}
+        self._kept: Path | None = None
         self._looked = False
         self._job: DrawingJob | None = None
         self._lock = threading.Lock()
@@ -47,7 +49,8 @@ class Maps:
         with self._lock:
             drawing = self._find(layout)
         if drawing is not None:
-            return {"state": "done", **describe_drawing(drawing, self._explored)}
+            found = describe_drawing(drawing, self._explored)
+            return {"state": "done", **found, "kept": self._where() if layout == LAYOUT else None}
         if self._job is None:
             return {"state": "absent", "progress": 0.0}
         if self._job.error:
@@ -74,17 +77,25 @@ class Maps:
             if drawing is not None
         }
 
+    def _where(self) -> str:
+        """Say where the map is kept, without a name of this machine's folders."""
+        if self._kept is None:
+            return "in memory, until the explorer ends"
+        is_own = self._kept.parent == self._explored.path
+        return "in the model's folder" if is_own else "in the user's cache folder"
+
     def _find(self, layout: LayoutName) -> Drawing | None:
         """Return a drawing if it is ready, is kept or is quick to make."""
         mapped = self._explored.mapped
         if layout not in self._drawings and layout == "pca":
             self._drawings[layout] = draw(mapped.units, layout="pca")
         elif layout not in self._drawings:
-            kept = None if self._looked else find_map(mapped, self._explored.path)
+            found = None if self._looked else find_map(mapped, self._explored.path)
             self._looked = True
-            drawing = kept[0] if kept else self._job.drawing if self._job else None
-            if drawing is not None:
-                self._drawings[layout] = drawing
+            if found is not None:
+                self._drawings[layout], self._kept = found
+            elif self._job is not None and self._job.drawing is not None:
+                self._drawings[layout], self._kept = self._job.drawing, self._job.kept
         return self._drawings.get(layout)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from psdvec.arrays import Array
 from psdvec.errors import PSDVecError, StoreError
 from psdvec.formats import load
 from psdvec.loading import MAP as KIND
 from psdvec.maps.drawing import WORDS, Drawing, LayoutName, MappedWords, draw, take_words
-from psdvec.maps.regions import Regions
+from psdvec.maps.regions import NAMES, Regions
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import cache_folder
 from psdvec.storage.artefact import META, Artefact, create_artefact, open_artefact, verify_artefact
@@ -108,7 +109,7 @@ def read_map(folder: Path, mapped: MappedWords) -> Drawing:
 
 def _drawing_of(artefact: Artefact, words: int) -> Drawing:
     """Return the drawing in an artefact, or raise ``ValueError`` where its parts do not fit together."""
-    places = np.array(artefact.array("places"), np.float32).reshape(-1, 2)
+    places = _numbers_of(artefact, "places", np.float32).reshape(-1, 2)
     fidelity: Any = artefact.parameters.get("fidelity")
     if len(places) != words or not np.isfinite(places).all():
         raise ValueError("it does not hold one place per word")
@@ -119,14 +120,20 @@ def _drawing_of(artefact: Artefact, words: int) -> Drawing:
 
 
 def _regions_of(artefact: Artefact, level: str, words: int) -> Regions:
-    labels, middles, names = (
-        np.array(artefact.array(f"{level}_{name}")) for name in ("labels", "middles", "names")
-    )
-    middles = middles.astype(np.float32).reshape(-1, 2)
-    names = names.astype(np.int64).reshape(len(middles), -1)
+    labels, names = (_numbers_of(artefact, f"{level}_{name}", np.int64) for name in ("labels", "names"))
+    middles = _numbers_of(artefact, f"{level}_middles", np.float32).reshape(-1, 2)
+    names = names.reshape(len(middles), NAMES)
     if len(labels) != words or not np.isfinite(middles).all():
         raise ValueError("its regions are not those of its words")
     for numbers, low, high in ((labels, 0, len(middles)), (names, -1, words)):
         if numbers.size and not low <= numbers.min() <= numbers.max() < high:
             raise ValueError("its regions have numbers out of range")
-    return Regions(labels.astype(np.int64), middles, names)
+    return Regions(labels, middles, names)
+
+
+def _numbers_of(artefact: Artefact, name: str, dtype: Any) -> Array:
+    """Return an array as it is written, in memory; another type of numbers is not what was written."""
+    found = np.array(artefact.array(name))
+    if found.dtype != dtype:
+        raise ValueError(f"'{name}' holds numbers of type {found.dtype}")
+    return found
