@@ -85,7 +85,7 @@ def test_an_analogy_is_answered_in_both_ways(page, library):
         wait_for_words(page, "#panel-analogy", expected)
         assert page.inner_text("#panel-analogy h2") == expected[0]
         words = ["guitar", "piano", "ship", expected[0]]
-        assert page.locator("#panel-analogy .plane text").all_inner_texts() == words
+        assert page.locator("#panel-analogy .plane text").all_text_contents() == words
 
 
 def test_the_odd_one_out_is_found(page):

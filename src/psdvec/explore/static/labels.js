@@ -8,6 +8,7 @@ const MOST = 90; // words named at once
 const FAR = 36; // the same where the names of large regions are read
 const HEIGHT = 18;
 const CELL = 12;
+const BOLDER = 1.12; // times as wide as a word is when it is marked
 const SIZES = { region: 15, district: 13, word: 12.5 };
 
 export class Labels {
@@ -44,7 +45,7 @@ export class Labels {
     if (left < 0 || top < 0 || left > box.width || top > box.height) return;
     const always = kind === "self" || kind === "added";
     if (!always && this.taken.has(left, top)) return;
-    const width = this.width(word, SIZES.word) + (kind ? 16 : 4);
+    const width = kind ? this.width(word, SIZES.word) * BOLDER + 16 : this.width(word, SIZES.word) + 4;
     const from = Math.max(Math.min(left + 7, box.width - width), 0);
     const place = { left: from, top: Math.max(top - HEIGHT / 2, 0), width, height: HEIGHT };
     if (this.taken.take(place, always)) this.show({ ...place, text: word, kind, word });

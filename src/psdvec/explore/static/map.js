@@ -4,6 +4,7 @@ import { coveredBy, membersOf, readArea, writeCorners, writeRegion } from "/stat
 import { hue, paint } from "/static/colours.js";
 import { announce, byId, fill, make, whole } from "/static/dom.js";
 import { Flight } from "/static/flight.js";
+import { about, around } from "/static/framing.js";
 import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
 import { Marks } from "/static/marks.js";
@@ -79,27 +80,11 @@ export class WordMap {
     const [layout, text] = state.view.split(":");
     const moved = layout === this.layout && View.read(text);
     if (moved) return moved;
-    if (this.members) return this.around([...this.members.keys()].filter((i) => this.members[i]).map((i) => this.point(i)), 1);
+    if (this.members) return around([...this.members.keys()].filter((i) => this.members[i]).map((i) => this.point(i)), 1, this);
     if (!this.answer) return null;
     const marked = this.marked();
     if (!marked.length) return this.answer.self || this.answer.near.length ? null : this.everything;
-    return this.answer.spread || marked[0].kind === "near" ? this.around(marked, 1.4) : this.about(marked);
-  }
-
-  around(places, room) {
-    if (!places.length) return this.everything;
-    const found = View.around(places.map((one) => one.x), places.map((one) => one.y), this.box);
-    const most = this.everything.width;
-    return new View(found.x, found.y, Math.min(Math.max(found.width * room, most / 12), most));
-  }
-
-  // The first place in the middle, and as far as the nearer half of the others, within reason.
-  about([self, ...others]) {
-    const { box } = this;
-    const away = others.map((one) => Math.max(Math.abs(one.x - self.x), (Math.abs(one.y - self.y) * box.width) / box.height));
-    const half = away.sort((one, two) => one - two)[Math.floor(away.length * 0.5)] || 0;
-    const most = this.everything.width;
-    return new View(self.x, self.y, Math.min(Math.max(3 * half, most / 18), most / 6));
+    return this.answer.spread || marked[0].kind === "near" ? around(marked, 1.4, this) : about(marked, this);
   }
 
   point(i) {
