@@ -1,5 +1,6 @@
 // The names of the models, one of which is looked at.
 
+import { saved } from "/static/api.js";
 import { byId, fill, make, whole } from "/static/dom.js";
 import { change, info, model, state } from "/static/state.js";
 
@@ -13,7 +14,8 @@ export class Models {
 
   update() {
     this.buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place + 1) === state.model));
-    this.facts.textContent = `${whole(model().words)} words · ${model().dim} dimensions`;
+    const name = saved ? `${model().name} · ` : ""; // where there is no choice, there are no buttons with names
+    this.facts.textContent = `${name}${whole(model().words)} words · ${model().dim} dimensions`;
     document.title = [state.word, model().name, "psdvec explore"].filter(Boolean).join(" · ");
   }
 }
