@@ -146,7 +146,7 @@ def test_what_pulled_a_learned_word_is_what_it_was_solved_with(models):
     i, share = ids["zither"], H.sum() / constants.total
     for cell in found["contexts"]:
         j, row = ids[cell["word"]], model.key_to_index[cell["word"]]
-        own = word_scales(H.sum(axis=1)[[i]], H.sum(axis=0)[[i]], index._setting.constants)
+        own = word_scales(H.sum(axis=1)[[i]], H.sum(axis=0)[[i]], index._measured.constants)
         u = model.scales.unigrams[row], own.unigrams[0]
         both = pmi(np.array([H[i, j], H[j, i]]), np.array([H[i].sum(), model.row_sums[row] * share]), np.array(u),
                    smoothing=constants.smoothing)  # fmt: skip

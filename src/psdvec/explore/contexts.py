@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.model import Model
     from psdvec.solver.pmi import Constants, WordScales
-    from psdvec.solver.setting import Setting
+    from psdvec.solver.setting import Measured, Setting
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 
@@ -156,11 +156,11 @@ class ContextIndex:
     def _scales_of(self, i: int, rows: Int64s) -> tuple[Constants, WordScales, WordScales]:
         """Return the constants, and the scales of the counted word ``i`` and of the core words ``rows``."""
         if self.unigrams == "model":
-            setting = self._setting
-            return setting.constants, setting.scales.take(np.array([i])), setting.old.take(rows)
+            measured = self._measured
+            return measured.constants, measured.scales.take(np.array([i])), measured.old.take(rows)
         constants, s = self._scales
         if self.model.recipe.own_cap and i not in self._core_ids:
-            constants, s = self._setting.constants, self._setting.scales
+            constants, s = self._measured.constants, self._measured.scales
         return constants, s.take(np.array([i])), s.take(self._core_ids[rows])
 
     def _cell(self, pulls: Pulls, place: Any) -> dict[str, Any]:
@@ -198,6 +198,14 @@ class ContextIndex:
         x, _ = placed
         apart = float(np.linalg.norm(x[:-1] - vector))
         return float(x[-1]) if apart <= SAME * float(np.linalg.norm(vector)) else np.nan
+
+    @cached_property
+    def _measured(self) -> Measured:
+        """The scales with which counted words are placed."""
+        from psdvec.solver.setting import measure_scales
+
+        ids = np.arange(len(self.words))
+        return measure_scales(self.model, self.counts, ids, core=None, unigrams=self.unigrams)
 
     @cached_property
     def _setting(self) -> Setting:

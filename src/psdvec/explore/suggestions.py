@@ -17,8 +17,9 @@ class Suggestions:
 
     def __init__(self, e: Embeddings) -> None:
         self._e = e
-        self._order = np.array(sorted(range(len(e)), key=e.words.__getitem__), np.int64)
-        self._words = [e.words[i] for i in self._order.tolist()]
+        words = list(e.words)
+        self._order = np.array(sorted(range(len(e)), key=words.__getitem__), np.int64)
+        self._words = [words[i] for i in self._order.tolist()]
         by_count = np.arange(len(e)) if e.counts is None else np.argsort(-e.counts, kind="stable")
         self._rank = np.empty(len(e), np.int64)
         self._rank[by_count] = np.arange(len(e))

@@ -82,8 +82,33 @@ def prepare(
     """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
     if not 0 <= damping < math.inf:
         raise InputError(f"damping is {damping}; give 0 or a positive weight")
-    demand_positive(core, "core")
     demand_positive(min_contexts, "min_contexts")
+    measured = measure_scales(model, counts, ids, core=core, unigrams=unigrams)
+    return Setting(
+        ids=ids,
+        **measured._asdict(),
+        regressors=make_regressors(model, measured.old, damping=damping),
+        choose=parse_ridge(ridge),
+        min_contexts=min_contexts,
+        names=[counts.vocabulary.words[i] for i in ids.tolist()],
+        spelling=None if model.subwords is None else Spelling(model.subwords, model.stretch),
+    )
+
+
+class Measured(NamedTuple):
+    """The part of a :class:`Setting` that says how pairs are weighed, and what is asked of them."""
+
+    scales: WordScales
+    old: WordScales
+    core_of: Int64s
+    constants: Constants
+
+
+def measure_scales(
+    model: Model, counts: Cooccurrence, ids: Int64s, *, core: int | None, unigrams: str
+) -> Measured:
+    """Measure, on the whole of ``counts``, the scales of the words ``ids`` and of the core words."""
+    demand_positive(core, "core")
     core = model.core if core is None else min(core, model.core)
     row_sums, column_sums = margins(counts)
     constants = constants_for(model.constants, column_sums)
@@ -92,18 +117,11 @@ def prepare(
     core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
     if model.recipe.own_cap:
         constants = with_own_cap(constants, counts, core_of >= 0, cut=model.recipe.cut)
-    old = _old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams)
-    return Setting(
-        ids=ids,
+    return Measured(
         scales=word_scales(row_sums[ids], column_sums[ids], constants),
-        old=old,
+        old=_old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams),
         core_of=core_of,
         constants=constants,
-        regressors=make_regressors(model, old, damping=damping),
-        choose=parse_ridge(ridge),
-        min_contexts=min_contexts,
-        names=[counts.vocabulary.words[i] for i in ids.tolist()],
-        spelling=None if model.subwords is None else Spelling(model.subwords, model.stretch),
     )
 
 
