@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import re
 import signal
@@ -13,7 +14,9 @@ import urllib.request
 
 import pytest
 
+from psdvec.cli.explore import explore
 from psdvec.explore.server import address_of, open_socket
+from psdvec.maps.drawing import WORDS
 from tests.explore.servers import running
 
 
@@ -37,6 +40,10 @@ def test_it_ends_at_once_while_a_map_is_being_drawn(library):
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert process.stderr.read() == ""
+
+
+def test_as_many_words_are_on_the_map_as_fit_and_train_draw():
+    assert inspect.signature(explore).parameters["points"].default == WORDS
 
 
 def test_it_listens_on_this_machine_only(library):
