@@ -7,14 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.explore.browsers import browser, open_page, search, why_no_browser
+from tests.explore.browsers import browser, open_page, search, wait_until_still, why_no_browser
 from tests.explore.servers import running
 
-NEW_WORD = """she played the zorbola and sang songs with a band
-the zorbola is a musical instrument with strings like the guitar and the violin
-he learned to play the zorbola and the piano when he was a child
-a concert for zorbola and orchestra was played on the stage"""
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "is_mobile": True,
+    "has_touch": True,
+    "device_scale_factor": 2,
+}
+DARK = {"color_scheme": "dark"}
 
 
 def similar(page: Any) -> None:
@@ -31,7 +33,6 @@ def contexts(page: Any) -> None:
 
 
 def analogy(page: Any) -> None:
-    page.click("#colours button >> text=Clusters")
     page.click("#tab-analogy")
     for name, word in zip("abc", ("france", "french", "germany"), strict=True):
         page.fill(f"#analogy-{name}", word)
@@ -41,10 +42,9 @@ def analogy(page: Any) -> None:
 
 def extend(page: Any) -> None:
     page.click("#tab-extend")
-    page.fill("#pasted", NEW_WORD)
-    page.fill("#new-word", "zorbola")
-    page.click("#panel-extend .primary")
+    page.click("#example")
     page.wait_for_selector("#panel-extend .card")
+    page.locator("#panel-extend .card").evaluate("one => one.scrollIntoView({ block: 'start' })")
 
 
 def compare(page: Any) -> None:
@@ -53,13 +53,27 @@ def compare(page: Any) -> None:
     page.wait_for_selector("#panel-compare .pair")
 
 
+def area(page: Any) -> None:
+    page.click("#colours button >> text=Regions")
+    page.click("#legend button >> nth=2")
+    page.wait_for_selector("#panel-area h2")
+
+
+def regions(page: Any) -> None:
+    page.click("#colours button >> text=Regions")
+
+
 VIEWS = {
+    "map": (regions, {}),
     "similar": (similar, {}),
+    "similar-dark": (similar, DARK),
     "contexts": (contexts, {}),
-    "analogy": (analogy, {"color_scheme": "dark"}),
+    "analogy": (analogy, DARK),
     "extend": (extend, {}),
-    "compare": (compare, {"color_scheme": "dark"}),
+    "compare": (compare, DARK),
+    "area": (area, {}),
     "phone": (similar, PHONE),
+    "phone-dark": (analogy, {**PHONE, **DARK}),
 }
 
 
@@ -81,7 +95,8 @@ def main() -> None:
         for name, (act, context) in VIEWS.items():
             page = open_page(chromium, address, trouble=trouble, **context)
             act(page)
-            page.wait_for_timeout(2000)  # until the map has ended its flight
+            page.wait_for_timeout(500)  # until the map has begun its flight
+            wait_until_still(page)
             page.screenshot(path=options.output / f"explore-{name}.png")
             page.context.close()
     if trouble:

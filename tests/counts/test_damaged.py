@@ -54,7 +54,7 @@ def change(counts, name, place, difference):
 )
 def test_every_command_refuses_damaged_counts_in_one_sentence(store, arguments, capsys, monkeypatch):
     if arguments[0] == "explore":
-        for extra in ("starlette", "uvicorn", "plotly"):
+        for extra in ("starlette", "uvicorn"):
             pytest.importorskip(extra)
     monkeypatch.chdir(store)
     monkeypatch.setattr(signal, "signal", lambda *handler: None)

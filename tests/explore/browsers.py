@@ -12,6 +12,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 NO_WEBGL = ("--disable-3d-apis",)
 SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
+SETTLED = "() => !document.getElementById('note').textContent.includes('are being arranged')"
+
 
 def find_browser() -> str | None:
     """The path of a Chromium on this machine: PSDVEC_BROWSER, or one of the usual names."""
@@ -47,18 +49,21 @@ def browser() -> Iterator[Any]:
 
 
 def open_page(running: Any, address: str, *, trouble: list[str], **options: Any) -> Any:
-    """Open the explorer and wait for its map; what the console complains of is added to ``trouble``."""
+    """Open the explorer and wait for the map it asks for; what the console complains of is added to ``trouble``."""
     page = running.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}).new_page()
     page.on(
         "console",
         lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: trouble.append(str(error)))
+    own = (address.partition("#")[0], f"blob:{address.partition('#')[0]}")
     page.on(
-        "request", lambda request: None if request.url.startswith(address) else trouble.append(request.url)
+        "request",
+        lambda request: None if request.url.startswith(own) else trouble.append(request.url),
     )
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
+    page.wait_for_function(SETTLED, timeout=120_000)
     return page
 
 
@@ -75,4 +80,9 @@ def wait_until_still(page: Any) -> None:
 
 def view_of(page: Any) -> list[float]:
     """The left and the right end of what the map shows."""
+    return ranges_of(page)[:2]
+
+
+def ranges_of(page: Any) -> list[float]:
+    """The left, the right, the low and the high end of what the map shows."""
     return page.evaluate("JSON.parse(document.getElementById('canvas').dataset.view)")

@@ -48,7 +48,7 @@ def test_searching_shows_neighbours_and_flies_there(page, library):
     wait_until_still(page)
     left, right = view_of(page)
     assert right - left < (before[1] - before[0]) / 5
-    assert_in_the_middle(page, "#rings .self")
+    assert_in_the_middle(page, "#marks .self")
 
 
 def assert_in_the_middle(page, selector):
@@ -84,6 +84,8 @@ def test_an_analogy_is_answered_in_both_ways(page, library):
         expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
         wait_for_words(page, "#panel-analogy", expected)
         assert page.inner_text("#panel-analogy h2") == expected[0]
+        words = ["guitar", "piano", "ship", expected[0]]
+        assert page.locator("#panel-analogy .plane text").all_text_contents() == words
 
 
 def test_the_odd_one_out_is_found(page):
@@ -97,18 +99,30 @@ def test_the_odd_one_out_is_found(page):
 def test_contexts_of_a_word_and_of_a_pair(page):
     page.click("#tab-contexts")
     search(page, "guitar")
-    page.wait_for_selector("#panel-contexts tbody tr")
-    assert page.locator("#panel-contexts th").all_inner_texts() == [
-        "context",
-        "count",
-        "PMI",
-        "fitted",
-        "weight",
-    ]
+    page.wait_for_selector("#panel-contexts .reasons li")
+    for name in ("count", "PMI", "fitted", "weight"):
+        assert name in page.inner_text("#panel-contexts .reasons li >> nth=0")
     page.fill("#other", "piano")
     page.press("#other", "Enter")
     page.wait_for_selector("#panel-contexts h2 >> text=guitar and piano")
-    assert "of their pulls point the same way" in page.inner_text("#panel-contexts")
+    figure = page.inner_text("#panel-contexts .figure")
+    assert "cosine of the pulls" in figure
+    assert "%" not in figure
+
+
+@pytest.mark.parametrize("order", ["pull", "pmi"])
+def test_contexts_stand_in_the_order_of_their_bars(page, order):
+    page.click("#tab-contexts")
+    page.click(f"#panel-contexts [data-name={order}]")
+    search(page, "guitar")
+    page.wait_for_selector("#panel-contexts .reasons li")
+    shown = page.locator("#panel-contexts .reasons .score").all_inner_texts()
+    values = [float(one.replace("−", "-")) for one in shown]
+    assert values == sorted(values, reverse=True)
+    widths = page.locator("#panel-contexts .swing i").evaluate_all(
+        "list => list.map((one) => (one.className ? -1 : 1) * one.getBoundingClientRect().width)"
+    )
+    assert widths == sorted(widths, reverse=True)
 
 
 def test_a_word_is_added_and_marked_on_the_map(page):
@@ -120,7 +134,42 @@ def test_a_word_is_added_and_marked_on_the_map(page):
     assert set(words_of(page, "#panel-extend")) & {"guitar", "piano", "violin", "song", "melody", "concert"}
     page.wait_for_selector("#labels .added >> text=zither")
     wait_until_still(page)
-    assert_in_the_middle(page, "#rings .added")
+    assert_in_the_middle(page, "#marks .added")
+    assert page.locator("#panel-extend .sentences li").count() == 2
+    assert page.locator("#panel-extend .sentences mark").count() > 0
+
+
+def test_a_word_that_was_added_can_be_asked_about_like_any_other(page):
+    page.click("#tab-extend")
+    page.fill("#pasted", SENTENCES)
+    page.fill("#new-word", "zither")
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .card h2 >> text=zither")
+    page.click("#panel-extend .card h2 .word")
+    page.wait_for_selector("#panel-similar h2 >> text=zither")
+    assert words_of(page, "#panel-similar")
+    page.wait_for_selector("#labels .added >> text=zither")
+
+
+def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_words(chromium, address):
+    page = chromium.new_context().new_page()
+    page.goto(f"{address}#tab=extend&layout=pca")
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator("#example").count() == 0
+    words = page.evaluate(
+        "async () => [...new Set((await import('/static/examples.js')).NEW_WORD.text.split(/\\s+/))]"
+    )
+    count = len(words)
+    stand_in = {
+        "state": "done", "layout": "pca", "words": words, "x": list(range(count)), "y": [0] * count, "counts": None,
+        "fidelity": 1, "clusters": [0] * count, "fine": [0] * count, "regions": [],
+    }  # fmt: skip
+    page.route("**/api/map?*", lambda route: route.fulfill(body=json.dumps(stand_in)))
+    page.reload()
+    page.click("#example")
+    assert page.input_value("#new-word") == "zorbola"
+    assert len(page.input_value("#pasted").splitlines()) == 4
+    page.context.close()
 
 
 def test_two_models_are_compared(page):
@@ -131,6 +180,7 @@ def test_two_models_are_compared(page):
     assert page.locator("#panel-compare .pair h3").all_inner_texts() == ["model", "other"]
     shared = page.locator("#panel-compare .shared").count()
     assert f"{shared // 2} of 15" in page.inner_text("#panel-compare .figure")
+    assert page.locator("#panel-compare .slopes line").count() == shared // 2
     page.click("#models button >> text=other")
     assert "other" in page.title()
 
@@ -183,7 +233,7 @@ def test_a_word_is_added_with_the_keyboard_alone(page):
     page.wait_for_selector("#labels .added >> text=zither")
     page.focus("#colours button:last-child")
     page.keyboard.press("Enter")
-    assert page.locator("#legend li.group").count() > 3
+    assert page.locator("#legend button").count() > 2
     theme = page.evaluate("document.documentElement.dataset.theme")
     page.focus("#theme")
     page.keyboard.press("Space")
@@ -207,7 +257,10 @@ def test_words_that_look_like_programs_are_only_words(page):
             page.wait_for_function(shows, arg=[tab, word])
         page.wait_for_function(marked, arg=word)
     assert page.evaluate("window.hacked") is None
-    assert page.locator("#panels script, #panels img, #panels svg, #labels b, #legend b").count() == 0
+    assert (
+        page.locator("#panels script, #panels img, #panels svg:not(.slopes), #labels b, #legend b").count()
+        == 0
+    )
 
 
 def test_hostile_words_can_be_added_too(page):
@@ -240,6 +293,43 @@ def test_errors_are_friendly_sentences(chromium, address):
     page.click("#panel-extend .primary")
     page.wait_for_selector("#panel-extend .trouble >> text=10,000,000 characters")
     page.context.close()
+
+
+def test_a_question_that_failed_can_be_asked_again(chromium, address):
+    page = open_page(
+        chromium, address, trouble=[]
+    )  # the browser itself notes the failed request in its console
+    page.route("**/api/similar*", lambda route: route.abort())
+    search(page, "guitar")
+    page.wait_for_selector("#panel-similar .trouble")
+    page.unroute("**/api/similar*")
+    page.press("#word", "Enter")
+    page.wait_for_selector("#panel-similar h2 >> text=guitar")
+    page.context.close()
+
+
+def test_what_is_not_available_says_why_in_place_of_a_form(chromium, trouble, library):
+    with running(library.plain) as (address, _):
+        page = open_page(chromium, address, trouble=trouble)
+        lacking = "without the scales of a fit"
+        for tab, reason in (("contexts", lacking), ("extend", lacking), ("compare", "MODEL2")):
+            page.click(f"#tab-{tab}")
+            text = page.inner_text(f"#panel-{tab}")
+            assert "Not available here" in text
+            assert "start the explorer with --counts" in text or reason in text
+            assert page.locator(f"#panel-{tab} form").count() == 0
+        page.context.close()
+
+
+def test_every_field_suggests_words_of_the_vocabulary(page):
+    page.click("#tab-contexts")
+    search(page, "guitar")
+    fields = {"contexts": "other", "analogy": "analogy-b", "odd": "odd-words"}
+    for tab, field in {"contexts": "word", **fields}.items() | fields.items():
+        page.click(f"#tab-{tab}")
+        page.locator(f"#{field}").fill("piano vio" if field == "odd-words" else "vio")
+        expected = "piano violin" if field == "odd-words" else "violin"
+        page.wait_for_selector(f"#{field}-words option[value='{expected}']", state="attached")
 
 
 def test_a_server_that_is_gone_is_a_sentence_too(chromium, address):
@@ -303,8 +393,34 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page = open_page(chromium, address, trouble=trouble, **options)
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare"):
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area"):
         page.click(f"#tab-{tab}")
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
+    page.context.close()
+
+
+SMALL_TARGETS = """() => [...document.querySelectorAll("button, input, textarea, summary")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .map((one) => [one, one.getBoundingClientRect()])
+  .filter(([, box]) => box.width && (box.height < 43.5 || (box.width < 43.5)))
+  .map(([one, box]) => `${one.outerHTML.slice(0, 80)} ${box.width} ${box.height}`)"""
+
+
+def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_small_to_touch(
+    chromium, address, trouble
+):
+    options = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    page = open_page(chromium, address, trouble=trouble, **options)
+    search(page, "guitar")
+    page.wait_for_selector("#panel-similar h2")
+    page.tap("#options")
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area"):
+        page.tap(f"#tab-{tab}")
+        page.wait_for_timeout(200)
+        assert page.evaluate(SMALL_TARGETS) == [], tab
+        box = page.locator("#canvas").bounding_box()
+        assert box["y"] > 400
+        assert 100 < box["height"] < 844 - box["y"] + 1
+    assert page.locator("#legend").is_visible()
     page.context.close()

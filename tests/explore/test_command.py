@@ -97,4 +97,4 @@ def test_a_missing_package_is_named_with_its_pip_line(run, library, monkeypatch)
 def test_the_command_line_loads_no_web_server_until_it_is_asked_to():
     code = "import sys, psdvec.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not set(loaded.split()) & {"starlette", "uvicorn", "plotly", "sklearn"}
+    assert not set(loaded.split()) & {"starlette", "uvicorn", "sklearn"}

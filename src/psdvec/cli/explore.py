@@ -41,7 +41,7 @@ def explore(
 
     The page is served on this machine only and needs no network; Control-C stops it.
     """
-    for module in ("starlette", "uvicorn", "plotly"):
+    for module in ("starlette", "uvicorn"):
         import_extra(module, extra="explore", purpose="the explorer")
     from psdvec.explore.api import Api
     from psdvec.explore.app import make_app

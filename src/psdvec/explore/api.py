@@ -17,6 +17,7 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.maps import Maps, describe_shared
 from psdvec.explore.models import ExploredModel
 from psdvec.explore.new_words import UNIGRAMS, LearnedWords, add_words, evidence_for, sentences_with
+from psdvec.explore.plane import fit_plane
 from psdvec.explore.request import Parameters
 from psdvec.explore.suggestions import Suggestions
 from psdvec.maps.drawing import LAYOUTS, LayoutName
@@ -75,10 +76,13 @@ class Api:
         return answers.similar(self._known(parameters), parameters.word("word"), topn=_topn(parameters))
 
     def analogy(self, parameters: Parameters) -> dict[str, Any]:
-        """Return the words that are to c as b is to a."""
+        """Return the words that are to c as b is to a, and the plane that fits the three and the first of them."""
         a, b, c = (parameters.word(name) for name in "abc")
         method = cast(AnalogyMethod, parameters.choice("method", (ANALOGY, "3cosmul")))
-        return answers.analogy(self._known(parameters), a, b, c, method=method, topn=_topn(parameters))
+        known = self._known(parameters)
+        found = answers.analogy(known, a, b, c, method=method, topn=_topn(parameters))
+        four = [a, b, c, *(one["word"] for one in found["answers"][:1])]
+        return {**found, "plane": fit_plane(np.stack([known[word] for word in four]))}
 
     def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""

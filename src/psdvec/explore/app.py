@@ -1,14 +1,18 @@
 """The web application: the page, its scripts and the JSON API, behind the checks of ``security``.
 
 :func:`make_app` turns an :class:`~psdvec.explore.api.Api` into an ASGI application. All files that it ever sends are
-read at the start and kept by name, so that no part of a request is ever used as a path.
+read and compressed at the start and kept by name, so that no part of a request is ever used as a path. A browser
+keeps them, and asks each time whether they are still the same.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -33,6 +37,18 @@ TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+SMALL = 1_000  # bytes: an answer shorter than this is sent as it is
+_ANSWER_LEVEL = 4  # of compression: a map of 20,000 words in some hundredths of a second
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A file of the page: its ``content``, ``packed`` by gzip too, its ``kind``, and a ``tag`` that changes with it."""
+
+    content: bytes
+    packed: bytes
+    kind: str
+    tag: str
 
 
 def make_app(api: Api, *, host: str) -> SecurityMiddleware:
@@ -40,10 +56,10 @@ def make_app(api: Api, *, host: str) -> SecurityMiddleware:
     contents = read_files()
 
     async def page(request: Request) -> Response:
-        return _file(contents, "index.html")
+        return _file(contents, "index.html", request)
 
     async def static(request: Request) -> Response:
-        return _file(contents, request.path_params["name"])
+        return _file(contents, request.path_params["name"], request)
 
     routes = [
         Route("/", page),
@@ -66,18 +82,42 @@ def make_app(api: Api, *, host: str) -> SecurityMiddleware:
     )
 
 
-def read_files() -> dict[str, bytes]:
-    """Return every file of the page by its name, including plotly's script."""
+def read_files() -> dict[str, PageFile]:
+    """Return every file of the page by its name."""
     folder = files("psdvec.explore") / "static"
-    contents = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-    contents["plotly.js"] = (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
-    return contents
+    return {file.name: _pack(file.name, file.read_bytes()) for file in folder.iterdir() if file.is_file()}
 
 
-def _file(contents: Mapping[str, bytes], name: str) -> Response:
+def _pack(name: str, content: bytes) -> PageFile:
+    tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+    return PageFile(content, gzip.compress(content, 9, mtime=0), TYPES[name.rpartition(".")[2]], tag)
+
+
+def _file(contents: Mapping[str, PageFile], name: str, request: Request) -> Response:
+    """Return a file, compressed if the browser takes that; or say that the one it has is the same."""
     if name not in contents:
         raise HTTPException(404)
-    return Response(contents[name], media_type=TYPES[name.rpartition(".")[2]])
+    file = contents[name]
+    headers = {"etag": file.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    if file.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if not _takes_gzip(request):
+        return Response(file.content, media_type=file.kind, headers=headers)
+    return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
+
+
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
+def _answer(request: Request, value: Any) -> Response:
+    """Return a value as JSON, compressed if it is long."""
+    response = JSONResponse(value)
+    if len(response.body) < SMALL or not _takes_gzip(request):
+        return response
+    headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
+    packed = gzip.compress(response.body, _ANSWER_LEVEL)
+    return Response(packed, media_type="application/json", headers=headers)
 
 
 def _endpoint(
@@ -87,7 +127,8 @@ def _endpoint(
 
     async def respond(request: Request) -> Response:
         try:
-            return JSONResponse(await run_in_threadpool(answer, await read(request)))
+            parameters = await read(request)
+            return await run_in_threadpool(lambda: _answer(request, answer(parameters)))
         except MissingWordError as error:
             suggestions = list(error.suggest(error.word))
             body = {"error": str(error), "word": error.word, "suggestions": suggestions}

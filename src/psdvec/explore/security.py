@@ -24,11 +24,8 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_BODY = 6_000_000  # bytes: the longest text that may be pasted, as JSON
 TOO_LARGE = f"that is more than {MAX_BODY // 1_000_000} MB; paste a few sentences with the new word"
 
-# Plotly compiles its WebGL code with the Function constructor and styles its own elements, hence the two "unsafe"
-# words. There is a "strict" build of plotly with that code compiled, but the Python package does not ship it. Inline
-# scripts stay forbidden, and no word of a vocabulary is ever handed to plotly.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?")
@@ -38,7 +35,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
+    "cache-control": "no-store",  # but for the page's own files, which say otherwise
 }
 
 
@@ -63,8 +60,12 @@ class SecurityMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", []), *extra]}
+                own = list(message.get("headers", []))
+                said = {name.decode("latin-1").lower() for name, _ in own}
+                extra = [
+                    (name.encode(), value.encode()) for name, value in HEADERS.items() if name not in said
+                ]
+                message = {**message, "headers": [*own, *extra]}
             await send(message)
 
         refusal = self._refusal(scope, headers)

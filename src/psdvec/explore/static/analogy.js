@@ -1,61 +1,99 @@
-// a is to b as c is to what?
+// a is to b as c is to what? The four words are shown in the plane that fits them best.
 
-import { ask } from "/static/api.js";
-import { announce, make } from "/static/dom.js";
-import { field, form, Panel } from "/static/panel.js";
-import { empty, ranking } from "/static/pieces.js";
-import { state, tell } from "/static/state.js";
+import { draw, make } from "/static/dom.js";
+import { analogies } from "/static/examples.js";
+import { arrow } from "/static/marks.js";
+import { choice, field, form, Panel } from "/static/panel.js";
+import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
+import { change, state } from "/static/state.js";
+import { View } from "/static/view.js";
+
+const WAYS = { "3cosadd": "3CosAdd", "3cosmul": "3CosMul" };
+const BOX = { width: 400, height: 210 };
 
 export class AnalogyPanel extends Panel {
   constructor() {
-    super("analogy", "Analogy");
-    this.method = "3cosadd";
+    super("analogy", "Analogy", ["a", "b", "c", "method"]);
   }
 
-  show() {
-    if (this.answer) return;
-    this.fields = ["a", "b", "c"].map((name, place) =>
+  form() {
+    const parts = ["a", "b", "c"].map((name, place) =>
       field({ id: `analogy-${name}`, "aria-label": `Word ${name}`, placeholder: ["man", "king", "woman"][place] }));
-    const [a, b, c] = this.fields;
-    this.ways = ["3CosAdd", "3CosMul"].map((title) =>
-      make("button", { type: "button", "aria-pressed": title.toLowerCase() === this.method,
-        onclick: () => this.choose(title.toLowerCase()) }, title));
-    this.furnish(form(() => this.ask(),
+    this.inputs = parts.map(([input]) => input);
+    const [a, b, c] = this.inputs;
+    this.ways = choice("Way of answering", WAYS, (method) => change({ method }));
+    return form(() => this.ask(),
       make("div", { class: "sentence" }, a, make("span", {}, "is to"), b, c, make("span", { class: "asks" }, "is to … ?")),
-      make("div", { class: "actions" },
-        make("div", { class: "segment", role: "group", "aria-label": "Way of answering" }, this.ways),
-        make("button", { class: "primary", type: "submit" }, "Answer"))));
-    this.put(empty("An analogy", "Three words: a is to b as c is to what? 3CosAdd adds cosines, 3CosMul multiplies them."));
+      parts.map(([, list]) => list),
+      make("div", { class: "actions" }, this.ways.element, make("button", { class: "primary", type: "submit" }, "Answer")));
   }
 
-  choose(method) {
-    this.method = method;
-    this.ways.forEach((way) => way.setAttribute("aria-pressed", way.textContent.toLowerCase() === method));
-    if (this.fields.every((one) => one.value.trim())) this.ask();
+  sync() {
+    ["a", "b", "c"].forEach((name, place) => { this.inputs[place].value = state[name]; });
+    this.ways.press(state.method);
   }
 
   ask() {
-    const missing = this.fields.find((one) => !one.value.trim());
-    if (missing) {
-      missing.focus();
-      this.put(empty("Three words are needed", "Fill in the field that is still empty."));
+    const [a, b, c] = this.inputs.map((one) => one.value.trim());
+    const missing = this.inputs.find((one) => !one.value.trim());
+    if (!missing) {
+      change({ a, b, c, view: "" });
       return;
     }
-    const [a, b, c] = this.fields.map((one) => one.value.trim());
-    this.run(async () => {
-      const found = await ask("analogy", { a, b, c, method: this.method, model: state.model });
-      if (!found.answers.length) return [empty("No answer", "The model has no words other than these three.")];
-      const best = found.answers[0].word;
-      tell("near", { word: best, words: [a, b, c], frame: true });
-      announce(`${a} is to ${b} as ${c} is to ${best}`);
-      return [
+    missing.focus();
+    this.hint("Three words are needed", "Fill in the field that is still empty.");
+  }
+
+  question() {
+    const { a, b, c, method } = state;
+    return a && b && c ? { a, b, c, method, model: state.model } : null;
+  }
+
+  idle() {
+    const examples = analogies();
+    const titles = examples.map(([a, b, c]) => `${a} : ${b} = ${c} : ?`);
+    return [empty("An analogy", "Three words: a is to b as c is to what? 3CosAdd adds cosines, 3CosMul multiplies them."),
+      chips(titles, (title) => {
+        const [a, b, c] = examples[titles.indexOf(title)];
+        change({ a, b, c, view: "" });
+      })];
+  }
+
+  async answer(question, notes) {
+    const { a, b, c } = question;
+    const found = await notes.ask("analogy", question);
+    if (!found.answers.length) return { children: [empty("No answer", "The model has no words other than these three.")] };
+    const best = found.answers[0].word;
+    return {
+      children: [
         make("h2", {}, best),
         make("p", { class: "facts" }, `${a} is to ${b} as ${c} is to ${best}`),
-        ranking(found.answers, { largest: Math.max(found.answers[0].score, this.method === "3cosadd" ? 1 : 0) }),
-      ];
-    }, (word, unknown) => {
-      this.fields.filter((one) => one.value.trim() === unknown).forEach((one) => { one.value = word; });
-      this.ask();
-    });
+        found.plane && picture([a, b, c, best], found.plane),
+        ranking(found.answers, { largest: Math.max(found.answers[0].score, question.method === "3cosadd" ? 1 : 0) }),
+      ],
+      marks: { self: best, near: [a, b, c], spread: true, arrows: [[a, b], [c, best]] },
+      said: `${a} is to ${b} as ${c} is to ${best}`,
+      table: rankingTable(`${a} is to ${b} as ${c} is to`, found.answers),
+    };
   }
+
+  correct(word, unknown) {
+    const part = Object.fromEntries(["a", "b", "c"].filter((name) => state[name] === unknown).map((name) => [name, word]));
+    change({ ...part, view: "" });
+  }
+}
+
+// Two arrows: were the analogy perfect, they would be parallel and equally long.
+function picture(words, { places, kept }) {
+  const around = View.around(places.map(([x]) => x), places.map(([, y]) => y), { width: BOX.width - 130, height: BOX.height - 60 });
+  const view = new View(around.x, around.y, (around.width * BOX.width) / (BOX.width - 130));
+  const at = places.map(([x, y]) => view.place(x, y, BOX));
+  return make("figure", { class: "plane" },
+    draw("svg", { viewBox: `0 0 ${BOX.width} ${BOX.height}`, "aria-hidden": true },
+      arrow(at[0], at[1]), arrow(at[2], at[3]),
+      at.map(([x, y], place) => [
+        draw("circle", { class: place === 3 ? "self" : "near", cx: x, cy: y, r: 5 }),
+        draw("text", { x, y: y + (y < at[place ^ 1][1] ? -11 : 20), "text-anchor": "middle" }, words[place])])),
+    make("figcaption", { class: "hint" },
+      `The plane that fits the four words best; it keeps ${Math.round(kept * 100)} % of their spread.`));
 }

@@ -1,63 +1,53 @@
-// Two models side by side: a word's neighbours in both, and the words whose neighbours changed most.
+// Two models side by side: a word's neighbours in both, what moved between them, and the words that moved most.
 
-import { ask } from "/static/api.js";
-import { announce, make, number, whole } from "/static/dom.js";
+import { draw, fill, make, number, whole } from "/static/dom.js";
 import { Panel } from "/static/panel.js";
 import { chips, empty, troubleBox, wordButton } from "/static/pieces.js";
-import { state } from "/static/state.js";
+import { info, state } from "/static/state.js";
 
 export class ComparePanel extends Panel {
   constructor() {
     super("compare", "Compare");
   }
 
-  show() {
-    if (!this.answer) this.furnish();
-    if (state.info.models.length < 2) {
-      this.put(empty("Two models side by side", "Start the page with a second one: psdvec explore MODEL MODEL2"));
-      return;
-    }
-    if (state.word) this.compareWord();
-    else this.showMoved();
+  unavailable() {
+    return info.models.length > 1 ? "" : "Two models can be seen side by side if the page is started with both: psdvec explore MODEL MODEL2";
   }
 
-  compareWord() {
-    this.run(async () => {
-      const found = await ask("compare", { word: state.word, topn: 15 });
-      announce(`${found.shared.length} of ${found.neighbours[0].length} neighbours are shared`);
-      const shared = new Set(found.shared);
-      return [
+  question() {
+    return { word: state.word, topn: 15, model: state.model };
+  }
+
+  async answer({ word, topn, model }, notes) {
+    if (!word) return { children: [empty("What moved?", "Type a word above to see its neighbours in both models."), movedList(notes)] };
+    const found = await notes.ask("compare", { word, topn });
+    return {
+      children: [
         make("h2", {}, found.word),
         make("div", { class: "figure" },
-          make("strong", {}, `${Math.round(found.overlap * 100)} %`),
-          make("span", {}, `of the neighbours are shared: ${found.shared.length} of ${found.neighbours[0].length}`)),
-        make("div", { class: "pair" }, found.neighbours.map((records, side) =>
-          make("div", {}, make("h3", {}, state.info.models[side].name), column(records, shared)))),
-        make("p", { class: "hint" }, "Shared words are bold. Arrows show how many places higher or lower a word ranks "
-          + "than in the other model; “new” words are known there, but farther away."),
-        this.movedList(),
-      ];
-    });
+          make("strong", {}, `${found.shared.length} of ${found.neighbours[0].length}`),
+          make("span", {}, "neighbours are shared")),
+        sides(found.neighbours, new Set(found.shared)),
+        make("p", { class: "hint" }, "Lines join the words that both have; where they slope, a word moved up or down. "
+          + "“New” words are known to the other model, but farther away."),
+        movedList(notes),
+      ],
+      marks: { self: found.word, near: found.neighbours[Number(model) - 1].map((one) => one.word) },
+      said: `${found.shared.length} of ${found.neighbours[0].length} neighbours are shared`,
+      table: {
+        name: `compare ${found.word}`,
+        columns: ["model", "place", "word", "score", "place in the other"],
+        rows: found.neighbours.flatMap((records, side) =>
+          records.map((one, place) => [info.models[side].name, place + 1, one.word, one.score, one.place_in_other])),
+      },
+    };
   }
+}
 
-  showMoved() {
-    this.put(empty("What moved?", "Type a word above to see its neighbours in both models."), this.movedList());
-  }
-
-  // Computed once by the server; the list fills in when it is there.
-  movedList() {
-    const box = make("section", { class: "card", id: "moved" }, make("h3", {}, "Words that moved most"),
-      make("p", { class: "hint" }, "Comparing neighbours …"));
-    ask("moved").then(
-      (found) => box.lastChild.replaceWith(
-        make("div", {},
-          make("p", { class: "hint" },
-            `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `
-            + `on average, a word keeps ${number(found.mean_overlap * 100, 0)} %.`)),
-        chips(found.words.slice(0, 24).map((one) => one.word))),
-      (trouble) => box.lastChild.replaceWith(troubleBox(trouble)));
-    return box;
-  }
+function sides(neighbours, shared) {
+  const [left, right] = neighbours.map((records, side) =>
+    make("div", {}, make("h3", {}, info.models[side].name), column(records, shared)));
+  return make("div", { class: "pair" }, left, slopes(neighbours), right);
 }
 
 const column = (records, shared) =>
@@ -66,10 +56,34 @@ const column = (records, shared) =>
       wordButton(record.word),
       make("span", { class: "place" }, movement(record, place + 1)))));
 
+// A line for each shared word, from its place on the left to its place on the right.
+function slopes([left, right]) {
+  const rows = Math.max(left.length, right.length);
+  const lines = left.map((record, place) => [place, record.place_in_other]).filter(([, other]) => other != null);
+  return draw("svg", { class: "slopes", viewBox: `0 0 10 ${rows}`, preserveAspectRatio: "none", "aria-hidden": true },
+    lines.map(([place, other]) => draw("line", {
+      class: place + 1 === other ? "still" : null, x1: 0, y1: place + 0.5, x2: 10, y2: other - 0.5,
+    })));
+}
+
 function movement(record, place) {
   if (!record.known_in_other) return "only here";
   if (record.place_in_other == null) return "new";
   const step = record.place_in_other - place;
   if (step === 0) return "=";
   return step > 0 ? `↑${step}` : `↓${-step}`;
+}
+
+// Computed once by the server, which takes a while; the list fills in when it is there.
+function movedList(notes) {
+  const box = make("section", { class: "card", id: "moved" });
+  const put = (...children) => fill(box, make("h3", {}, "Words that moved most"), children);
+  put(make("p", { class: "hint" }, "Comparing neighbours …"));
+  notes.ask("moved", {}).then((found) => put(
+    make("p", { class: "hint" },
+      `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `
+      + `on average, a word keeps ${number(found.mean_overlap * found.topn, 1)} of ${found.topn}.`),
+    chips(found.words.slice(0, 24).map((one) => one.word)),
+  ), (trouble) => put(troubleBox(trouble)));
+  return box;
 }

@@ -1,109 +1,116 @@
-// Why a word is where it is: the contexts that pulled hardest, on one word or on two.
+// Why a word is where it is: the contexts that pulled hardest, on one word or on two, as bars.
 
-import { ask } from "/static/api.js";
-import { byId, make, number, whole } from "/static/dom.js";
-import { field, form, Panel } from "/static/panel.js";
-import { empty, troubleBox, wordButton } from "/static/pieces.js";
-import { look, model, state } from "/static/state.js";
+import { make, number, whole } from "/static/dom.js";
+import { choice, field, form, Panel } from "/static/panel.js";
+import { bounds, empty, swing, wordButton } from "/static/pieces.js";
+import { change, look, model, state } from "/static/state.js";
 
-const COLUMNS = [
-  ["count", "how often, both orders, weighted by distance"],
-  ["PMI", "what was asked for"],
-  ["fitted", "what the vectors give"],
-  ["weight", "how much it mattered"],
-];
+const ASKED = 60; // contexts, the hardest pulls
+const LISTED = 20; // of them, the first in the order chosen
+const ORDERS = { pull: "Pull", pmi: "PMI" };
+const COLUMNS = ["count", "pmi", "fitted", "weight"];
 
 export class ContextsPanel extends Panel {
   constructor() {
-    super("contexts", "Contexts");
+    super("contexts", "Contexts", ["other", "order"]);
   }
 
-  show() {
-    if (!this.answer) {
-      this.other = field({
-        id: "other", "aria-label": "Another word", placeholder: "another word: why are they close?",
-      });
-      this.furnish(form(() => this.ask(),
-        make("div", { class: "beside" }, this.other, make("button", { class: "primary", type: "submit" }, "Why?"))));
-    }
-    this.ask();
+  unavailable() {
+    return model().contexts ? "" : `No contexts can be shown: ${model().no_contexts}`;
   }
 
-  ask() {
-    if (!model().contexts) {
-      this.put(troubleBox({ message: `No contexts can be shown: ${model().no_contexts}` }));
-      return;
-    }
-    if (!state.word) {
-      this.put(empty("Why is a word where it is?", "Type a word above to see which contexts pulled hardest on it."));
-      return;
-    }
-    const other = this.other.value.trim();
-    this.run(async () => {
-      const question = { word: state.word, model: state.model, topn: 15 };
-      const found = await ask("contexts", other ? { ...question, other } : question);
-      return found.other ? pair(found) : single(found);
-    }, (word, unknown) => this.correct(word, unknown === other));
+  form() {
+    const [input, list] = field({ id: "other", "aria-label": "Another word", placeholder: "another word: why are they close?" });
+    this.other = input;
+    this.order = choice("Order", ORDERS, (order) => change({ order }));
+    return form(() => change({ other: this.other.value.trim() }),
+      make("div", { class: "beside" }, input, list, make("button", { class: "primary", type: "submit" }, "Why?")),
+      make("div", { class: "actions" }, make("span", { class: "hint" }, "Bars and order by"), this.order.element));
+  }
+
+  sync() {
+    this.other.value = state.other;
+    this.order.press(state.order);
+  }
+
+  question() {
+    if (!state.word) return null;
+    const question = { word: state.word, model: state.model, topn: ASKED, order: state.order };
+    return state.other ? { ...question, other: state.other } : question;
+  }
+
+  idle() {
+    return [empty("Why is a word where it is?", "Type a word above to see which contexts pulled hardest on it.")];
+  }
+
+  async answer({ order, ...question }, notes) {
+    const found = await notes.ask("contexts", question);
+    return found.other ? pair(found, order) : single(found, order);
   }
 
   // A suggestion replaces the word that was misspelled.
-  correct(word, isOther) {
-    if (isOther) {
-      this.other.value = word;
-      this.ask();
-    } else {
-      byId("word").value = word;
-      look(word);
-    }
+  correct(word, unknown) {
+    if (unknown === state.other) change({ other: word });
+    else look(word);
   }
 }
 
-const head = (first) =>
-  make("tr", {}, make("th", { scope: "col" }, first),
-    COLUMNS.map(([name, title]) => make("th", { scope: "col", title }, name)));
+const first = (rows, value) => rows.slice().sort((one, two) => value(two) - value(one)).slice(0, LISTED);
 
-const numbers = (cell) => [
-  make("td", {}, number(cell.count, 1)),
-  make("td", {}, number(cell.pmi)),
-  make("td", {}, number(cell.fitted)),
-  make("td", {}, number(cell.weight)),
-];
+const details = (cell) =>
+  `count ${number(cell.count, 1)} · PMI ${number(cell.pmi)} · fitted ${number(cell.fitted)} · weight ${number(cell.weight)}`;
 
-function single(found) {
-  return [
-    make("h2", {}, found.word),
-    make("p", { class: "facts" }, `seen near ${whole(found.seen)} words; these pulled hardest`),
-    make("table", {},
-      make("thead", {}, head("context")),
-      make("tbody", {}, found.contexts.map((cell) => make("tr", {}, make("td", {}, wordButton(cell.word)), numbers(cell))))),
-    legend(),
-  ];
+const list = (rows, values, digits, below) => {
+  const ends = bounds(rows.flatMap(values));
+  return make("ol", { class: "reasons" }, rows.map((row) =>
+    make("li", {}, wordButton(row.word), swing(values(row), ends),
+      make("span", { class: "score" }, values(row).map((value) => make("span", {}, number(value, digits)))),
+      make("span", { class: "sub" }, below(row)))));
+};
+
+function single(found, order) {
+  const rows = first(found.contexts, (row) => row[order]);
+  return {
+    children: [
+      make("h2", {}, found.word),
+      make("p", { class: "facts" }, `seen near ${whole(found.seen)} words; ${order === "pull" ? "these pulled hardest" : `of the ${found.contexts.length} that pulled hardest, these have the largest PMI`}`),
+      list(rows, (row) => [row[order]], order === "pull" ? 1 : 2, (row) => [make("span", {}, details(row))]),
+      make("p", { class: "hint" }, LEGEND),
+    ],
+    marks: { self: found.word, near: rows.map((row) => row.word) },
+    table: {
+      name: `contexts of ${found.word}`,
+      columns: ["context", "pull", ...COLUMNS],
+      rows: found.contexts.map((row) => [row.word, row.pull, ...COLUMNS.map((name) => row[name])]),
+    },
+  };
 }
 
-function pair(found) {
-  const share = `${Math.round(found.shared * 100)} %`;
+function pair(found, order) {
   const direct = found.direct
-    ? `They occur near each other: count ${number(found.direct.count, 1)}, PMI ${number(found.direct.pmi)}, `
-      + `fitted ${number(found.direct.fitted)}, weight ${number(found.direct.weight)}.`
+    ? `They occur near each other: ${details(found.direct)}.`
     : "They were never seen near each other.";
-  return [
-    make("h2", {}, `${found.word} and ${found.other}`),
-    make("div", { class: "figure" }, make("strong", {}, share), make("span", {}, "of their pulls point the same way")),
-    make("p", { class: "facts" }, direct),
-    make("table", {},
-      make("thead", {}, head("shared context")),
-      make("tbody", {}, found.contexts.map((row) =>
-        make("tr", {}, make("td", {}, wordButton(row.word), make("span", { class: "sub" }, `${number(row.share * 100, 1)} %`)),
-          twoLines(row.cells))))),
-    make("p", { class: "hint" }, `Upper numbers belong to ${found.word}, lower ones to ${found.other}.`),
-    legend(),
-  ];
+  const values = order === "pull" ? (row) => [row.share] : (row) => row.cells.map((cell) => cell.pmi);
+  const rows = first(found.contexts, (row) => values(row).reduce((sum, value) => sum + value, 0));
+  const below = (row) => row.cells.map((cell, side) => make("span", {}, `${side ? found.other : found.word}: ${details(cell)}`));
+  return {
+    children: [
+      make("h2", {}, `${found.word} and ${found.other}`),
+      make("div", { class: "figure" }, make("strong", {}, number(found.shared)), make("span", {}, "is the cosine of the pulls on the two words")),
+      make("p", { class: "facts" }, direct),
+      list(rows, values, order === "pull" ? 3 : 2, below),
+      make("p", { class: "hint" }, order === "pull"
+        ? `Bars are what each context adds to that cosine. ${LEGEND}`
+        : `Upper bars belong to ${found.word}, lower ones to ${found.other}. ${LEGEND}`),
+    ],
+    marks: { self: found.word, near: [found.other], spread: true },
+    table: {
+      name: `contexts of ${found.word} and ${found.other}`,
+      columns: ["context", "share", ...[found.word, found.other].flatMap((word) => COLUMNS.map((name) => `${name} ${word}`))],
+      rows: found.contexts.map((row) => [row.word, row.share, ...row.cells.flatMap((cell) => COLUMNS.map((name) => cell[name]))]),
+    },
+  };
 }
 
-const twoLines = ([one, two]) => [["count", 1], ["pmi", 2], ["fitted", 2], ["weight", 2]].map(([name, digits]) =>
-  make("td", {}, number(one[name], digits), make("span", { class: "sub" }, number(two[name], digits))));
-
-const legend = () =>
-  make("p", { class: "hint" },
-    "Count: both orders, weighted by distance. PMI: what was asked for. Fitted: what the vectors give; "
-    + "a dash if the word was placed from other counts. Weight: how much the pair mattered.");
+const LEGEND = "Count: both orders, weighted by distance. PMI: what was asked for. Fitted: what the vectors give; "
+  + "a dash if the word was placed from other counts. Weight: how much the pair mattered.";

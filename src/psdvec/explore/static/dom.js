@@ -1,21 +1,28 @@
 // Making elements. Text becomes text nodes, always: no word is ever read as HTML.
 
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+const LISTENED = ["onclick", "onsubmit", "oninput"];
+const SVG = "http://www.w3.org/2000/svg";
+
+const kept = (children) => children.flat(2).filter((child) => child != null && child !== false);
+
+function dress(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (name === "onclick" || name === "onsubmit") element.addEventListener(name.slice(2), value);
+    if (LISTENED.includes(name)) element.addEventListener(name.slice(2), value);
     else if (name.startsWith("aria-")) element.setAttribute(name, String(value));
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...kept(children));
   return element;
 }
+
+export const make = (tag, attributes = {}, ...children) => dress(document.createElement(tag), attributes, children);
+export const draw = (tag, attributes = {}, ...children) => dress(document.createElementNS(SVG, tag), attributes, children);
 
 export const byId = (id) => document.getElementById(id);
 
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child != null));
+  element.replaceChildren(...kept(children));
 }
 
 // Tells a screen reader what just appeared.

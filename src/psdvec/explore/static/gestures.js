@@ -1,16 +1,18 @@
-// What a hand does on the map, with mouse, pen or fingers: drag, wheel, pinch, point, tap.
+// What a hand does on the map, with mouse, pen or fingers: drag, wheel, pinch, point, tap, draw around.
 
 const TAP = 4; // pixels that a hand may tremble
 const WHEEL = 0.0015; // of a pixel's turn, in powers of e
 const LINE = 16; // pixels that a wheel means by a line
 
 export class Gestures {
-  // `on`: {move(right, down), zoom(factor, x, y), point(x, y), leave(), tap(x, y)}, in pixels from the element's corner.
+  // `on`: {move(right, down), zoom(factor, x, y), point(x, y), leave(), tap(x, y), trace(path), enclose(path), drawing()},
+  // in pixels from the element's corner; `drawing` says whether a drag draws around words even without the shift key.
   constructor(element, on) {
     this.element = element;
     this.on = on;
     this.held = new Map();
     this.travelled = 0;
+    this.path = null;
     element.addEventListener("pointerdown", (event) => this.down(event));
     element.addEventListener("pointermove", (event) => this.move(event));
     for (const end of ["pointerup", "pointercancel"]) element.addEventListener(end, (event) => this.up(event));
@@ -27,7 +29,9 @@ export class Gestures {
     if (event.button !== 0) return;
     this.element.setPointerCapture(event.pointerId);
     if (!this.held.size) this.travelled = 0;
-    this.held.set(event.pointerId, this.at(event));
+    const here = this.at(event);
+    this.held.set(event.pointerId, here);
+    this.path = this.held.size === 1 && (event.shiftKey || this.on.drawing()) ? [[here.x, here.y]] : null;
     this.on.leave();
   }
 
@@ -42,14 +46,24 @@ export class Gestures {
     const after = grip([...this.held.values()]);
     this.travelled += Math.hypot(after.x - before.x, after.y - before.y) + Math.abs(after.spread - before.spread);
     if (this.travelled < TAP) return;
+    if (this.path) {
+      this.path.push([here.x, here.y]);
+      this.on.trace(this.path);
+      return;
+    }
     this.on.move(after.x - before.x, after.y - before.y);
     if (before.spread && after.spread) this.on.zoom(before.spread / after.spread, after.x, after.y);
   }
 
   up(event) {
-    if (!this.held.delete(event.pointerId) || this.held.size || event.type === "pointercancel") return;
+    if (!this.held.delete(event.pointerId) || this.held.size) return;
+    const { path } = this;
+    this.path = null;
+    if (path) this.on.trace([]);
+    if (event.type === "pointercancel") return;
     const { x, y } = this.at(event);
     if (this.travelled < TAP) this.on.tap(x, y);
+    else if (path && path.length > 2) this.on.enclose(path);
   }
 
   wheel(event) {

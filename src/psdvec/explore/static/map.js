@@ -1,42 +1,44 @@
-// The map: points by plotly, rings and everything that is text by us. Plotly is given numbers only.
+// The map: points, what an answer marks among them, and labels; drawn from the page's state and from nothing else.
 
+import { coveredBy, membersOf, readArea, writeCorners, writeRegion } from "/static/area.js";
+import { hue, paint } from "/static/colours.js";
 import { announce, byId, fill, make, whole } from "/static/dom.js";
-import { markers } from "/static/colours.js";
+import { Flight } from "/static/flight.js";
+import { about, around } from "/static/framing.js";
 import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
-import { Rings } from "/static/rings.js";
-import { look } from "/static/state.js";
+import { Marks } from "/static/marks.js";
+import { Painter } from "/static/painter.js";
+import { change, look, on, same, state } from "/static/state.js";
 import { View } from "/static/view.js";
 
-const FLIGHT = 650; // milliseconds
-const FEW = 3000; // points drawn where there is no WebGL
-const REST = 140; // milliseconds after which a moved map is drawn anew
-const WIDER = 1.5; // times the screen that is drawn, so that there is something to move
+const REST = 250; // milliseconds after which a moved map is written into the address
 const REACH = 12; // pixels from a dot at which it is meant
-const CONFIG = { staticPlot: true, responsive: false };
-const AXIS = { visible: false, zeroline: false, showgrid: false };
+const CLOSER = 2.2; // times as close as the whole map, from which on the smaller regions are named
+const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const NOTHING = { self: null, near: [] };
 
 export class WordMap {
   constructor() {
-    this.plot = byId("plot");
     this.canvas = byId("canvas");
+    this.painter = new Painter(byId("plot"), () => this.points && this.refresh());
     this.labels = new Labels(byId("labels"));
-    this.rings = new Rings(byId("rings"));
+    this.marks = new Marks(byId("marks"));
+    this.flight = new Flight((view) => this.see(view));
     this.points = null;
-    this.ids = new Map();
-    this.near = { word: null, words: [] };
-    this.added = [];
-    this.colour = "frequency";
-    this.flight = 0;
-    this.flying = false;
-    this.gl = hasWebGL();
-    new ResizeObserver(() => this.points && this.draw()).observe(this.canvas);
-    document.addEventListener("psdvec:theme", () => this.points && this.draw());
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    // What the answer that is shown is about, null while there is none: {self, near: [words], spread: whether they are
+    // equals, not one word and those around it, arrows: [[word, word]]}.
+    this.answer = null;
+    this.added = new Map(); // new words and where they belong, by model and word
+    this.meant = null; // what the hand points at
+    this.trace = [];
+    this.drawing = false; // whether a drag draws around words
+    this.moving = false; // whether the hand moves the map
+    this.notes = {};
+    new ResizeObserver(() => this.points && this.resized()).observe(this.canvas);
+    document.addEventListener("psdvec:theme", () => this.points && this.recolour());
+    on("added", ({ model, learned }) => learned.forEach((one) => this.added.set(`${model} ${one.word}`, one)));
     this.listen();
-    byId("closer").addEventListener("click", () => this.points && this.fly(this.view.zoomed(0.5)));
-    byId("farther").addEventListener("click", () => this.points && this.fly(this.view.zoomed(2)));
-    byId("whole").addEventListener("click", () => this.points && this.fly(this.everything()));
   }
 
   get box() {
@@ -44,239 +46,257 @@ export class WordMap {
     return { width: Math.max(clientWidth, 1), height: Math.max(clientHeight, 1) };
   }
 
-  // Show points, all of them at first: {words, x, y, counts, clusters}.
-  async show(points, layout) {
-    this.points = this.gl ? points : firstOf(points, FEW);
+  // Show points: {words, x, y, counts, clusters, fine, regions}, the most frequent first.
+  show(points, layout) {
+    this.flight.stop();
+    this.points = points;
     this.layout = layout;
-    this.ids = new Map(this.points.words.map((word, i) => [word, i]));
-    this.flight += 1; // one that is under way was over other points
-    this.flying = false;
-    this.view = this.drawn = this.everything();
-    await this.draw();
+    this.ids = new Map(points.words.map((word, i) => [word, i]));
+    this.everything = View.around(points.x, points.y, this.box);
+    this.members = this.readMembers();
+    this.view = this.goal() || this.everything;
+    this.recolour();
+    this.noteMissing();
     byId("veil").hidden = true;
-    this.canvas.setAttribute("aria-label", `Map of ${whole(this.points.words.length)} words`);
-    this.note(this.gl ? "" : `Without WebGL the map shows the ${whole(FEW)} most frequent words only.`);
+    this.canvas.setAttribute("aria-label", `Map of ${whole(points.words.length)} words`);
+    this.note("painter", this.painter.gl ? "" : "This browser has no WebGL; while it moves, the map shows the frequent words only.");
   }
 
-  everything() {
-    return View.around(this.points.x, this.points.y, this.box);
+  // Draw what the state says now, with the answer that belongs to it.
+  update(answer, before) {
+    this.answer = answer;
+    if (!this.points) return;
+    if (!same(before, state)) this.rest();
+    if (before.area !== state.area || before.tab !== state.tab) this.members = this.readMembers();
+    if (before.area !== state.area || before.tab !== state.tab || before.colour !== state.colour) this.recolour();
+    else this.refresh();
+    this.noteMissing();
+    const goal = this.goal();
+    if (goal && !this.moving && String(goal) !== String(this.flight.goal || this.view)) this.flight.go(this.view, goal);
   }
 
-  // Draw everything, by the present colours and at the present size.
-  async draw() {
-    const { points, box, view } = this;
-    const [width, height] = [box.width * WIDER, box.height * WIDER];
-    Object.assign(this.plot.style, { width: `${width}px`, height: `${height}px` });
-    const ranges = this.drawnRanges(view);
-    const layout = {
-      width, height, margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: false, hovermode: false, showlegend: false,
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      xaxis: { ...AXIS, range: ranges["xaxis.range"] }, yaxis: { ...AXIS, range: ranges["yaxis.range"] },
-    };
-    const all = { mode: "markers", hoverinfo: "none", type: this.gl ? "scattergl" : "scatter", x: points.x, y: points.y, marker: markers(points, this.colour) };
-    await window.Plotly.react(this.plot, [all], layout, CONFIG);
-    this.drawn = view;
-    this.shift();
+  // Where the state wants the map to be: where the reader moved it, or where the answer is; null: where it is.
+  goal() {
+    const [layout, text] = state.view.split(":");
+    const moved = layout === this.layout && View.read(text);
+    if (moved) return moved;
+    if (this.members) return around([...this.members.keys()].filter((i) => this.members[i]).map((i) => this.point(i)), 1, this);
+    if (!this.answer) return null;
+    const marked = this.marked();
+    if (!marked.length) return this.answer.self || this.answer.near.length ? null : this.everything;
+    return this.answer.spread || marked[0].kind === "near" ? around(marked, 1.4, this) : about(marked, this);
   }
 
-  drawnRanges(view) {
-    return view.zoomed(WIDER).ranges(this.box);
+  point(i) {
+    return { x: this.points.x[i], y: this.points.y[i] };
   }
 
-  marks() {
-    const { x, y } = this.points;
-    const known = (word) => this.ids.has(word);
-    const at = (word, kind) => ({ word, kind, x: x[this.ids.get(word)], y: y[this.ids.get(word)] });
-    const self = this.near.word;
-    return [
-      ...(known(self) ? [at(self, "self")] : []),
-      ...this.added.map((one) => this.addedMark(one)),
-      ...this.near.words.filter((word) => word !== self && known(word)).map((word) => at(word, "near")),
-    ];
+  // Where a word is: {word, kind, x, y}; null if it is not on the map.
+  locate(word, kind) {
+    const i = this.ids.get(word);
+    if (i != null) return { word, kind, ...this.point(i) };
+    const one = this.added.get(`${state.model} ${word}`);
+    return one ? this.locateAdded(one) : null;
   }
 
   // An added word stands where the server put it, on a layout that came later amid its neighbours.
-  addedMark(one) {
+  locateAdded(one) {
     const known = one.neighbours.map((neighbour) => this.ids.get(neighbour.word)).filter((i) => i != null).slice(0, 5);
     const mean = (values) => known.reduce((sum, i) => sum + values[i], 0) / Math.max(known.length, 1);
     const [x, y] = one.places[this.layout] || [mean(this.points.x), mean(this.points.y)];
     return { word: one.word, kind: "added", x, y };
   }
 
-  // Mark a word and those near it; say so where it is not on the map.
-  mark(near) {
-    this.near = near;
-    if (!this.points) return;
-    this.shift();
-    if (near.frame) this.frame();
-    const missing = near.words.length && !this.ids.has(near.word);
-    this.note(missing ? `“${near.word}” is not among the ${whole(this.points.words.length)} words on the map.` : "");
+  marked() {
+    const { self, near } = this.answer || NOTHING;
+    const places = [self && this.locate(self, "self"), ...near.filter((word) => word !== self).map((word) => this.locate(word, "near"))];
+    return places.filter(Boolean);
   }
 
-  markAdded(words) {
-    const fresh = new Set(words.map((one) => one.word));
-    this.added = [...this.added.filter((one) => !fresh.has(one.word)), ...words];
-    this.near = { word: null, words: words.length === 1 ? words[0].neighbours.map((one) => one.word) : [] };
-    this.shift();
-    const { x, y } = this.addedMark(words[0]);
-    this.fly(new View(x, y, this.everything().width / 5));
+  readMembers() {
+    const area = state.tab === "area" ? readArea(state.area) : null;
+    if (!area || area.layout !== this.layout) return null;
+    const members = membersOf(area, this.points);
+    this.covered = coveredBy(members, this.points);
+    return members;
   }
 
-  forgetAdded() {
-    this.added = [];
+  recolour() {
+    this.painter.set(this.points, paint(this.points, { by: state.colour, meant: this.members }));
+    this.refresh();
   }
 
-  colourBy(name) {
-    this.colour = name;
-    if (this.points) this.draw();
+  resized() {
+    this.everything = View.around(this.points.x, this.points.y, this.box);
+    this.refresh();
   }
 
-  // Fly to where all marked words are seen.
-  frame() {
-    const marks = this.marks().filter((mark) => mark.kind !== "added");
-    if (!marks.length) return;
-    const around = View.around(marks.map((mark) => mark.x), marks.map((mark) => mark.y), this.box);
-    const most = this.everything().width;
-    this.fly(new View(around.x, around.y, Math.min(Math.max(around.width * 1.4, most / 12), most)));
-  }
-
-  flyTo(word) {
-    const i = this.ids.get(word);
-    if (i == null) return;
-    this.fly(new View(this.points.x[i], this.points.y[i], Math.min(this.view.width, this.everything().width / 6)));
-  }
-
-  fly(goal) {
-    const start = this.view;
-    const turn = (this.flight += 1);
-    this.flying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (!this.flying) {
-      this.see(goal);
-      return;
-    }
-    const begun = performance.now();
-    this.canvas.setAttribute("aria-busy", "true");
-    const step = (now) => {
-      if (turn !== this.flight) return;
-      const share = Math.min(Math.max((now - begun) / FLIGHT, 0), 1);
-      this.flying = share < 1;
-      this.see(start.towards(goal, share * share * (3 - 2 * share)));
-      if (this.flying) requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
-  }
-
-  // Look at another part of the plane: the picture is moved at once, and made anew when the hand rests or it falls short.
+  // Look at another part of the plane.
   see(view) {
     this.view = view;
+    this.refresh();
+  }
+
+  // Draw in the next frame, once however often it is asked for.
+  refresh() {
     this.canvas.setAttribute("aria-busy", "true");
     this.awaited ||= requestAnimationFrame(() => {
       this.awaited = 0;
-      this.shift();
+      this.draw();
     });
-    clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.redraw(), REST);
   }
 
-  shift() {
-    this.plot.style.transform = this.drawn.transform(this.view, this.box);
-    const marks = this.marks();
-    this.rings.draw(marks, this.view, this.box);
-    this.labels.draw(this.points, marks, this.view, this.box);
-    this.canvas.dataset.view = JSON.stringify(this.view.ranges(this.box)["xaxis.range"]);
-    if (!this.drawn.zoomed(WIDER).suffices(this.view, this.box)) this.redraw();
-    this.canvas.setAttribute("aria-busy", String(this.flying || this.drawn !== this.view));
+  draw() {
+    const { view, box } = this;
+    const moving = this.flight.flying || this.moving;
+    this.painter.draw(view, box, { whole: this.everything.width, moving });
+    const marked = this.marked();
+    const { self, spread, arrows = [] } = this.answer || NOTHING;
+    const tied = self && !spread && marked[0]?.word === self;
+    const ends = arrows.map((pair) => pair.map((word) => this.locate(word))).filter(([from, to]) => from && to);
+    const pointed = this.meant?.word && this.locate(this.meant.word);
+    this.marks.draw({
+      marked: pointed ? [...marked, { ...pointed, kind: "meant" }] : marked,
+      lines: tied ? marked.slice(1).map((one) => [marked[0], one]) : [],
+      arrows: ends,
+      trace: this.trace,
+    }, view, box);
+    this.labels.draw({ points: this.points, marked, regions: this.regions(), meant: this.members }, view, box);
+    this.canvas.dataset.view = JSON.stringify(view.ranges(box));
+    this.canvas.setAttribute("aria-busy", String(moving));
   }
 
-  async redraw() {
-    if (this.drawing || this.drawn === this.view) return;
-    this.drawing = true;
-    const view = this.view;
-    try {
-      await window.Plotly.relayout(this.plot, this.drawnRanges(view));
-      this.drawn = view;
-    } finally {
-      this.drawing = false;
-    }
-    this.see(this.view);
+  // The regions to be named: large ones from afar, small ones from near.
+  regions() {
+    const level = this.everything.width / this.view.width < CLOSER ? 0 : 1;
+    return this.points.regions
+      .filter((one) => one.level === level && one.words.length && (!this.members || this.covered.has(one)))
+      .map((one) => ({ ...one, colour: state.colour === "region" && level === 0 ? hue(one.id) : "" }));
   }
 
-  // The reader's hand ends a flight.
+  // The reader's hand ends a flight; when it rests, the address says where.
   steer(view) {
-    if (!this.points) return;
-    this.flight += 1;
-    this.flying = false;
-    this.tip(null);
-    const most = this.everything().width;
-    if (view.width < 4 * most && view.width > most / 1e5) this.see(view);
+    this.flight.stop();
+    this.pointAt(null);
+    const most = this.everything.width;
+    if (view.width > 4 * most || view.width < most / 2e4) return;
+    this.moving = true;
+    this.see(view);
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.go(this.view), REST);
+  }
+
+  // The hand has let go, or something else is shown.
+  rest() {
+    clearTimeout(this.resting);
+    this.moving = false;
+  }
+
+  go(view) {
+    this.rest();
+    change({ view: `${this.layout}:${view}` }, { replace: true });
   }
 
   listen() {
+    const ready = (action) => (...rest) => this.points && action(...rest);
     new Gestures(this.canvas, {
-      move: (right, down) => this.points && this.steer(this.view.moved(-right / this.box.width, down / this.box.width)),
-      zoom: (factor, x, y) => this.points && this.steer(this.view.zoomedAt(factor, x, y, this.box)),
-      point: (x, y) => this.tip(this.wordAt(x, y)),
-      leave: () => this.tip(null),
-      tap: (x, y) => {
-        const word = this.wordAt(x, y);
-        if (this.ids.has(word)) look(word, { fly: false });
-      },
+      move: ready((right, down) => this.steer(this.view.moved(-right / this.box.width, down / this.box.width))),
+      zoom: ready((factor, x, y) => this.steer(this.view.zoomedAt(factor, x, y, this.box))),
+      point: ready((x, y) => this.pointAt(this.at(x, y))),
+      leave: () => this.pointAt(null),
+      tap: ready((x, y) => this.tap(this.at(x, y))),
+      trace: (path) => { this.trace = path; this.refresh(); },
+      enclose: ready((path) => this.enclose(path)),
+      drawing: () => this.drawing,
     });
+    this.canvas.addEventListener("keydown", ready((event) => this.key(event)));
+    byId("closer").addEventListener("click", ready(() => this.go(this.view.zoomed(0.5))));
+    byId("farther").addEventListener("click", ready(() => this.go(this.view.zoomed(2))));
+    byId("whole").addEventListener("click", ready(() => this.go(this.everything)));
+    byId("lasso").addEventListener("click", () => this.draws(!this.drawing));
   }
 
-  // The word whose dot is nearest to a place on the screen, the marked ones first; null if none is near.
-  wordAt(left, top) {
-    if (!this.points) return null;
-    const { words, x, y } = this.points;
+  draws(drawing) {
+    this.drawing = drawing;
+    byId("lasso").setAttribute("aria-pressed", drawing);
+    this.canvas.classList.toggle("drawing", drawing);
+    if (drawing) announce("Drag around words to select them, or press Enter on the map to select what is seen.");
+  }
+
+  // Select what lies inside a path of pixels.
+  enclose(path) {
+    this.draws(false);
+    const corners = path.map(([left, top]) => this.view.at(left, top, this.box));
+    change({ tab: "area", area: writeCorners(this.layout, corners), view: `${this.layout}:${this.view}` });
+  }
+
+  tap(meant) {
+    if (meant?.region) change({ tab: "area", area: writeRegion(this.layout, meant.region), view: "" });
+    else if (meant?.word) look(meant.word, { view: `${this.layout}:${this.view}` });
+  }
+
+  // What is at a place on the screen, {word} or {region}: what a label names, then a marked word, then the nearest dot.
+  at(left, top) {
+    const label = this.labels.at(left, top);
+    if (label) return label;
     const [a, b] = this.view.at(left, top, this.box);
     const reach = (REACH * this.view.width) / this.box.width;
-    const mark = this.marks().find((one) => Math.hypot(one.x - a, one.y - b) < reach / 2);
-    if (mark) return mark.word;
+    const mark = this.marked().find((one) => Math.hypot(one.x - a, one.y - b) < reach / 2);
+    if (mark) return { word: mark.word };
+    const { words, x, y } = this.points;
     let [nearest, least] = [null, reach * reach];
     for (let i = 0; i < words.length; i += 1) {
       const distance = (x[i] - a) ** 2 + (y[i] - b) ** 2;
-      if (distance < least) [nearest, least] = [i, distance];
+      if (distance < least && (!this.members || this.members[i])) [nearest, least] = [i, distance];
     }
-    return nearest === null ? null : words[nearest];
+    return nearest === null ? null : { word: words[nearest] };
   }
 
-  tip(word) {
-    byId("tip").hidden = word === null;
-    this.canvas.classList.toggle("meant", word !== null);
-    if (word === null) return;
-    const mark = this.marks().find((one) => one.word === word);
-    const i = this.ids.get(word);
-    const [left, top] = mark ? this.view.place(mark.x, mark.y, this.box) : this.view.place(this.points.x[i], this.points.y[i], this.box);
-    const count = this.points.counts?.[i];
-    fill(byId("tip"), word, count == null ? null : make("em", {}, whole(count)));
-    byId("tip").style.transform = `translate(${Math.min(left + 12, this.box.width - 180)}px, ${top + 12}px)`;
+  pointAt(meant) {
+    if (nameOf(this.meant) === nameOf(meant)) return;
+    this.meant = meant;
+    this.canvas.classList.toggle("meant", meant !== null);
+    byId("tip").hidden = meant === null;
+    if (this.points) this.refresh();
+    if (meant === null) return;
+    const { x, y } = meant.word ? this.locate(meant.word) : meant.region;
+    const [left, top] = this.view.place(x, y, this.box);
+    const count = meant.word ? this.points.counts?.[this.ids.get(meant.word)] : null;
+    const aside = meant.region ? `${whole(meant.region.size)} words` : count == null ? null : whole(count);
+    fill(byId("tip"), nameOf(meant), aside && make("em", {}, aside));
+    byId("tip").style.transform = `translate(${Math.max(Math.min(left + 12, this.box.width - 180), 4)}px, ${top + 12}px)`;
   }
 
   key(event) {
-    const step = 0.15;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { width, height } = this.box;
     const goals = {
-      ArrowLeft: () => this.view.moved(-step, 0), ArrowRight: () => this.view.moved(step, 0),
-      ArrowUp: () => this.view.moved(0, step), ArrowDown: () => this.view.moved(0, -step),
-      "+": () => this.view.zoomed(0.6), "=": () => this.view.zoomed(0.6), "-": () => this.view.zoomed(1 / 0.6),
-      0: () => this.everything(),
+      "+": () => this.go(this.view.zoomed(0.6)), "=": () => this.go(this.view.zoomed(0.6)),
+      "-": () => this.go(this.view.zoomed(1 / 0.6)), 0: () => this.go(this.everything),
+      l: () => this.draws(!this.drawing), Escape: () => this.draws(false),
+      Enter: () => this.drawing && this.enclose([[0, 0], [width, 0], [width, height], [0, height]]),
     };
-    if (!goals[event.key] || event.ctrlKey || event.metaKey || event.altKey || !this.points) return;
+    const step = KEYS[event.key];
+    if (!step && !goals[event.key]) return;
     event.preventDefault();
-    this.fly(goals[event.key]());
+    if (step) this.go(this.view.moved(0.15 * step[0], 0.15 * step[1]));
+    else goals[event.key]();
   }
 
-  note(sentence) {
-    byId("note").textContent = sentence;
-    byId("note").hidden = !sentence;
-    if (sentence) announce(sentence);
+  noteMissing() {
+    const { self, near } = this.answer || NOTHING;
+    const missing = self && near.length && !this.locate(self);
+    this.note("word", missing ? `“${self}” is not among the ${whole(this.points.words.length)} words on the map.` : "");
+  }
+
+  // Say something at the map's edge, or, with an empty sentence, no longer.
+  note(about, sentence) {
+    if ((this.notes[about] || "") === sentence) return;
+    this.notes[about] = sentence;
+    const all = Object.values(this.notes).filter(Boolean).join(" ");
+    byId("note").textContent = all;
+    byId("note").hidden = !all;
   }
 }
 
-function hasWebGL() {
-  return Boolean(document.createElement("canvas").getContext("webgl"));
-}
-
-function firstOf(points, count) {
-  const cut = (values) => values && values.slice(0, count);
-  return { ...points, words: cut(points.words), x: cut(points.x), y: cut(points.y), counts: cut(points.counts), clusters: cut(points.clusters) };
-}
+const nameOf = (meant) => meant && (meant.word || meant.region.words.join(", "));

@@ -1,90 +1,58 @@
-// The switches over the map: which layout, which colours, and the legend that says what the colours mean.
+// The switches over the map, and the line under it: what its colours mean, and how far it can be trusted.
 
-import { ask, send, Trouble } from "/static/api.js";
+import { writeRegion } from "/static/area.js";
 import { hue, variable } from "/static/colours.js";
 import { byId, fill, make } from "/static/dom.js";
-import { state, tell } from "/static/state.js";
+import { shown, TITLES } from "/static/layouts.js";
+import { change, info, on, state } from "/static/state.js";
 
-const TITLES = { pca: "PCA", tsne: "t-SNE", umap: "UMAP" };
-const PAUSE = 700; // milliseconds between two looks at a layout that is being computed
+const COLOURS = { frequency: "Frequency", region: "Regions" };
 
 export class MapTools {
-  constructor(map) {
-    this.map = map;
-    this.layout = "pca";
-    this.turn = 0;
-    document.addEventListener("psdvec:theme", () => this.legend());
-  }
-
-  start() {
-    this.layouts = state.info.layouts.map((name) =>
-      make("button", { type: "button", onclick: () => this.choose(name) }, TITLES[name]));
-    this.busy = make("span", { class: "busy", role: "status", hidden: true });
-    fill(byId("layouts"), this.layouts, this.busy);
-    this.colours = [["frequency", "Frequency"], ["cluster", "Clusters"]].map(([name, title]) =>
-      make("button", { type: "button", onclick: () => this.colourBy(name) }, title));
+  constructor() {
+    this.layouts = info.layouts.map((name) =>
+      make("button", { type: "button", onclick: () => change({ layout: name, view: "", area: "" }) }, TITLES[name]));
+    fill(byId("layouts"), this.layouts);
+    this.colours = Object.entries(COLOURS).map(([name, title]) =>
+      make("button", { type: "button", onclick: () => change({ colour: name }) }, title));
     fill(byId("colours"), this.colours);
-    this.colourBy("frequency");
-    return this.choose("pca");
+    const options = byId("options");
+    options.addEventListener("click", () => {
+      const open = byId("tools").classList.toggle("open");
+      options.setAttribute("aria-expanded", open);
+    });
+    on("map", () => this.update());
+    document.addEventListener("psdvec:theme", () => this.update());
   }
 
-  // Show a layout; one that takes long is begun, and looked at until it is there.
-  async choose(name) {
-    const turn = (this.turn += 1);
-    this.press(name);
-    try {
-      let found = await ask("map", { layout: name, model: state.model });
-      if (found.state === "absent") await send("map", { layout: name, model: String(state.model) });
-      while (found.state !== "done") {
-        this.say(found.progress ? `${Math.round(found.progress * 100)} %` : "starting …");
-        await new Promise((resolve) => setTimeout(resolve, PAUSE));
-        if (turn !== this.turn) return;
-        found = await ask("map", { layout: name, model: state.model });
-      }
-      if (turn !== this.turn) return;
-      this.say("");
-      this.layout = name;
-      this.names = found.cluster_names;
-      tell("examples", found.cluster_names.map((names) => names[0]).filter(Boolean).slice(0, 8));
-      await this.map.show(found, name);
-      this.legend();
-      tell("map", found);
-    } catch (trouble) {
-      if (!(trouble instanceof Trouble)) throw trouble;
-      this.say("");
-      this.map.note(trouble.message);
-      this.press(this.layout);
-    }
+  update() {
+    const names = Object.keys(COLOURS);
+    const wanted = info.layouts.includes(state.layout) ? state.layout : info.layouts[0];
+    this.layouts.forEach((button, i) => button.setAttribute("aria-pressed", info.layouts[i] === wanted));
+    this.colours.forEach((button, i) => button.setAttribute("aria-pressed", names[i] === state.colour));
+    if (!shown.points) return;
+    fill(byId("legend"), state.colour === "region" ? regions() : scale());
+    byId("fidelity").textContent = [fidelity(), info.why_not].filter(Boolean).join(" ");
   }
+}
 
-  press(name) {
-    this.layouts.forEach((button, i) => button.setAttribute("aria-pressed", state.info.layouts[i] === name));
-  }
+function scale() {
+  const ramp = make("i", { class: "scale" });
+  ramp.style.background = `linear-gradient(90deg, ${variable("rare")}, ${variable("frequent")})`;
+  return make("li", {}, "rare", ramp, "frequent");
+}
 
-  say(text) {
-    this.busy.textContent = text;
-    this.busy.hidden = !text;
-  }
+const regions = () =>
+  shown.points.regions.filter((one) => one.level === 0 && one.words.length).map((region) => {
+    const dot = make("i");
+    dot.style.background = hue(region.id);
+    const show = () => change({ tab: "area", area: writeRegion(shown.layout, region), view: "" });
+    return make("li", {}, make("button", { type: "button", title: region.words.join(", "), onclick: show }, dot, region.words[0]));
+  });
 
-  colourBy(name) {
-    this.colour = name;
-    this.colours.forEach((button, i) => button.setAttribute("aria-pressed", (i === 0) === (name === "frequency")));
-    this.map.colourBy(name);
-    this.legend();
-  }
-
-  legend() {
-    if (!this.names) return;
-    if (this.colour === "cluster") {
-      fill(byId("legend"), this.names.map((names, i) => {
-        const dot = make("i");
-        dot.style.background = hue(i);
-        return make("li", { class: "group" }, dot, make("span", {}, names.join(", ")));
-      }));
-      return;
-    }
-    const scale = make("i", { class: "scale" });
-    scale.style.background = `linear-gradient(90deg, ${variable("rare")}, ${variable("frequent")})`;
-    fill(byId("legend"), make("li", {}, "rare", scale, "frequent"));
-  }
+function fidelity() {
+  const { points, layout } = shown;
+  if (points.fidelity == null) return "";
+  const share = points.fidelity * 100;
+  return `${TITLES[layout]}: of a word’s ten nearest words, ${share.toFixed(share < 10 ? 1 : 0)} % are among its ten nearest dots.`;
 }

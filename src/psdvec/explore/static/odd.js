@@ -1,44 +1,64 @@
 // Which word does not belong?
 
-import { ask } from "/static/api.js";
-import { announce, make } from "/static/dom.js";
+import { make } from "/static/dom.js";
+import { oddOnes } from "/static/examples.js";
 import { field, form, Panel } from "/static/panel.js";
-import { empty, ranking } from "/static/pieces.js";
-import { state, tell } from "/static/state.js";
+import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
+import { change, state } from "/static/state.js";
+
+const split = (text) => text.split(/[\s,;]+/).filter(Boolean);
 
 export class OddPanel extends Panel {
   constructor() {
-    super("odd", "Odd one out");
+    super("odd", "Odd one out", ["odd"]);
   }
 
-  show() {
-    if (this.answer) return;
-    this.field = field({ id: "odd-words", placeholder: "breakfast cereal dinner lunch" });
-    this.furnish(form(() => this.ask(),
-      make("label", {}, "Three or more words, separated by spaces", this.field),
-      make("div", { class: "actions" }, make("button", { class: "primary", type: "submit" }, "Find it"))));
-    this.put(empty("Odd one out", "The word that lies farthest from the mean of all of them."));
+  form() {
+    const [input, list] = field({ id: "odd-words", several: true, placeholder: "breakfast cereal dinner lunch" });
+    this.field = input;
+    return form(() => this.ask(this.field.value),
+      make("label", {}, "Three or more words, separated by spaces", input), list,
+      make("div", { class: "actions" }, make("button", { class: "primary", type: "submit" }, "Find it")));
   }
 
-  ask() {
-    const words = this.field.value.split(/[\s,;]+/).filter(Boolean);
-    if (words.length < 3) {
-      this.field.focus();
-      this.put(empty("Three words are needed", "Type at least three, separated by spaces."));
+  sync() {
+    this.field.value = state.odd;
+  }
+
+  ask(text) {
+    const words = split(text);
+    if (words.length > 2) {
+      change({ odd: words.join(" "), view: "" });
       return;
     }
-    this.run(async () => {
-      const found = await ask("odd", { word: words, model: state.model });
-      tell("near", { word: found.odd, words, frame: true });
-      announce(`The odd one out is ${found.odd}`);
-      return [
+    this.field.focus();
+    this.hint("Three words are needed", "Type at least three, separated by spaces.");
+  }
+
+  question() {
+    return state.odd ? { word: split(state.odd), model: state.model } : null;
+  }
+
+  idle() {
+    return [empty("Odd one out", "The word that lies farthest from the mean of all of them."),
+      chips(oddOnes(), (text) => this.ask(text))];
+  }
+
+  async answer(question, notes) {
+    const found = await notes.ask("odd", question);
+    return {
+      children: [
         make("h2", {}, found.odd),
         make("p", { class: "facts" }, "does not belong; cosines with the mean of all:"),
         ranking(found.words),
-      ];
-    }, (word, unknown) => {
-      this.field.value = words.map((one) => (one === unknown ? word : one)).join(" ");
-      this.ask();
-    });
+      ],
+      marks: { self: found.odd, near: question.word, spread: true },
+      said: `The odd one out is ${found.odd}`,
+      table: rankingTable(`odd one out of ${question.word.join(" ")}`, found.words),
+    };
+  }
+
+  correct(word, unknown) {
+    change({ view: "", odd: split(state.odd).map((one) => (one === unknown ? word : one)).join(" ") });
   }
 }

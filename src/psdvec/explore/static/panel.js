@@ -1,46 +1,121 @@
-// A panel: a place for a form that stays and answers that come and go. Late answers to old questions are dropped.
+// A panel: a form that stays, and the answer to what the state asks. Late answers to old questions are dropped.
 
-import { fill, make } from "/static/dom.js";
-import { troubleBox } from "/static/pieces.js";
-import { Trouble } from "/static/api.js";
+import { Notes, Trouble } from "/static/api.js";
+import { csvButton } from "/static/csv.js";
+import { announce, fill, make } from "/static/dom.js";
+import { empty, troubleBox } from "/static/pieces.js";
+import { suggest } from "/static/suggest.js";
+import { look, state, tell } from "/static/state.js";
 
 const PATIENCE = 300; // milliseconds before an old answer gives way to "One moment"
+const NO_MARKS = { self: null, near: [] };
 
 export class Panel {
-  constructor(name, title) {
+  // `fields`: the parts of the state that its form shows.
+  constructor(name, title, fields = []) {
     this.name = name;
     this.title = title;
+    this.fields = fields;
     this.element = null;
     this.turn = 0;
+    this.marks = NO_MARKS; // what the map marks; null while there is no answer
+    this.notes = new Notes();
   }
 
-  // Put down what stays; answers go below it.
-  furnish(...fixed) {
-    this.answer = make("div", { class: "panel" });
-    fill(this.element, ...fixed, this.answer);
+  // What a panel of its own says: why it cannot be used, the form and how it comes to show the state, the question of
+  // the state (null: none), what is shown without one, the answer {children, marks, said, table}, and what a better spelling of a word changes.
+  unavailable() { return ""; }
+  form() { return []; }
+  sync() {}
+  question() { return null; }
+  idle() { return []; }
+  async answer() { return { children: [] }; }
+  correct(word) { look(word); }
+
+  // Show what the state asks; `again`: ask even if it did not change, after a trouble.
+  update(again = false) {
+    const why = this.unavailable();
+    if (!this.place || why !== this.why) this.furnish(why);
+    if (why) return;
+    const values = this.fields.map((name) => state[name]).join("\n");
+    if (values !== this.synced) this.sync();
+    this.synced = values;
+    const question = this.question();
+    const key = JSON.stringify(question);
+    if (key === this.key && !(again && this.failed)) return;
+    this.key = key;
+    if (question) this.run(question);
+    else this.rest();
   }
 
-  put(...children) {
+  furnish(why) {
+    this.why = why;
+    this.key = this.synced = undefined;
+    this.marks = NO_MARKS;
+    this.place = make("div", { class: "panel" });
+    fill(this.element, why ? empty("Not available here", why) : this.form(), this.place);
+  }
+
+  rest() {
     this.turn += 1;
-    fill(this.answer, ...children);
+    this.failed = false;
+    this.marks = NO_MARKS;
+    this.notes = new Notes();
+    fill(this.place, this.idle());
   }
 
-  // Run a question; show what it makes, or the trouble.
-  async run(question, correct) {
-    this.turn += 1;
-    const turn = this.turn;
+  // What is shown without a question may depend on the map.
+  refreshIdle() {
+    if (this.key === "null" && !this.why) fill(this.place, this.idle());
+  }
+
+  // Say what is still missing, in place of an answer.
+  hint(title, text) {
+    this.rest();
+    this.key = undefined;
+    fill(this.place, empty(title, text));
+  }
+
+  async run(question) {
+    const turn = (this.turn += 1);
+    const notes = new Notes();
+    this.marks = null;
+    this.failed = false;
     const patience = setTimeout(() => {
-      if (turn === this.turn) fill(this.answer, make("p", { class: "hint", role: "status" }, "One moment …"));
+      if (turn === this.turn) this.put([make("p", { class: "hint", role: "status" }, "One moment …")]);
     }, PATIENCE);
-    let children;
+    let shown;
     try {
-      children = await question();
+      shown = await this.answer(question, notes);
     } catch (trouble) {
       if (!(trouble instanceof Trouble)) throw trouble;
-      children = [troubleBox(trouble, correct)];
+      shown = { children: [troubleBox(trouble, (word, unknown) => this.correct(word, unknown))], failed: true };
     }
     clearTimeout(patience);
-    if (turn === this.turn) fill(this.answer, ...children);
+    if (turn !== this.turn) return;
+    this.notes = notes;
+    this.failed = Boolean(shown.failed);
+    this.marks = shown.failed ? null : shown.marks || NO_MARKS;
+    this.put([shown.children, shown.table && csvButton(shown.table)]);
+    if (shown.said) announce(shown.said);
+    tell("answer", this);
+  }
+
+  // Fill in an answer; if the focus was in the old one, it goes to the heading of the new.
+  put(children) {
+    this.focused ||= this.place.contains(document.activeElement);
+    fill(this.place, children);
+    this.takeFocus();
+  }
+
+  takeFocus() {
+    const heading = this.focused && this.place.querySelector("h2, .trouble");
+    if (!heading) return;
+    this.focused = false;
+    const { activeElement: active, body } = document;
+    if (active !== body && active.getClientRects().length) return; // the reader has gone elsewhere meanwhile
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
   }
 }
 
@@ -52,5 +127,19 @@ export function form(action, ...children) {
   }, ...children);
 }
 
-export const field = (attributes) =>
-  make("input", { type: "text", spellcheck: "false", autocapitalize: "none", ...attributes });
+// A field for words, with suggestions; `several`: it takes many, and the last is completed.
+export function field({ several = false, ...attributes }) {
+  const input = make("input", { type: "text", spellcheck: "false", autocapitalize: "none", ...attributes });
+  return [input, suggest(input, { several })];
+}
+
+// A choice among a few, as buttons of which one is pressed: `titles` by name, `choose(name)`.
+export function choice(label, titles, choose) {
+  const buttons = Object.entries(titles).map(([name, title]) =>
+    make("button", { type: "button", "data-name": name, onclick: () => choose(name) }, title));
+  const element = make("div", { class: "segment", role: "group", "aria-label": label }, buttons);
+  return {
+    element,
+    press: (chosen) => buttons.forEach((button) => button.setAttribute("aria-pressed", button.dataset.name === chosen)),
+  };
+}

@@ -5,7 +5,7 @@ import { look } from "/static/state.js";
 
 export const wordButton = (word) => make("button", { type: "button", class: "word", onclick: () => look(word) }, word);
 
-export const chip = (word, action = (chosen) => look(chosen)) =>
+const chip = (word, action = (chosen) => look(chosen)) =>
   make("button", { type: "button", class: "chip", onclick: () => action(word) }, word);
 
 export const chips = (words, action) => make("div", { class: "chips" }, words.map((word) => chip(word, action)));
@@ -13,7 +13,7 @@ export const chips = (words, action) => make("div", { class: "chips" }, words.ma
 const thin = (record) =>
   record.thin ? make("span", { class: "thin", title: "The vector rests on few occurrences." }, "thin") : null;
 
-export function bar(record, largest = 1) {
+function bar(record, largest = 1) {
   const share = (value) => `${Math.max(0, Math.min(1, value / largest)) * 100}%`;
   const fillPart = make("i");
   fillPart.style.width = share(record.score);
@@ -27,13 +27,35 @@ export function bar(record, largest = 1) {
   return whole;
 }
 
+// Bars that go both ways from a common zero: `values` of one row, and the `[low, high]` that all rows share.
+export function swing(values, [low, high]) {
+  const share = (value) => (100 * (value - low)) / (high - low || 1);
+  const zero = make("b");
+  zero.style.left = `${share(0)}%`;
+  return make("span", { class: "swing", "aria-hidden": "true" }, values.map((value) => {
+    const part = make("i", { class: value < 0 ? "less" : null });
+    part.style.left = `${share(Math.min(value, 0))}%`;
+    part.style.width = `${share(Math.abs(value)) - share(0)}%`;
+    return make("span", {}, part);
+  }), zero);
+}
+
+export const bounds = (values) => [Math.min(0, ...values), Math.max(0, ...values)];
+
 export function ranking(records, { largest = 1 } = {}) {
   return make("ol", { class: "ranking" }, records.map((record) =>
     make("li", {},
       make("span", {}, rowWord(record)),
       bar(record, largest),
-      make("span", { class: "score", title: bounds(record) }, number(record.score, 3), hiddenBounds(record)))));
+      make("span", { class: "score", title: interval(record) }, number(record.score, 3), hiddenInterval(record)))));
 }
+
+// A ranking as a table to be kept.
+export const rankingTable = (name, records) => ({
+  name,
+  columns: ["word", "score", "low", "high", "count"],
+  rows: records.map((one) => [one.word, one.score, one.low, one.high, one.count]),
+});
 
 function rowWord(record) {
   const button = wordButton(record.word);
@@ -42,11 +64,11 @@ function rowWord(record) {
   return button;
 }
 
-const bounds = (record) =>
+const interval = (record) =>
   record.low == null ? null : `with 95 % confidence between ${number(record.low, 3)} and ${number(record.high, 3)}`;
 
-const hiddenBounds = (record) =>
-  record.low == null ? null : make("span", { class: "hidden" }, `, ${bounds(record)}`);
+const hiddenInterval = (record) =>
+  record.low == null ? null : make("span", { class: "hidden" }, `, ${interval(record)}`);
 
 export function troubleBox(trouble, action = (word) => look(word)) {
   const found = trouble.suggestions || [];
@@ -59,7 +81,7 @@ export function troubleBox(trouble, action = (word) => look(word)) {
 }
 
 export const empty = (title, text, ...more) =>
-  make("div", { class: "empty" }, make("strong", {}, title), text, ...more);
+  make("div", { class: "empty" }, make("strong", {}, title), make("p", {}, capital(text)), ...more);
 
 const capital = (sentence) => {
   const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -1,39 +1,38 @@
 // The neighbours of a word.
 
-import { ask } from "/static/api.js";
-import { announce, make, whole } from "/static/dom.js";
+import { make, whole } from "/static/dom.js";
+import { startingWords } from "/static/examples.js";
 import { Panel } from "/static/panel.js";
-import { chips, empty, ranking } from "/static/pieces.js";
-import { model, on, state, tell } from "/static/state.js";
+import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
+import { model, state } from "/static/state.js";
 
 export class SimilarPanel extends Panel {
   constructor() {
     super("similar", "Similar");
-    this.examples = [];
-    on("examples", (words) => { this.examples = words; if (!state.word && this.answer) this.show(); });
   }
 
-  show() {
-    if (!this.answer) this.furnish();
-    if (!state.word) {
-      this.put(empty("Which words are alike?", "Type a word above, or pick one on the map."),
-        this.examples.length ? chips(this.examples) : null);
-      return;
-    }
-    if (this.shown === `${state.model} ${state.word}`) return;
-    this.run(async () => {
-      const found = await ask("similar", { word: state.word, model: state.model, topn: 20 });
-      this.shown = `${state.model} ${found.word}`;
-      tell("near", { word: found.word, words: found.neighbours.map((neighbour) => neighbour.word) });
-      announce(`Neighbours of ${found.word}: ${found.neighbours.slice(0, 5).map((one) => one.word).join(", ")}`);
-      return [
+  question() {
+    return state.word ? { word: state.word, model: state.model, topn: 20 } : null;
+  }
+
+  idle() {
+    return [empty("Which words are alike?", "Type a word above, or pick one on the map."), chips(startingWords())];
+  }
+
+  async answer(question, notes) {
+    const found = await notes.ask("similar", question);
+    const words = found.neighbours.map((neighbour) => neighbour.word);
+    return {
+      children: [
         make("h2", {}, found.word),
         make("p", { class: "facts" }, facts(found)),
         ranking(found.neighbours),
         make("p", { class: "hint" }, confidence(found)),
-      ];
-    });
-    this.shown = null;
+      ],
+      marks: { self: found.word, near: words },
+      said: `Neighbours of ${found.word}: ${words.slice(0, 5).join(", ")}`,
+      table: rankingTable(`similar to ${found.word}`, found.neighbours),
+    };
   }
 }
 

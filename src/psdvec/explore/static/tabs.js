@@ -1,6 +1,7 @@
 // Tabs with the keyboard's manners: arrows move between them, Tab goes on into the panel.
 
 import { byId, make } from "/static/dom.js";
+import { change, state } from "/static/state.js";
 
 export class Tabs {
   constructor(panels) {
@@ -8,7 +9,7 @@ export class Tabs {
     this.buttons = panels.map((panel) =>
       make("button", {
         type: "button", role: "tab", id: `tab-${panel.name}`, "aria-controls": `panel-${panel.name}`,
-        onclick: () => this.show(panel.name),
+        onclick: () => change({ tab: panel.name, view: "" }),
       }, panel.title));
     panels.forEach((panel) => {
       panel.element = make("div", {
@@ -20,28 +21,37 @@ export class Tabs {
     byId("tabs").addEventListener("keydown", (event) => this.move(event));
   }
 
-  show(name, { focus = false } = {}) {
-    this.current = this.panels.find((panel) => panel.name === name);
+  get current() {
+    return this.panels.find((panel) => panel.name === state.tab) || this.panels[0];
+  }
+
+  // Show the panel of the state; if the focus was in the one that goes, the new one takes it.
+  update(again) {
+    const { current } = this;
+    const held = this.panels.some((panel) => panel !== current && panel.element.contains(document.activeElement));
     this.panels.forEach((panel, place) => {
-      const chosen = panel === this.current;
+      const chosen = panel === current;
+      const button = this.buttons[place];
       panel.element.hidden = !chosen;
-      this.buttons[place].setAttribute("aria-selected", chosen);
-      this.buttons[place].tabIndex = chosen ? 0 : -1;
-      if (chosen && focus) this.buttons[place].focus();
-      if (chosen) this.buttons[place].scrollIntoView({ block: "nearest", inline: "nearest" });
+      if (chosen && button.getAttribute("aria-selected") !== "true") button.scrollIntoView({ block: "nearest", inline: "nearest" });
+      button.setAttribute("aria-selected", chosen);
+      button.tabIndex = chosen ? 0 : -1;
     });
-    this.current.show();
+    current.focused ||= held;
+    current.update(again);
+    if (held && current.marks) current.takeFocus();
   }
 
   move(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const last = this.panels.length - 1;
-    let place = this.panels.indexOf(this.current);
-    if (step) place = (place + step + last + 1) % (last + 1);
+    const shown = this.panels.filter((panel, place) => !this.buttons[place].hidden);
+    let place = shown.indexOf(this.current);
+    if (step) place = (place + step + shown.length) % shown.length;
     else if (event.key === "Home") place = 0;
-    else if (event.key === "End") place = last;
+    else if (event.key === "End") place = shown.length - 1;
     else return;
     event.preventDefault();
-    this.show(this.panels[place].name, { focus: true });
+    change({ tab: shown[place].name, view: "" }, { replace: true });
+    byId(`tab-${shown[place].name}`).focus();
   }
 }

@@ -1,6 +1,4 @@
-// The part of the plane that is seen: ranges of x and y, always in the proportions of the screen.
-
-const COARSE = 6; // times as wide as what is seen of it
+// The part of the plane that is seen: its middle and its width; its height follows from the screen.
 
 export class View {
   constructor(x, y, width) {
@@ -18,14 +16,20 @@ export class View {
     return new View((left + right) / 2, (low + high) / 2, width);
   }
 
-  static ofRanges(xRange, yRange) {
-    return new View((xRange[0] + xRange[1]) / 2, (yRange[0] + yRange[1]) / 2, xRange[1] - xRange[0]);
+  static read(text) {
+    const [x, y, width] = text.split(",").map(Number);
+    return Number.isFinite(x + y + width) && width > 0 ? new View(x, y, width) : null;
   }
 
+  toString() {
+    return [this.x, this.y, this.width].map((value) => Number(value.toPrecision(8))).join(",");
+  }
+
+  // Left, right, low and high end.
   ranges(box) {
     const half = this.width / 2;
     const tall = (half * box.height) / box.width;
-    return { "xaxis.range": [this.x - half, this.x + half], "yaxis.range": [this.y - tall, this.y + tall] };
+    return [this.x - half, this.x + half, this.y - tall, this.y + tall];
   }
 
   // Where a point of the plane lies on the screen.
@@ -44,21 +48,6 @@ export class View {
   zoomedAt(factor, left, top, box) {
     const [x, y] = this.at(left, top, box);
     return new View(x + (this.x - x) * factor, y + (this.y - y) * factor, this.width * factor);
-  }
-
-  // How a picture of this view must be shifted and scaled about its middle to show another.
-  transform(other, box) {
-    const scale = box.width / other.width;
-    const [right, down] = [(this.x - other.x) * scale, (other.y - this.y) * scale];
-    return `translate(${right}px, ${down}px) scale(${this.width / other.width})`;
-  }
-
-  // Whether a picture of this view shows all of another, and neither too coarsely nor too finely.
-  suffices(other, box) {
-    const across = (this.width - other.width) / 2;
-    const grown = this.width / other.width;
-    const inside = Math.abs(this.x - other.x) <= across && Math.abs(this.y - other.y) <= (across * box.height) / box.width;
-    return inside && grown < COARSE;
   }
 
   moved(right, up) {

@@ -1,0 +1,214 @@
+"""One state, in the address: any view is a link, and Back, Forward and reload do what they do elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explore.browsers import open_page, search, view_of, wait_until_still, why_no_browser
+
+pytestmark = [
+    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
+    pytest.mark.slow,
+]
+
+SENTENCES = "the guitar and the zither with piano in concert\na song for zither and violin"
+
+
+def show_similar(page):
+    search(page, "guitar")
+
+
+def show_contexts(page):
+    page.click("#tab-contexts")
+    search(page, "guitar")
+    page.fill("#other", "piano")
+    page.press("#other", "Enter")
+    page.click("#panel-contexts [data-name=pmi]")
+
+
+def show_analogy(page):
+    page.click("#tab-analogy")
+    for name, word in zip("abc", ("guitar", "piano", "ship"), strict=True):
+        page.fill(f"#analogy-{name}", word)
+    page.press("#analogy-c", "Enter")
+    page.click("#panel-analogy [data-name='3cosmul']")
+
+
+def show_odd(page):
+    page.click("#tab-odd")
+    page.fill("#odd-words", "guitar piano oven <b>bold</b>")
+    page.press("#odd-words", "Enter")
+
+
+def show_extend(page):
+    page.click("#tab-extend")
+    page.fill("#pasted", SENTENCES)
+    page.fill("#new-word", "zither")
+    page.click("#panel-extend .primary")
+
+
+def show_compare(page):
+    page.click("#tab-compare")
+    search(page, "guitar")
+
+
+def show_area(page):
+    page.click("#colours button >> text=Regions")
+    page.locator("#legend button").nth(1).click()
+
+
+TABS = {
+    "similar": show_similar, "contexts": show_contexts, "analogy": show_analogy, "odd": show_odd,
+    "extend": show_extend, "compare": show_compare, "area": show_area,
+}  # fmt: skip
+
+
+def settle(page, tab: str) -> tuple[str, str, list[float]]:
+    """Wait until all is shown; return the answer, what the map marks, and where it is."""
+    page.wait_for_selector("#fidelity >> text=PCA: ")
+    page.wait_for_selector(f"#panel-{tab}:visible h2")
+    page.wait_for_timeout(100)
+    wait_until_still(page)
+    marks = page.locator("#marks circle, #marks rect, #marks line").evaluate_all(
+        "list => list.map((one) => one.getAttribute('class')).join()"
+    )
+    return page.inner_text(f"#panel-{tab}"), marks, view_of(page)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_any_view_is_a_link(chromium, address, page, tab, trouble):
+    page.click("#layouts button >> text=PCA")
+    TABS[tab](page)
+    shown = settle(page, tab)
+    page.reload()
+    again = settle(page, tab)
+    assert again[:2] == shown[:2]
+    assert again[2] == pytest.approx(shown[2], rel=1e-3)
+    elsewhere = open_page(chromium, page.url, trouble=trouble)
+    linked = settle(elsewhere, tab)
+    assert linked[:2] == shown[:2]
+    assert linked[2] == pytest.approx(shown[2], rel=1e-3)
+    elsewhere.context.close()
+
+
+def test_back_and_forward_go_through_the_words_and_stay_on_the_page(page):
+    heading = "word => document.querySelector('#panel-similar h2')?.textContent === word"
+    for word in ("guitar", "ship", "bread"):
+        search(page, word)
+        page.wait_for_function(heading, arg=word)
+    for word in ("ship", "guitar"):
+        page.go_back()
+        page.wait_for_function(heading, arg=word)
+        assert page.input_value("#word") == word
+        page.wait_for_selector(f"#labels .self >> text={word}")
+    page.go_back()
+    page.wait_for_selector("#panel-similar .empty")
+    assert page.locator("#marks .self").count() == 0
+    page.go_forward()
+    page.wait_for_function(heading, arg="guitar")
+
+
+def test_back_leads_past_a_map_that_was_only_moved(page):
+    search(page, "guitar")
+    page.wait_for_selector("#panel-similar h2")
+    wait_until_still(page)
+    page.focus("#canvas")
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+        wait_until_still(page)
+    page.go_back()
+    page.wait_for_selector("#panel-similar .empty")
+
+
+def test_a_moved_map_is_in_the_address(chromium, page, trouble):
+    page.click("#layouts button >> text=PCA")
+    page.wait_for_selector("#fidelity >> text=PCA: ")
+    page.focus("#canvas")
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(100)
+    wait_until_still(page)
+    there = open_page(chromium, page.url, trouble=trouble)
+    wait_until_still(there)
+    assert view_of(there) == pytest.approx(view_of(page), rel=1e-4)
+    there.context.close()
+
+
+def test_no_answer_stays_when_the_model_is_switched(page):
+    search(page, "guitar")
+    page.wait_for_selector("#panel-similar .ranking")
+    before = page.inner_text("#panel-similar .ranking")
+    page.click("#models button >> text=other")
+    page.wait_for_function(
+        "before => document.querySelector('#panel-similar .ranking')?.innerText !== before", arg=before
+    )
+    assert page.inner_text("#panel-similar h2") == "guitar"
+    page.click("#tab-contexts")
+    assert "Not available here" in page.inner_text("#panel-contexts")
+
+
+def test_the_marks_are_those_of_the_tab_that_is_shown(page):
+    search(page, "guitar")
+    page.wait_for_selector("#marks .tie", state="attached")
+    page.click("#tab-odd")
+    page.wait_for_function("() => document.querySelectorAll('#marks .self, #marks .near').length === 0")
+    page.click("#tab-similar")
+    page.wait_for_selector("#marks .tie", state="attached")
+
+
+def test_asking_the_same_again_keeps_the_rings(page):
+    search(page, "guitar")
+    page.wait_for_selector("#marks .near", state="attached")
+    rings = page.locator("#marks .near").count()
+    page.press("#word", "Enter")
+    page.wait_for_timeout(300)
+    assert page.locator("#marks .near").count() == rings
+
+
+def test_a_word_that_is_being_typed_survives_a_moved_map(page):
+    page.click("#tab-odd")
+    page.fill("#odd-words", "guitar pia")
+    page.click("#closer")
+    wait_until_still(page)
+    assert page.input_value("#odd-words") == "guitar pia"
+
+
+@pytest.mark.parametrize("tab", ["similar", "odd"])
+def test_the_focus_follows_a_word_that_is_followed(page, tab):
+    TABS[tab](page)
+    page.wait_for_selector(f"#panel-{tab} .ranking .word")
+    word = page.locator(f"#panel-{tab} .ranking .word").first
+    text = word.evaluate("one => one.firstChild.data")
+    word.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "text => document.activeElement.tagName === 'H2' && document.activeElement.textContent === text",
+        arg=text,
+    )
+
+
+def test_a_long_text_survives_a_reload_though_no_address_could_hold_it(page):
+    page.click("#tab-extend")
+    page.fill("#pasted", "\n".join([SENTENCES] * 60))
+    page.fill("#new-word", "zither")
+    page.click("#panel-extend .primary")
+    page.wait_for_selector("#panel-extend .card h2")
+    assert len(page.url) < 500
+    page.reload()
+    page.wait_for_selector("#panel-extend .card h2")
+
+
+@pytest.mark.parametrize(
+    "hash_",
+    ["tab=none", "model=7", "view=pca:x,y", "area=pca:9-9&tab=area", "area=%00&tab=area",
+     "word=%3Cscript%3E", "%%%", "layout=mercator"],
+)  # fmt: skip
+def test_an_address_that_makes_no_sense_still_shows_a_page(chromium, address, hash_):
+    page = chromium.new_context().new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(f"{address}#{hash_}")
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_timeout(300)
+    assert troubles == []
+    page.context.close()
