@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from tests.explore.browsers import open_page, why_no_browser
+from tests.explore.browsers import open_page
 from tests.explore.test_browser_state import TABS, settle
-
-AXE = Path(os.environ.get("PSDVEC_AXE", "node_modules/axe-core/axe.min.js"))
-
-
-def why_no_axe() -> str:
-    """Say what is missing to judge the page; an empty string if nothing is."""
-    return why_no_browser() or (
-        "" if AXE.exists() else "there is no axe-core; npm install --no-save axe-core"
-    )
-
+from tests.pages.axe import complaints, why_no_axe
 
 pytestmark = [
     pytest.mark.skipif(bool(why_no_axe()), reason=why_no_axe() or "axe-core is there"),
@@ -27,13 +15,6 @@ pytestmark = [
 
 WIDE = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-
-
-def complaints(page) -> list[str]:
-    """What axe finds wrong with the page as it is now: rule, and the elements it is about."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("async () => (await axe.run()).violations")
-    return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in found]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
