@@ -138,7 +138,7 @@ def _look_around(file: str, contents: bytes, dask_worker: Any) -> tuple[str, boo
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is lost meanwhile is left out."""
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; if one is lost meanwhile, on the others."""
     return list(_ask_each(client, function, *arguments).values())
 
 
@@ -146,11 +146,11 @@ def _ask_each(client: Any, function: Callable[..., Any], *arguments: Any) -> dic
     """Return the answer of every worker by its address, of one at least."""
 
     def ask() -> dict[str, Any]:
-        answers = client.run(function, *arguments, on_error="return")
-        found = {worker: one for worker, one in answers.items() if not isinstance(one, OSError)}
-        if not found:
-            raise OSError("no worker answers")
-        return found
+        answers: dict[str, Any] = client.run(function, *arguments, on_error="return")
+        lost = [answer for answer in answers.values() if isinstance(answer, OSError)]
+        if lost or not answers:
+            raise lost[0] if lost else OSError("no worker answers")
+        return answers
 
     found = _sent_to_all(client, ask, "a question to all workers")
     for worker, answer in found.items():
