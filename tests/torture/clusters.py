@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
@@ -166,6 +167,11 @@ def _some(sample: int | None, draw: random.Random, points: Sequence[_Point]) -> 
 
 def run(seed: int, minutes: float, keep: Path) -> list[str]:
     """Try points until time is up; return the failures, whose folders are in ``keep``."""
+    if find_spec("distributed") is None:
+        print(
+            "clusters were not tortured: distributed is not installed; run pip install 'psdvec[distributed]'"
+        )
+        return []
     return faults.run_alone("tests.torture.clusters", seed, minutes, keep)
 
 
