@@ -213,12 +213,12 @@ def make_old(torture: Torture, stage: Stage) -> Path:
 def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fault: str, at: int) -> None:
     """Let ``fault`` happen at event ``at``, look at what is left, and go on."""
     point = f"{stage.name}{' over an older output' if old else ''}, {fault} at event {at} of {known.events}"
-    torture.tried[stage.name] += 1
     folder = fresh_folder(torture, old)
     more = () if old is None else stage.overwrite or ()
     outcome = torture.run(stage, folder, *more, before=lambda: injector.arm(fault, at))
     if injector.events() < at:  # how a buffer is emptied, or a folder listed, may differ by an event
         return
+    torture.tried[stage.name] += 1
     is_killed = outcome.code == -signal.SIGKILL
     in_a_step = (
         stage.name == "compare" and outcome.is_explained
