@@ -5,7 +5,6 @@ The names below are loaded when they are first used, so that importing the packa
 
 from __future__ import annotations
 
-import importlib
 import os
 
 # Threads of OpenBLAS wait for work by spinning, some 25 ms after each product; 2⁸ cycles are enough. It reads this
@@ -87,6 +86,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'psdvec' has no attribute '{name}'")
+    import importlib
+
     return getattr(importlib.import_module(f"psdvec.{_HOMES[name]}"), name)
 
 

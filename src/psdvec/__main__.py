@@ -7,7 +7,6 @@ Until it has said what is to happen then, nothing is imported but what that take
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False  # as in psdvec itself, to begin sooner
@@ -22,8 +21,13 @@ _NEEDED = (
 
 def main() -> None:
     """Load the commands and run the one that was given."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    try:
+        import signal
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _stop)
+    except KeyboardInterrupt:  # while it was imported
+        _stop()
     import resource
 
     from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
@@ -43,7 +47,7 @@ def main() -> None:
     run()
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(number: int | None = None, frame: FrameType | None = None) -> None:
     """End at once: nothing has been begun, and an exception would end up in the middle of somebody's import."""
     os.write(2, b"psdvec: interrupted before it began; run the same command again\n")
     os._exit(_INTERRUPTED)

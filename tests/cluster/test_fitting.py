@@ -16,7 +16,7 @@ from psdvec.solver.core import write_round
 from psdvec.solver.devices import cpu_layout
 from psdvec.solver.fit import fit
 from psdvec.solver.train import train
-from tests.cluster.clusters import scheduler_and_worker, started
+from tests.cluster.clusters import PATIENCE, scheduler_and_worker, started
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
@@ -63,6 +63,7 @@ def test_a_worker_killed_in_a_round_costs_nothing_but_time(
     client, fitted, tmp_path, small_blocks, dying, monkeypatch
 ):
     counts, options, _ = fitted
+    client.wait_for_workers(2, timeout=PATIENCE)  # the one that was killed before may still be starting
     fit(counts, **options, output=tmp_path / "alone")
     calls = []
     submit = ClusterPairs._submit

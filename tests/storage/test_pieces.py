@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.progress import SilentProgress
-from psdvec.storage.artefact import create_artefact
+from psdvec.storage.artefact import SEAL, create_artefact
 from psdvec.storage.pieces import find_damage, piece_file, piece_folder
 from psdvec.storage.workspace import open_workspace
 
@@ -58,6 +60,15 @@ def test_no_byte_can_be_changed_added_or_lost_and_no_file_removed_unseen(work, d
             assert damage_in(work) is not None
     finally:
         path.write_bytes(whole)
+
+
+def test_an_artefact_that_lost_the_checksum_of_its_description_is_damage(work):
+    path = work / "counts" / "meta.json"
+    whole = path.read_text()
+    path.write_text(json.dumps({name: value for name, value in json.loads(whole).items() if name != SEAL}))
+    assert damage_in(work) == work / "counts"
+    path.write_text(whole)
+    assert damage_in(work) is None
 
 
 def test_a_file_that_is_no_piece_is_damage(work):

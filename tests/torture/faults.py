@@ -213,12 +213,12 @@ def make_old(torture: Torture, stage: Stage) -> Path:
 def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fault: str, at: int) -> None:
     """Let ``fault`` happen at event ``at``, look at what is left, and go on."""
     point = f"{stage.name}{' over an older output' if old else ''}, {fault} at event {at} of {known.events}"
-    torture.tried[stage.name] += 1
     folder = fresh_folder(torture, old)
     more = () if old is None else stage.overwrite or ()
     outcome = torture.run(stage, folder, *more, before=lambda: injector.arm(fault, at))
     if injector.events() < at:  # how a buffer is emptied, or a folder listed, may differ by an event
         return
+    torture.tried[stage.name] += 1
     is_killed = outcome.code == -signal.SIGKILL
     in_a_step = (
         stage.name == "compare" and outcome.is_explained
@@ -236,6 +236,12 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
     ):
         torture.fail(point, "ended well, but the output is not there", folder)
         return
+    go_on(torture, stage, known, old, point)
+
+
+def go_on(torture: Torture, stage: Stage, known: Known, old: Path | None, point: str) -> None:
+    """Look at what a fault has left in the folder of points, and give the same command again."""
+    folder, more = torture.folder / "point", () if old is None else stage.overwrite or ()
     before = {} if old is None else contents(old)
     for problem in not_whole(stage, contents(folder), known.files, before):
         torture.fail(point, problem, folder)
@@ -269,7 +275,7 @@ def parts_of(stage: Stage, files: dict[str, bytes]) -> dict[str, dict[str, bytes
             continue
         if stage.name != "compare":
             parts.setdefault(steps[0], {})[name] = data
-        elif steps[1] in ("counts", "models"):  # a report says what failed, and is made again
+        elif steps[1] in ("counts", "models") and steps[2]:  # a report says what failed, and is made again
             parts.setdefault("/".join(steps[:3]), {})[name] = data
     return parts
 
@@ -384,13 +390,17 @@ def torture_all(
     faults: tuple[str, ...] = injector.FAULTS,
 ) -> None:
     """Try all stages, in an order that depends on ``seed``, until time is up."""
-    end = time.monotonic() + 60 * minutes
     draw = random.Random(seed)
     stages = [stage for stage in STAGES if any(part in stage.name for part in only)]
-    all_jobs = [job for stage in stages for job in jobs(torture, stage, faults, sample, draw)]
-    for job in draw.sample(all_jobs, len(all_jobs)):
+    do_all([job for stage in stages for job in jobs(torture, stage, faults, sample, draw)], draw, minutes)
+
+
+def do_all(all_jobs: list[Callable[[], object]], draw: random.Random, minutes: float) -> None:
+    """Do all jobs in a random order until time is up."""
+    end = time.monotonic() + 60 * minutes
+    for number, job in enumerate(draw.sample(all_jobs, len(all_jobs))):
         if time.monotonic() > end:
-            print(f"time was up; of {len(all_jobs):,} jobs some were not tried")
+            print(f"time was up; of {len(all_jobs):,} jobs, {len(all_jobs) - number:,} were not tried")
             return
         job()
 
@@ -422,8 +432,13 @@ def load_all(torture: Torture, stage: Stage) -> None:
 
 def run(seed: int, minutes: float, keep: Path) -> list[str]:
     """Try every point until time is up; return the failures, whose folders are in ``keep``."""
+    return run_alone("tests.torture.faults", seed, minutes, keep)
+
+
+def run_alone(module: str, seed: int, minutes: float, keep: Path) -> list[str]:
+    """Run a part of the torture in a process of its own, from which others can be forked; return its failures."""
     options = ["--seed", str(seed), "--minutes", str(minutes), "--keep", str(keep)]
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "tests.torture.faults", *options]
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", module, *options]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)  # the hooks stay in there
     failures = [line for line in done.stderr.splitlines() if line.startswith("FAILED")]
     return failures or (

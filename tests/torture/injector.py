@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 KILL, MEMORY = "kill", "memory"
+LOSS = "loss"  # another process is killed
 SIGNALS = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
 ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EMFILE": errno.EMFILE}
 FAULTS = (KILL, *ERRORS, MEMORY, *SIGNALS)
@@ -30,7 +31,9 @@ _MOST = 1 << 16  # events of a stage
 
 _shared = mmap.mmap(-1, 8 + _MOST)
 _armed: tuple[str | None, int] | None = None  # None: this process is not watched
+_victim = 0
 _real_open = io.open
+_real_os_open = os.open
 
 
 def events() -> int:
@@ -44,10 +47,13 @@ def can_happen(fault: str, at: int) -> bool:
     return kind == "open" if fault == "EMFILE" else kind in _FULL if fault == "ENOSPC" else True
 
 
-def arm(fault: str | None, at: int = 0) -> None:
-    """Let ``fault`` happen at event number ``at``, from 1; with None, count events only."""
-    global _armed
-    _armed = (fault, at)
+def arm(fault: str | None, at: int = 0, *, victim: int = 0) -> None:
+    """Let ``fault`` happen at event number ``at``, from 1; with None, count events only.
+
+    ``victim``: which process a loss kills.
+    """
+    global _armed, _victim
+    _armed, _victim = (fault, at), victim
     _shared[:8] = struct.pack("q", 0)
 
 
@@ -66,6 +72,8 @@ def _event(kind: str, before_kill: Callable[[], Any] = lambda: None) -> None:
     if fault == KILL:
         before_kill()
         os.kill(os.getpid(), signal.SIGKILL)
+    elif fault == LOSS:
+        os.kill(_victim, signal.SIGKILL)
     elif fault in SIGNALS:
         os.kill(os.getpid(), SIGNALS[fault])
     elif fault == MEMORY:
@@ -145,6 +153,32 @@ def watch_reading(path: Path, harm: Callable[[Path], None], *, at: int) -> None:
         return io.BufferedReader(Harmed(file)) if is_it else before(file, mode, *arguments, **named)
 
     builtins.open = io.open = opened  # type: ignore[assignment]
+
+
+def obey(order: Path) -> None:
+    """Do in this process what the file ``order`` says while there is one: kill a process at the n-th event.
+
+    It holds the number of that process, 0 for this one, and n; with n = 0, events are only counted, as bytes of the
+    file ``order.seen``, if that is there.
+    """
+    global _event
+    seen = order.with_suffix(".seen")
+
+    def obeying(kind: str, before_kill: Callable[[], Any] = lambda: None) -> None:
+        try:
+            victim, at = map(int, _real_open(order).read().split())
+            counted = _real_os_open(seen, os.O_WRONLY | os.O_APPEND)
+        except FileNotFoundError:
+            return
+        os.write(counted, b".")
+        number = os.fstat(counted).st_size
+        os.close(counted)
+        if number == at:
+            if victim == 0:
+                before_kill()
+            os.kill(victim or os.getpid(), signal.SIGKILL)
+
+    _event = obeying  # type: ignore[assignment]
 
 
 def end_with_parent() -> None:

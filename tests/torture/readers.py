@@ -246,6 +246,7 @@ READERS = {
     "test set": Reader(("pairs.txt", "choices.txt", "analogies.txt"), _read_task),
     "conll": Reader(("conll.txt",), _read_conll),
     "unfinished counts": Reader(("count.work",), _read_work),
+    "unfinished counts of a cluster": Reader(("cluster.work",), _read_work),
     "unfinished fit": Reader(("fit.work",), _read_work),
     "unfinished extension": Reader(("extend.work",), _read_work),
     "unfinished training": Reader(("train.train.work",), _read_work),

@@ -13,6 +13,7 @@ import lzma
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -182,6 +183,11 @@ def finish_work(folder: Path, name: str, output: Path) -> None:
         if name == "count.work":
             count_in_small_runs(patch, chunk=200, cells=500, fan_in=2)
             psdvec.count_pairs(psdvec.read_corpus(folder / "plain.txt"), **text, **options)
+        elif name == "cluster.work":
+            with _cluster() as client:
+                corpus_files = psdvec.read_corpus(folder / "plain.txt")
+                options = {"output": output, "quiet": True, "client": client, "block_size": 500}
+                psdvec.count_pairs(corpus_files, **text, **options)
         elif name == "fit.work":
             psdvec.fit(folder / "counts", dim=4, **options)
         elif name == "extend.work":
@@ -189,6 +195,21 @@ def finish_work(folder: Path, name: str, output: Path) -> None:
             psdvec.extend(folder / "model", folder / "counts", refresh=refresh, **options)
         else:
             psdvec.train(folder / "plain.txt", **text, dim=4, **options)
+
+
+@contextlib.contextmanager
+def _cluster() -> Iterator[Any]:
+    """Yield the client of a cluster in this process; what Dask warns of is no fault of what is read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import distributed
+
+        options = {"processes": False, "dashboard_address": "127.0.0.1:0", "memory_limit": "1GB"}
+        with (
+            distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
 
 
 def _write_unfinished_work(folder: Path) -> None:
@@ -207,6 +228,7 @@ def _write_unfinished_work(folder: Path) -> None:
 
     last_steps: dict[str, tuple[Any, str]] = {
         "count.work": (count, "write_counts"),
+        "cluster.work": (count, "write_counts"),
         "fit.work": (fit, "write_model"),
         "extend.work": (extend, "write_model"),
         "train.train.work": (train, "fit"),

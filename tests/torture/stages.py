@@ -25,6 +25,7 @@ from psdvec.compare import run as compare_run
 from psdvec.compare import steps
 from psdvec.compare.values import Cost
 from psdvec.counts.count import count_pairs
+from psdvec.evaluation import scores
 from psdvec.formats import model2vec, tokenizer_json
 from psdvec.text import corpus, wikidump
 from tests.helpers import count_in_small_runs
@@ -122,7 +123,14 @@ def prepare(run_command: Callable[[list[str], Path], int]) -> None:
     command = typer.main.get_command(cli.app)  # takes longer to build than most stages run
     cli.app, typer.main.get_command = command, lambda _: command  # type: ignore[assignment]
     steps.run_measured = forked  # type: ignore[assignment]
+    steps.versions = cache(steps.versions)
+    for name in ("bootstrap_spearman", "paired_spearman_test"):
+        setattr(scores, name, _with_few_draws(getattr(scores, name)))
     compare_run.warm_up = lambda *_: None  # type: ignore[assignment]
+
+
+def _with_few_draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments, **options: function(*arguments, **{**options, "resamples": 20})
 
 
 def count_in_chunks(chunk: int | None) -> None:

@@ -8,21 +8,29 @@ a lost worker costs the job it was doing, and a lost scheduler costs the jobs in
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
 from psdvec.resources import available_memory, current_memory
 
+_Answer = TypeVar("_Answer")
+
 _BATCH = 1000  # jobs sent to the scheduler in one message
 _ANSWER = 5  # seconds to wait for a scheduler to answer
 _PATIENCE = 30  # seconds to wait for a scheduler or a first worker to appear
+_ATTEMPTS = 5  # at sending something to all workers, in case one is lost meanwhile
+_PAUSE = 0.5  # seconds between them, in which the scheduler notices the loss
+
+_LOGGERS = ("distributed", "tornado", "asyncio")  # of Dask and what it is built on
 
 # By default, Dask makes its workers return memory at once; each block of text or rows would then cost a page fault
 # for every page that it touches.
@@ -34,18 +42,36 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
     """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes)."""
     name_cluster(scheduler=scheduler, cluster=cluster)  # refuses both at once, and a cluster it does not know
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
-    if cluster is not None:
-        with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:
+    with _tracebacks_left_out():
+        if cluster is not None:
+            with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:
+                yield client
+            return
+        try:
+            client = dask.Client(scheduler, timeout=_PATIENCE)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"no Dask scheduler answers at '{scheduler}' ({error}); start one with: dask scheduler"
+            ) from error
+        with client:
             yield client
-        return
+
+
+@contextmanager
+def _tracebacks_left_out() -> Iterator[None]:
+    """Leave out what Dask logs with a traceback: what of it matters is raised too, and said in a sentence."""
+
+    def has_none(record: logging.LogRecord) -> bool:
+        return not record.exc_info
+
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _LOGGERS]
+    for name in names:
+        logging.getLogger(name).addFilter(has_none)
     try:
-        client = dask.Client(scheduler, timeout=_PATIENCE)
-    except (OSError, ValueError, TypeError) as error:
-        raise ClusterError(
-            f"no Dask scheduler answers at '{scheduler}' ({error}); start one with: dask scheduler"
-        ) from error
-    with client:
-        yield client
+        yield
+    finally:
+        for name in names:
+            logging.getLogger(name).removeFilter(has_none)
 
 
 def _local_cluster(dask: Any, workers: int) -> Any:
@@ -80,8 +106,7 @@ def check_workers(client: Any, file: Path) -> int:
     ClusterError
         If there is no worker, or one of another version, or one that does not see the file.
     """
-    wait_for_workers(client)
-    found = client.run(_look_around, str(file), file.read_bytes())
+    found = _ask_each(client, _look_around, str(file), file.read_bytes())
     for worker, (version, sees, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
@@ -96,13 +121,15 @@ def check_workers(client: Any, file: Path) -> int:
 
 
 def wait_for_workers(client: Any) -> None:
-    """Wait until there is a worker; raise :class:`ClusterError` if none comes."""
+    """Wait until there is a worker; raise :class:`ClusterError` if none comes, or the scheduler is lost."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as error:
         raise ClusterError(
             f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
         ) from error
+    except OSError as error:
+        raise _lost_scheduler(client) from error
 
 
 def _look_around(file: str, contents: bytes, dask_worker: Any) -> tuple[str, bool, int]:
@@ -111,11 +138,45 @@ def _look_around(file: str, contents: bytes, dask_worker: Any) -> tuple[str, boo
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Call ``function(*arguments, dask_worker=worker)`` on every worker; one that is lost meanwhile is left out."""
-    try:
-        return list(client.run(function, *arguments, on_error="ignore").values())
-    except OSError as error:
-        raise _lost_scheduler(client) from error
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; if one is lost meanwhile, on the others."""
+    return list(_ask_each(client, function, *arguments).values())
+
+
+def _ask_each(client: Any, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return the answer of every worker by its address, of one at least."""
+
+    def ask() -> dict[str, Any]:
+        answers: dict[str, Any] = client.run(function, *arguments, on_error="return")
+        lost = [answer for answer in answers.values() if isinstance(answer, OSError)]
+        if lost or not answers:
+            raise lost[0] if lost else OSError("no worker answers")
+        return answers
+
+    found = _sent_to_all(client, ask, "a question to all workers")
+    for worker, answer in found.items():
+        if isinstance(answer, Exception):
+            raise ClusterError(
+                f"the worker {worker} cannot do its part ({answer}); install the same version of psdvec everywhere"
+            ) from answer
+    return found
+
+
+def _sent_to_all(client: Any, send: Callable[[], _Answer], what: str) -> _Answer:
+    """Send something to all workers, again if one is lost meanwhile: the scheduler may then raise any kind of error."""
+    failures: list[Exception] = []
+    while len(failures) < _ATTEMPTS:
+        wait_for_workers(client)
+        try:
+            return send()
+        except Exception as error:
+            if not _answers(client):
+                raise _lost_scheduler(client) from error
+            failures.append(error)
+        time.sleep(_PAUSE)
+    raise LostWorkError(
+        f"{what} could not be handed out ({failures[-1]}); check that the workers are running, and run it again to "
+        "continue"
+    ) from failures[-1]
 
 
 def run_jobs(
@@ -177,19 +238,9 @@ def result_of(client: Any, future: Any, name: str) -> Any:
 
 
 def hand_out(client: Any, value: object) -> Any:
-    """Give ``value`` to every worker once, and return what stands for it in the arguments of jobs.
-
-    If a worker is lost meanwhile, the scheduler may raise any kind of error.
-    """
-    try:
-        return client.scatter(value, broadcast=True, hash=False)
-    except Exception as error:
-        if _answers(client):
-            raise LostWorkError(
-                f"the data that all workers share could not be handed out ({error}); check that the workers are "
-                "running, and run it again to continue"
-            ) from error
-        raise _lost_scheduler(client) from error
+    """Give ``value`` to every worker once, and return what stands for it in the arguments of jobs."""
+    send = partial(client.scatter, value, broadcast=True, hash=False)
+    return _sent_to_all(client, send, "the data that all workers share")
 
 
 def _lost_scheduler(client: Any) -> ClusterError:

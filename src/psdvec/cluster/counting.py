@@ -27,7 +27,7 @@ import numpy as np
 
 from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
-from psdvec.cluster.shares import MOST_IDS, Shares, share_out
+from psdvec.cluster.shares import Shares, share_out
 from psdvec.counts import numbering, out_of_core
 from psdvec.counts.matrix import Tally
 from psdvec.counts.out_of_core import Run
@@ -240,7 +240,7 @@ def _share_out(
                 discard_folder(counted)
         n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
         full = [number for number, block in enumerate(read) if block.tally.tokens]
-        room = min(ask_workers(client, room_of_worker, n, memory), default=MOST_IDS)
+        room = min(ask_workers(client, room_of_worker, n, memory))
         loads = pairs + np.minimum(pairs, n)  # each pair is added to a cell, and each cell is written
         found = share_out([read[number].ids for number in full], loads, threads=threads, room=room)
         shares = [[full[place] for place in group] for group in found.groups], found.ranges

@@ -94,10 +94,13 @@ class Artefact:
 
 
 def open_artefact(
-    path: str | Path | Artefact, *, kind: str | None = None, version: int | None = None
+    path: str | Path | Artefact, *, kind: str | None = None, version: int | None = None, sealed: bool = False
 ) -> Artefact:
-    """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``."""
-    artefact = path if isinstance(path, Artefact) else _read_meta(Path(path))
+    """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``.
+
+    The first artefacts have no checksum in their ``meta.json``; they are refused if it must be ``sealed``.
+    """
+    artefact = path if isinstance(path, Artefact) else _read_meta(Path(path), sealed=sealed)
     if kind is not None and artefact.kind != kind:
         raise StoreError(
             f"'{artefact.path}' holds {artefact.kind}, but {kind} is needed here; give the right folder"
@@ -110,7 +113,7 @@ def open_artefact(
     return artefact
 
 
-def _read_meta(path: Path) -> Artefact:
+def _read_meta(path: Path, *, sealed: bool) -> Artefact:
     restore(path)
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
@@ -121,7 +124,8 @@ def _read_meta(path: Path) -> Artefact:
     try:
         meta = parse_json((path / META).read_text(encoding="utf-8"))
         _check_meta(meta)
-        _check_seal(meta)
+        if sealed or set(meta) != _UNSEALED:
+            _check_seal(meta)
     except OSError as error:
         raise StoreError(
             f"'{path / META}' cannot be read ({error.strerror}); check its permissions"
@@ -164,8 +168,8 @@ def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_seal(meta: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` unless ``meta`` is as it was written; the first artefacts have no checksum."""
-    if set(meta) != _UNSEALED and meta.get(SEAL) != seal(meta)[SEAL]:
+    """Raise ``ValueError`` unless ``meta`` is as it was written."""
+    if meta.get(SEAL) != seal(meta)[SEAL]:
         raise ValueError("it changed since it was written")
 
 

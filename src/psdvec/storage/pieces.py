@@ -18,7 +18,6 @@ from typing import BinaryIO
 from psdvec.errors import StoreError
 from psdvec.storage.artefact import META, digest_file, open_artefact, verify_artefact
 from psdvec.storage.atomic import Existing, whole_file, whole_folder
-from psdvec.storage.json_text import parse_json
 
 _CHECKSUMS = "checksums"
 _SEAL = hashlib.sha256().digest_size
@@ -41,8 +40,7 @@ def piece_folder(path: Path, *, existing: Existing = "replace") -> Iterator[Path
     """Make a folder that becomes the piece at ``path`` when the block ends without an error."""
     with whole_folder(path, existing=existing) as folder:
         yield folder
-        digests = {name: digest_file(folder / name) for name in sorted(_files_below(folder))}
-        (folder / _CHECKSUMS).write_text(json.dumps(digests))
+        (folder / _CHECKSUMS).write_bytes(_checksums_of(folder))
 
 
 def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
@@ -63,8 +61,15 @@ def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
     return None
 
 
-def _files_below(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+def _checksums_of(folder: Path) -> bytes:
+    """Return what the file of checksums says of all other files in ``folder``."""
+    own = folder / _CHECKSUMS
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
+    return json.dumps({path.relative_to(folder).as_posix(): digest_file(path) for path in paths}).encode()
+
+
+def _is_whole_folder(folder: Path) -> bool:
+    return (folder / _CHECKSUMS).read_bytes() == _checksums_of(folder)
 
 
 def _is_whole_file(path: Path) -> bool:
@@ -82,18 +87,9 @@ def _digest_of_first(file: BinaryIO, size: int) -> bytes:
     return digest.digest()
 
 
-def _is_whole_folder(folder: Path) -> bool:
-    try:
-        expected = parse_json((folder / _CHECKSUMS).read_bytes())
-    except ValueError:
-        return False
-    found = {name: digest_file(folder / name) for name in _files_below(folder) - {_CHECKSUMS}}
-    return bool(found == expected)
-
-
 def _is_whole_artefact(folder: Path) -> bool:
     try:
-        verify_artefact(open_artefact(folder))
+        verify_artefact(open_artefact(folder, sealed=True))
     except StoreError as error:
         if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
             raise  # it cannot be read just now
