@@ -53,11 +53,12 @@ def topics(
 
     If it is interrupted, the same command continues after the last finished round.
     """
+    from psdvec.topic_model.documents import Files
     from psdvec.topic_model.run import topics as find_topics
 
     found = find_topics(
         model,
-        documents,
+        Files(tuple(documents)),
         _number(number),
         text=text,
         by=by or (),

@@ -24,7 +24,15 @@ from psdvec.text.lines import stream_lines
 from psdvec.text.readers import is_json_name, is_parquet
 from psdvec.vectors.embeddings import Embeddings
 
-Source: TypeAlias = str | Path | Iterable[Any]
+
+@dataclass(frozen=True)
+class Files:
+    """Names of files and folders, which the strings of a list might be or not: documents to read, not texts."""
+
+    names: tuple[str, ...]
+
+
+Source: TypeAlias = str | Path | Files | Iterable[Any]
 Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
 _ROWS = 1024
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
@@ -99,7 +107,7 @@ def read_documents(
     by: Sequence[str] = (),
     progress: Progress,
 ) -> Documents:
-    """Read documents and cut them into words as the text of ``embeddings`` was cut.
+    """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
 
     ``text`` names the field, or the column, that holds the text, ``"text"`` by default; ``by`` names further fields to
     keep.
@@ -110,7 +118,8 @@ def read_documents(
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     with progress.stage("reading", total=None, unit="documents") as stage:
         for name, record in _records(source, text=text or "text"):
-            words = tokenize(record[text or "text"])
+            given = record[text or "text"]
+            words = tokenize(given) if isinstance(given, str) else given
             names.append(name)
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
@@ -133,8 +142,8 @@ def _value(value: Any) -> str | None:
 
 
 def _records(source: Source, *, text: str) -> Iterator[Record]:
-    if isinstance(source, str | Path):
-        yield from _read_files([source], text=text)
+    if isinstance(source, str | Path | Files):
+        yield from _read_files(source.names if isinstance(source, Files) else [source], text=text)
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
@@ -144,12 +153,17 @@ def _records(source: Source, *, text: str) -> Iterator[Record]:
         yield from _read_files(rows, text=text)
         return
     for number, row in enumerate(rows):
-        if isinstance(row, str):
+        if isinstance(row, str) or _is_cut(row):
             yield str(number), {text: row}
         elif isinstance(row, Mapping):
             yield _checked(row, text, f"row {number}", str(number))
         else:
             raise InputError(f"row {number} of the documents is {row!r:.40}, not a text; leave such rows out")
+
+
+def _is_cut(row: Any) -> bool:
+    """Tell whether a document has been cut into words already."""
+    return isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
 
 
 def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Record:

@@ -57,7 +57,7 @@ def topics(
         Vectors, or the path of some in any format that psdvec reads; best those of the documents' own text.
     documents
         Names of files (a line of text, a record of JSON lines or a row of Parquet is a document) or of a folder (each
-        text file is one); a list of texts; a DataFrame or a list of records.
+        text file is one); a list of texts or of lists of words; a DataFrame or a list of records.
     topics
         How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
     text, by
@@ -124,7 +124,7 @@ def topics(
         )  # fmt: skip
         found = _summed_up(kept, space, state, tuple(anchors_of), prior, embeddings)
         if output is not None:
-            write_topics(found, output, lengths=kept.lengths, overwrite=overwrite)
+            write_topics(found, output, overwrite=overwrite)
     return found
 
 
@@ -157,8 +157,9 @@ def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
 def _check_number(number: int, documents: Documents, seeded: int) -> None:
     told = int((documents.lengths > 0).sum())
     if number > told:
+        have = "document has" if told == 1 else "documents have"
         raise InputError(
-            f"{number} topics were asked of {told} documents with known words; ask for fewer topics"
+            f"{number} topics were asked for, but only {told} {have} a known word; ask for fewer topics"
         )
     if number < seeded:
         raise InputError(
@@ -242,6 +243,7 @@ def _summed_up(
         expected=expected,
         labels=(*seeded, *own[len(seeded) :]),
         names=documents.names,
+        lengths=documents.lengths,
         fields=documents.fields,
         proportions=proportions_of(documents, state.gamma, prior)[:, order],
         coherence=coherence(documents, chosen, words=len(space.words)),

@@ -82,19 +82,19 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
     ]
 
 
-def representatives(topics: Topics, lengths: Float64s, *, topn: int = 3) -> list[list[dict[str, Any]]]:
+def representatives(topics: Topics, *, topn: int = 3) -> list[list[dict[str, Any]]]:
     """Return, for each topic, the documents that are most about it, each with its ``name`` and ``share``."""
     return [
         [
             {"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)}
-            for i in _first(topics, k, lengths, topn)
+            for i in _first(topics, k, topn)
         ]
         for k in range(len(topics))
     ]
 
 
-def _first(topics: Topics, k: int, lengths: Float64s, topn: int) -> list[int]:
+def _first(topics: Topics, k: int, topn: int) -> list[int]:
     shares: Float32s = topics.proportions[:, k]
-    scores = shares * lengths / (lengths + _SHORT)
+    scores = shares * topics.lengths / (topics.lengths + _SHORT)
     order = np.argsort(-scores, kind="stable")[:topn]
     return [int(i) for i in order if shares[i] > 0]

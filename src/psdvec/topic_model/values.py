@@ -29,8 +29,9 @@ class Topics:
 
     ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
     how many of each word's occurrences each topic has. ``labels``: the name of each topic, from its seed words or its
-    own words. ``names``, ``fields``: of the documents. ``proportions`` (m, K) float32: the share of each document's
-    words that each topic has; what is missing to 1 belongs to no topic. ``coherence`` (K,): NPMI of each topic's words.
+    own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
+    (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
+    ``coherence`` (K,): NPMI of each topic's words.
     """
 
     space: Space
@@ -38,6 +39,7 @@ class Topics:
     expected: Float64s
     labels: tuple[str, ...]
     names: tuple[str, ...]
+    lengths: Float64s
     fields: Mapping[str, tuple[str | None, ...]]
     proportions: Float32s
     coherence: Float64s
