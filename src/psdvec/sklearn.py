@@ -19,7 +19,6 @@ from psdvec.arrays import Float32s
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.formats import load
 from psdvec.progress import SilentProgress
-from psdvec.topic_model.run import topics
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
@@ -178,6 +177,8 @@ class Topics(TransformerMixin, BaseEstimator):
             raise InputError(
                 f"random_state is {self.random_state!r}; give a number, so that topics can be repeated"
             )
+        from psdvec.topic_model.run import topics
+
         self.embeddings_ = _open(self.vectors)
         self.topics_ = topics(
             self.embeddings_,

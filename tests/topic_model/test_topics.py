@@ -132,6 +132,13 @@ def test_seed_words_make_the_first_topics_and_name_them():
     assert sorted(planted_order(found)) == sorted(NAMES)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_seeded_topic_is_about_its_words_wherever_the_others_begin(seed: int):
+    found = find(seed_words={"ocean": ["sea3"]}, seed=seed)
+    assert planted_order(found)[0] == "sea"
+    assert found.chance_of("sea3").argmax() == 0
+
+
 def test_seed_words_that_cannot_be_met_are_refused():
     with pytest.raises(
         InputError, match=r"none of the seed words of 'x' \(un, heard\) are in enough documents"

@@ -20,7 +20,6 @@ from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import Artefact, ArtefactWriter, create_artefact, open_artefact
 from psdvec.storage.json_text import parse_json
-from psdvec.storage.npy import map_array
 from psdvec.storage.numbers import write_npy
 from psdvec.text.tokenizers import find_tokenizer
 from psdvec.topic_model.learn import Prior
@@ -30,9 +29,8 @@ from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1
-_SHAPED = ("vectors", "tilts", "expected", "proportions")
+_ARRAYS = ("vectors", "tilts", "expected", "proportions", "shares", "weights", "coherence", "lengths")
 _TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
-_LISTS = ("shares", "weights", "coherence", "lengths")
 
 
 def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -> None:
@@ -104,21 +102,20 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     made = artefact.parameters
     try:
         words = read_words(artefact)
-        arrays = {name: np.asarray(map_array(artefact.file(f"{name}.npy"))) for name in _SHAPED}
-        shares, weights, coherence, lengths = (np.asarray(artefact.array(name)) for name in _LISTS)
+        arrays = {name: np.asarray(artefact.array(name)) for name in _ARRAYS}
         documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
         topic, background = made["prior"]
         fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
         found = Topics(
-            space=Space(words, arrays["vectors"], shares, weights, len(words)),
+            space=Space(words, arrays["vectors"], arrays["shares"], arrays["weights"], len(words)),
             tilts=arrays["tilts"],
             expected=arrays["expected"].astype(np.float64),
             labels=tuple(made["labels"]),
             names=tuple(document["name"] for document in documents),
-            lengths=lengths,
+            lengths=arrays["lengths"],
             fields=fields,
             proportions=arrays["proportions"],
-            coherence=coherence,
+            coherence=arrays["coherence"],
             bounds=tuple(made["bounds"]),
             tokenizer=made["tokenizer"],
             prior=Prior(topic, background),

@@ -23,7 +23,7 @@ from psdvec.topic_model.learn import Prior, State, learn, words_of
 from psdvec.topic_model.quality import coherence
 from psdvec.topic_model.solve import solve_topics
 from psdvec.topic_model.space import HOLD, Space
-from psdvec.topic_model.start import cluster, document_vectors
+from psdvec.topic_model.start import cluster, document_vectors, seeded_centres
 from psdvec.topic_model.values import Topics, proportions_of, unit_rows
 from psdvec.topic_model.words import top_ids
 from psdvec.vectors.embeddings import Embeddings
@@ -198,15 +198,14 @@ def _learned(
     work: Path | None,
     progress: Progress,
 ) -> State:
+    units = document_vectors(documents, space)
     given = None
     anchors = None
     if seeds:
-        directions = np.array(seeds) @ space.centred
-        given = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+        given = seeded_centres(documents, units, space, np.array(seeds), clusters=number)
         weight = _ANCHOR * float(documents.lengths.sum()) / number
         anchors = np.zeros((len(space.words), number))
         anchors[:, : len(seeds)] = weight * np.array(seeds).T
-    units = document_vectors(documents, space)
     owners = cluster(units, number, seed=seed, given=given)
     begin = words_of(documents, owners, topics=number, words=len(space.words))
     if quick:

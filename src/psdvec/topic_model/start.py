@@ -30,6 +30,26 @@ def document_vectors(documents: Documents, space: Space) -> Float64s:
     return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
 
 
+def seeded_centres(
+    documents: Documents, units: Float64s, space: Space, seeds: Float64s, *, clusters: int
+) -> Float64s:
+    """Return the centres that ``seeds`` (g, n), shares of seed words, stand for: (g, d), of length 1.
+
+    A centre is the mean of the documents that have most of the seed words and lie nearest to them: half as many as a
+    cluster has on average. Words alone lie far from all documents, and others would begin among theirs.
+    """
+    from scipy import sparse
+
+    directions = seeds @ space.centred
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    starts, words, _ = documents.counted
+    has = sparse.csr_array((np.ones(len(words)), words, starts), shape=(len(documents), len(space.words)))
+    scores = has @ seeds.T + units @ directions.T
+    nearest = np.argsort(-scores, axis=0, kind="stable")[: max(len(documents) // (2 * clusters), 1)]
+    centres = units[nearest].sum(axis=0)
+    return np.asarray(centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12))
+
+
 def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None = None) -> Int64s:
     """Return the cluster of each row by spherical k-means, its first centres drawn by k-means++.
 
