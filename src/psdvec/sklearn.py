@@ -146,10 +146,11 @@ class Topics(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> e = Embeddings(("cat", "dog", "loan", "bank"), np.float32([[1, 0.1], [1, 0], [0, 1], [0.1, 1]]))
-    >>> texts = ["cat dog cat", "dog cat", "bank loan", "loan bank loan"]
-    >>> rows = Topics(e, n_topics=2, min_documents=1).fit_transform(texts)
-    >>> rows.shape, bool((rows[0].argmax() == rows[1].argmax()) != (rows[0].argmax() == rows[2].argmax()))
-    ((4, 2), True)
+    >>> topics = Topics(e, n_topics=2, min_documents=1).fit(["cat dog cat", "dog cat", "bank loan", "loan bank loan"])
+    >>> sorted(topics.topics_.labels)
+    ['dog, cat, bank', 'loan, bank, cat']
+    >>> topics.transform(["my cat and your dog"] * 5).shape
+    (5, 2)
     """
 
     def __init__(

@@ -112,7 +112,7 @@ def test_two_topics_can_be_made_one_and_the_others_stay(found):
     assert len(merged) == 3
     np.testing.assert_array_equal(merged.tilts[[0, 2]], found.tilts[[0, 2]])
     np.testing.assert_allclose(merged.proportions[:, 1], found.proportions[:, [1, 3]].sum(axis=1), rtol=1e-6)
-    assert merged.sizes.sum() == pytest.approx(1)
+    assert merged.sizes.sum() == pytest.approx(found.sizes.sum())
     order = planted_order(found)
     both = {word.rstrip("0123456789") for word in merged.top_words(2 * WORDS)[1]}
     assert both == {order[1], order[3]}
@@ -157,6 +157,14 @@ def test_of_numbers_that_are_as_good_the_smallest_is_taken():
     same = {n: np.array([-3.0, -3.2, -3.1]) for n in (20, 5, 10)}
     assert smallest_within_error(same) == 5
     assert smallest_within_error({**same, 50: np.array([-1.0, -1.1, -1.0])}) == 50
+
+
+def test_sizes_are_shares_of_all_words_and_topics_come_by_size(found):
+    words = (found.proportions * found.lengths[:, None]).sum(axis=0)
+    np.testing.assert_allclose(found.sizes, words / found.lengths.sum(), rtol=1e-5)
+    assert (np.diff(found.sizes) <= 0).all()
+    seeded = find(seed_words={"finance": ["bank1"]})
+    np.testing.assert_allclose(np.sort(seeded.sizes), np.sort(found.sizes), atol=0.02)
 
 
 def test_another_seed_finds_the_same_topics():

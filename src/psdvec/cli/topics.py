@@ -47,7 +47,9 @@ def topics(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find what documents are about: topics, each a vector among the words of MODEL.
+    """Find what documents are about, as topics among words.
+
+    Each topic is a vector in the space of the words of MODEL.
 
     Example: `psdvec topics model/ documents.jsonl -o topics/ --topics 30 --by year`
 

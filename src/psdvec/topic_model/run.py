@@ -24,7 +24,7 @@ from psdvec.topic_model.quality import coherence
 from psdvec.topic_model.solve import solve_topics
 from psdvec.topic_model.space import HOLD, Space
 from psdvec.topic_model.start import cluster, document_vectors, seeded_centres
-from psdvec.topic_model.values import Topics, proportions_of, unit_rows
+from psdvec.topic_model.values import Topics, proportions_of, sizes_of, unit_rows
 from psdvec.topic_model.words import top_ids
 from psdvec.vectors.embeddings import Embeddings
 
@@ -229,7 +229,8 @@ def _summed_up(
     embeddings: Embeddings,
 ) -> Topics:
     """Return the topics with their names, the seeded ones first, the others by their size."""
-    sizes = state.expected.sum(axis=0)
+    shares = proportions_of(documents, state.gamma, prior)
+    sizes = sizes_of(shares, documents.lengths)
     others = np.argsort(-sizes[len(seeded) :], kind="stable") + len(seeded)
     order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)
     tilts, expected = state.tilts[order], state.expected[:, order]
@@ -244,7 +245,7 @@ def _summed_up(
         names=documents.names,
         lengths=documents.lengths,
         fields=documents.fields,
-        proportions=proportions_of(documents, state.gamma, prior)[:, order],
+        proportions=shares[:, order],
         coherence=coherence(documents, chosen, words=len(space.words)),
         bounds=state.bounds,
         tokenizer=embeddings.tokenizer,

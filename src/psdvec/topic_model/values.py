@@ -62,8 +62,8 @@ class Topics:
 
     @cached_property
     def sizes(self) -> Float64s:
-        """The share of all words in the documents that each topic has, (K,)."""
-        return np.asarray(self.expected.sum(axis=0) / max(float(self.expected.sum()), 1.0))
+        """The share of all words in the documents that each topic has, (K,); the rest belongs to no topic."""
+        return sizes_of(self.proportions, self.lengths)
 
     @cached_property
     def log_chances(self) -> Float64s:
@@ -163,6 +163,11 @@ def proportions_of(documents: Documents, gamma: Float64s, prior: Prior) -> Float
     shares = found / np.where(total > 0, total, 1.0)
     shares[documents.lengths == 0] = 0.0
     return np.asarray(shares[:, :-1], dtype=np.float32)
+
+
+def sizes_of(proportions: Float32s, lengths: Float64s) -> Float64s:
+    """Return the share of the words of all documents that each topic has, (K,)."""
+    return np.asarray(lengths @ proportions.astype(np.float64) / max(float(lengths.sum()), 1e-12))
 
 
 def with_words(space: Space, model: Embeddings) -> Space:
