@@ -49,6 +49,12 @@ def test_a_folder_of_files_is_a_document_a_file(run, folder: Path):
     assert found.tilts.tobytes() == psdvec.load("lines").tilts.tobytes()
 
 
+def test_standard_input_is_a_document_a_line(run, folder: Path):
+    command = ("topics", "model", "-", "-o", "out", "--topics", 4, "-q")
+    assert run(*command, stdin=Path("lines.txt").read_text())[0] == 0
+    assert len(psdvec.load("out").names) == 40
+
+
 def test_fields_seed_words_and_the_quick_way_are_those_of_the_library(run, folder: Path):
     seeded = ("--seed-words", "finance: bank0, bank1", "--seed-words", "ocean: sea1")
     arguments = (

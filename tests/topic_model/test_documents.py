@@ -81,6 +81,16 @@ def test_every_form_gives_the_same_documents(sources, form: str):
         assert found.names[1] == "b7"
 
 
+def test_names_of_documents_say_where_they_are_from(sources, tmp_path: Path):
+    assert read(sources["lines"]).names == ("1", "2")
+    assert read([sources["lines"], sources["json"]]).names == (
+        "lines.txt 1", "lines.txt 2", "records.jsonl 1", "b7",
+    )  # fmt: skip
+    twice = read(Files((str(sources["folder"]),) * 2)).names
+    assert twice[0] == str(tmp_path / "folder" / "a.txt")
+    assert read([{"text": "cat", "id": None}]).names == ("0",)
+
+
 def test_parquet_is_read_by_its_columns(tmp_path: Path):
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed; run pip install pyarrow")
     from pyarrow import parquet

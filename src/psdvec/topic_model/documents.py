@@ -172,21 +172,23 @@ def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Rec
         raise InputError(
             f"{where} has no text in field '{text}' (it has: {has}); name the field that holds it: text=\"NAME\""
         )
-    return str(record.get("id", name)), record
+    given = record.get("id")
+    return name if given is None else str(given), record
 
 
 def _read_files(paths: Sequence[str | Path], *, text: str) -> Iterator[Record]:
-    for path in paths:
-        files = read_corpus(path).files
-        for file in files:
-            if is_parquet(file):
-                yield from _parquet(file, text)
-            elif is_json_name(file):
-                yield from _json_lines(file, text)
-            elif Path(path).is_dir():
-                yield str(Path(file).relative_to(path)), {text: _whole(file)}
-            else:
-                yield from _lines(file, text)
+    """Yield the documents of all files; where there are several files, names say from which a document is."""
+    found = [(path, file) for path in paths for file in read_corpus(path).files]
+    for path, file in found:
+        origin = f"{Path(file).name} " if len(found) > 1 else ""
+        if is_parquet(file):
+            yield from _parquet(file, text, origin)
+        elif is_json_name(file):
+            yield from _json_lines(file, text, origin)
+        elif Path(path).is_dir():
+            yield str(Path(file).relative_to(path) if len(paths) == 1 else file), {text: _whole(file)}
+        else:
+            yield from _lines(file, text, origin)
 
 
 def _whole(file: str) -> str:
@@ -199,13 +201,13 @@ def _whole(file: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _lines(file: str, text: str) -> Iterator[Record]:
+def _lines(file: str, text: str, origin: str) -> Iterator[Record]:
     with open_stream(file) as stream:
         for number, line in enumerate(stream_lines(stream), 1):
-            yield str(number), {text: line.removeprefix("\ufeff") if number == 1 else line}
+            yield f"{origin}{number}", {text: line.removeprefix("\ufeff") if number == 1 else line}
 
 
-def _json_lines(file: str, text: str) -> Iterator[Record]:
+def _json_lines(file: str, text: str, origin: str) -> Iterator[Record]:
     with open_stream(file) as stream:
         for number, line in enumerate(stream_lines(stream), 1):
             if not line.strip():
@@ -219,10 +221,10 @@ def _json_lines(file: str, text: str) -> Iterator[Record]:
                 raise InputError(
                     f"{where} is not a record; write each document as an object with its text in it"
                 )
-            yield _checked(record, text, where, str(number))
+            yield _checked(record, text, where, f"{origin}{number}")
 
 
-def _parquet(file: str, text: str) -> Iterator[Record]:
+def _parquet(file: str, text: str, origin: str) -> Iterator[Record]:
     parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{file}' (Parquet)")
     pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{file}' (Parquet)")
     number = 0
@@ -230,7 +232,7 @@ def _parquet(file: str, text: str) -> Iterator[Record]:
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS):
             for row in batch.to_pylist():
                 number += 1
-                yield _checked(row, text, f"'{file}' row {number}", str(number))
+                yield _checked(row, text, f"'{file}' row {number}", f"{origin}{number}")
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(
             f"'{file}' is a damaged Parquet file ({error}); download or copy it again"
