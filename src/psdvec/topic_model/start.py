@@ -51,22 +51,11 @@ def seeded_centres(
 
 
 def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None = None) -> Int64s:
-    """Return the cluster of each row by spherical k-means, its first centres drawn by k-means++.
+    """Return the cluster of each row by spherical k-means, its first centres drawn by greedy k-means++.
 
     ``given`` (g, d) are the first g centres, where they are known. Where rows are all alike, some clusters are empty.
     """
-    draw = np.random.default_rng(seed)
-    centres = np.zeros((clusters, units.shape[1]))
-    known = 0 if given is None else len(given)
-    if given is not None:
-        centres[:known] = given
-    farness = np.full(len(units), 2.0)
-    for k in range(clusters):
-        if k >= known:
-            total = np.cumsum(np.maximum(farness, 0.0))
-            place = np.searchsorted(total, draw.random() * total[-1], side="right") if total[-1] > 0 else 0
-            centres[k] = units[min(int(place), len(units) - 1)]
-        farness = np.minimum(farness, 1.0 - units @ centres[k])
+    centres = _first_centres(units, clusters, seed=seed, given=given)
     owners = np.full(len(units), -1)
     for _ in range(_ROUNDS):
         last, owners = owners, np.argmax(units @ centres.T, axis=1)
@@ -77,3 +66,22 @@ def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
     return np.asarray(owners, dtype=np.int64)
+
+
+def _first_centres(units: Float64s, clusters: int, *, seed: int, given: Float64s | None) -> Float64s:
+    """Return rows that are far from one another: of a few that are drawn, the one that leaves the others nearest."""
+    draw = np.random.default_rng(seed)
+    centres = np.zeros((clusters, units.shape[1]))
+    known = 0 if given is None else len(given)
+    if given is not None:
+        centres[:known] = given
+    farness = np.full(len(units), 2.0)
+    for k in range(clusters):
+        if k >= known:
+            total = np.cumsum(np.maximum(farness, 0.0))
+            drawn = draw.random(2 + int(np.log(clusters))) * total[-1]
+            places = np.minimum(np.searchsorted(total, drawn, side="right"), len(units) - 1)
+            left = np.minimum(farness[:, None], 1.0 - units @ units[places].T).sum(axis=0)
+            centres[k] = units[places[np.argmin(left)]]
+        farness = np.minimum(farness, 1.0 - units @ centres[k])
+    return centres
