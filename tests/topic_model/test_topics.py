@@ -252,6 +252,27 @@ def test_tables_say_what_the_arrays_say(found, folder: Path):
     assert len(json.loads((folder / "hierarchy.json").read_text())) == 3
 
 
+def test_fields_of_any_name_have_a_table_each(found, tmp_path: Path):
+    year = found.fields["year"]
+    names = ("année", "a/b", "a.b", "a b", "../up", "x" * 300)
+    replace(found, fields=dict.fromkeys(names, year)).save(tmp_path / "out")
+    assert len(list((tmp_path / "out").glob("sizes-*.csv"))) == len(names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert set(psdvec.load(tmp_path / "out").fields) == set(names)
+
+
+def test_halves_of_characters_in_names_are_replaced_and_not_fatal(tmp_path: Path):
+    half = "\ud800"
+    records = [
+        {"text": f"{text} {half}", half: f"a{half}", "id": f"{half}{i}"} for i, text in enumerate(TEXTS)
+    ]
+    found = find(texts=records, by=half, seed_words={half: ["sea1"]}, output=tmp_path / "out")
+    assert found.names[3] == "?3"
+    assert found.fields["?"][0] == "a?"
+    assert found.labels[0] == "?"
+    assert psdvec.load(tmp_path / "out").names == found.names
+
+
 def test_nothing_is_written_over_unless_it_is_asked(found, folder: Path):
     with pytest.raises(InputError, match="exists"):
         found.save(folder)

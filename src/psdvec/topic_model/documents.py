@@ -120,7 +120,7 @@ def read_documents(
         for name, record in _records(source, text=text or "text"):
             given = record[text or "text"]
             words = tokenize(given) if isinstance(given, str) else given
-            names.append(name)
+            names.append(as_written(name))
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
                 values.append(_value(record.get(field)))
@@ -133,12 +133,24 @@ def read_documents(
             raise InputError(f"no document has a field '{field}'; check its name")
     starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     tokens = np.concatenate(pieces)
-    return Documents(tuple(names), tokens, starts, {name: tuple(values) for name, values in fields.items()})
+    kept = {as_written(name): tuple(values) for name, values in fields.items()}
+    return Documents(tuple(names), tokens, starts, kept)
+
+
+def as_written(text: str) -> str:
+    r"""Return ``text`` as UTF-8 can write it: names of files, and JSON, may hold halves of characters.
+
+    >>> as_written("caf\u00e9 \ud800")
+    'café ?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _value(value: Any) -> str | None:
     """Return what a field says, as text; numbers such as years are written as they are."""
-    return None if value is None or isinstance(value, dict | list) or value != value else str(value)
+    return (
+        None if value is None or isinstance(value, dict | list) or value != value else as_written(str(value))
+    )
 
 
 def _records(source: Source, *, text: str) -> Iterator[Record]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,8 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
         writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
         writer.add_text("hierarchy.json", json.dumps(hierarchy(topics), indent=1) + "\n")
         writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
-        for field in topics.fields:
-            writer.add_text(f"sizes-{_plain(field)}.csv", _table(_size_rows(topics, field)))
+        for name, field in _table_names(topics.fields).items():
+            writer.add_text(name, _table(_size_rows(topics, field)))
         writer.add_text("topics.html", as_html(topics, described))
 
 
@@ -188,6 +188,15 @@ def _table(rows: Iterator[list[Any]]) -> str:
     return text.getvalue().encode("utf-8", "replace").decode("utf-8")
 
 
-def _plain(field: str) -> str:
-    """Return the name of a field as it can stand in the name of a file."""
-    return re.sub(r"[^\w-]", "_", field)[:60]
+def _table_names(fields: Iterable[str]) -> dict[str, str]:
+    """Return the names of the tables over some fields, which may hold anything, and of each name the field.
+
+    >>> _table_names(["year", "a/b", "a.b"])
+    {'sizes-year.csv': 'year', 'sizes-a_b.csv': 'a/b', 'sizes-a_b-2.csv': 'a.b'}
+    """
+    found: dict[str, str] = {}
+    for field in fields:
+        plain = re.sub(r"[^\w-]", "_", field)[:60]
+        number = 1 + sum(name.startswith(f"sizes-{plain}") for name in found)
+        found[f"sizes-{plain}.csv" if number == 1 else f"sizes-{plain}-{number}.csv"] = field
+    return found

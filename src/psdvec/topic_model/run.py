@@ -17,7 +17,14 @@ from psdvec.resources import limit_blas
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.topic_model.auto import choose_number
-from psdvec.topic_model.documents import Documents, Source, frequent_words, read_documents, word_weights
+from psdvec.topic_model.documents import (
+    Documents,
+    Source,
+    as_written,
+    frequent_words,
+    read_documents,
+    word_weights,
+)
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import Prior, State, learn, words_of
 from psdvec.topic_model.quality import coherence
@@ -181,7 +188,7 @@ def _seeds(
                 f"none of the seed words of '{name}' ({', '.join(words)}) {are} in enough documents with a vector; "
                 "give others"
             )
-        found[name] = np.bincount(known, minlength=len(space.words)) / len(known)
+        found[as_written(name)] = np.bincount(known, minlength=len(space.words)) / len(known)
     return found
 
 
