@@ -19,6 +19,7 @@ from psdvec.cli import app
 from psdvec.solver.recipe import RECIPES, Recipe
 from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
+from tests.pages.colours import contrast, explorer_tokens, tokens
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
@@ -54,6 +55,28 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path):
         assert not re.findall(
             r"<link[^>]*rel=\"?(?:stylesheet|preconnect)\"?[^>]*href=\"?(?:https?:)?//", text
         ), page
+
+
+def test_the_site_has_the_explorers_colours_and_they_can_be_read():
+    style = (REPOSITORY / "docs" / "extra.css").read_text(encoding="utf-8")
+    schemes = [
+        tokens(block)
+        for block in re.findall(r'\[data-md-color-scheme="\w+"\] \{(.*?)\}', style, re.DOTALL)[:2]
+    ]
+    for own, theirs in zip(schemes, explorer_tokens(), strict=True):
+        assert len(own) >= 8
+        assert own.items() <= theirs.items()
+        for front in ("ink", "soft", "accent", "warm", "frequent"):
+            for behind in ("ground", "surface", "sunken"):
+                assert contrast(own[front], own[behind]) >= 4.5, (front, behind)
+
+
+def test_the_first_page_has_pictures_for_light_and_dark(site: Path):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    pictures = re.findall(r'<img[^>]* src="?(images/[\w-]+\.png)(#only-\w+)?', text)
+    assert {mode for _, mode in pictures} == {"", "#only-light", "#only-dark"}
+    for path, _ in pictures:
+        assert (site / path).is_file()
 
 
 def test_the_api_page_shows_every_public_name(site: Path):

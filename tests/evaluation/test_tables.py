@@ -6,18 +6,14 @@ import json
 import math
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html, frequency_bands
 from psdvec.evaluation.report import Report
-from psdvec.evaluation.svg import Mark, draw_bars, zero_axis
 from psdvec.evaluation.tables import (
     as_csv,
     as_values,
@@ -25,6 +21,7 @@ from psdvec.evaluation.tables import (
     interval_table,
     make_tables,
     rules,
+    score_cells,
     score_table,
     section_table,
 )
@@ -64,19 +61,39 @@ def report() -> Report:
     return evaluate(models(), tasks())
 
 
-def test_the_best_is_marked_and_what_is_worse_is_not(report: Report):
-    table = score_table(report)
+def test_the_best_is_marked_where_the_test_tells_it_from_all_others():
+    table = score_table(evaluate(models_of("good", "bad"), tasks()))
     assert table.header == ("model", "MEN", "Google ×", "Google +", "mean")
     by_model = {row[0]: row[1] for row in table.rows}
     assert by_model["good"] == "100.0*"
     assert by_model["bad"].endswith(" ")
 
 
-def test_a_difference_that_is_noise_is_marked(report: Report):
-    # twenty questions cannot tell two models apart that answer nearly all of them wrongly
-    column = [row[2][-1] for row in score_table(report).rows]
-    assert column.count("*") == 1
-    assert "≈" in column
+def test_nothing_is_marked_as_best_where_the_test_does_not_decide(report: Report):
+    # twenty questions cannot tell models apart that answer nearly all of them wrongly
+    column = [row[2][-1] for row in score_table(report).rows[:-1]]
+    assert "*" not in column
+    highest = report.best("google", "3cosmul")
+    assert column[report.models.index(highest)] == "≈"
+    assert column.count("≈") >= 2
+
+
+def test_marks_follow_the_tests_in_every_column_and_in_the_mean(report: Report):
+    columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
+    for column in [*columns, [*report.means.values()]]:
+        marks = [cell[-1] for cell in score_cells(column)]
+        apart = [score.is_best or score.p_adjusted < 0.05 for score in column]
+        for score, mark in zip(column, marks, strict=True):
+            if score.is_best:
+                assert mark == ("*" if all(apart) else "≈")
+            else:
+                assert mark == (" " if score.p_adjusted < 0.05 else "≈")
+
+
+def test_a_score_that_nothing_can_be_compared_with_is_not_marked():
+    other = Embeddings(("x", "y"), np.eye(2, dtype=np.float32))
+    report = evaluate({"good": models()["good"], "none": other}, tasks())
+    assert [row[1] for row in score_table(report).rows[:2]] == ["100.0 ", "– "]
 
 
 def test_the_difference_that_could_have_been_seen_is_shown(report: Report):
@@ -85,7 +102,7 @@ def test_the_difference_that_could_have_been_seen_is_shown(report: Report):
     assert last[0] == "detectable"
     found = [report.get(name, "men").against_best for name in ("alike", "bad")]
     assert float(last[1]) == pytest.approx(np.median([100 * one.detectable for one in found]), abs=0.05)
-    assert "not told apart from the best at this size" in rules(report)
+    assert "not told apart from the highest at this size" in rules(report)
     alone = evaluate(models_of("good"), tasks())
     assert len(score_table(alone).rows) == 1
 
@@ -174,43 +191,53 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
     checker = Checker()
     checker.feed(page)
     assert checker.open == []
-    # bars: three columns of three models, coverage: two tasks of three models
-    assert checker.count["rect"] == 9 + 6
-    assert checker.count["polyline"] >= 3
+    # dots: three columns and the mean, each of three models, and a band; bars: coverage of two tasks by three models
+    assert checker.count["circle"] >= 12 + 6
+    assert checker.count["rect"] == 6
     assert "http" not in page
     assert "<script" not in page
 
 
-@given(st.lists(st.floats(-100, 100), min_size=1))
-def test_an_axis_holds_zero_and_every_value_between_few_round_ticks(values: list[float]):
-    axis = zero_axis(values, height=100)
-    assert axis.ticks[0] <= min(0, *values, 0)
-    assert axis.ticks[-1] >= max(0, *values, 0)
-    assert 0 in axis.ticks
-    assert 2 <= len(axis.ticks) <= 7
-    for low, high in pairwise(sorted({*values, *axis.ticks})):
-        assert axis.place(low) >= axis.place(high)
+def test_the_page_explains_every_column_where_it_stands(report: Report):
+    page = as_html(report, make_tables(report))
+    scores = page[page.index('<h2 id="scores">') : page.index('<h2 id="scores-with-95-intervals">')]
+    for heading, meaning in (
+        ("MEN", "MEN, 3,000 pairs"), ("Google ×", "answered by 3CosMul"), ("Google +", "answered by 3CosAdd"),
+        ("mean", "of MEN, Google"), ("detectable", "four times out of five"),
+    ):  # fmt: skip
+        assert re.search(rf"<dt>{re.escape(heading)}</dt><dd>[^<]*{re.escape(meaning)}", scores), heading
+    assert "* best: told apart from every other model" in scores
+    assert "≈ highest, or not told apart from the highest at this size" in scores
 
 
-def test_coverage_is_drawn_against_a_hundred_per_cent():
-    marks = [Mark(50, math.nan, math.nan, "red", "half"), Mark(100, math.nan, math.nan, "red", "whole")]
-    drawing = draw_bars([("x", marks)], height=200, top=100.0)
-    assert re.findall(r'<rect.*? height="([\d.]+)"', drawing) == ["100.0", "200.0"]
+def test_every_plot_says_its_numbers_to_those_who_do_not_see_it(report: Report):
+    page = as_html(report, make_tables(report))
+    said = re.findall(r'<svg[^>]* role="img" aria-label="([^"]+)"', page)
+    assert len(said) == page.count("<svg")
+    numbers = "; ".join(f"{row[0]} {row[1].strip()}" for row in score_table(report).rows[:-1])
+    assert f"MEN: {numbers}" in said
 
 
-def test_a_negative_score_hangs_from_the_axis():
-    marks = [Mark(value, math.nan, math.nan, "red", "") for value in (-50, 50)]
-    tops = re.findall(r'<rect x="[\d.]+" y="([\d.]+)"', draw_bars([("x", marks)], height=100))
-    axis = zero_axis([-50, 50], height=100)
-    assert [float(top) for top in tops] == pytest.approx([axis.place(0), axis.place(50)], abs=0.1)
+def test_one_model_alone_has_one_plot_of_its_scores():
+    alone = evaluate(models_of("good"), tasks())
+    page = as_html(alone, make_tables(alone))
+    assert 'aria-label="good: mean' in page
+    assert "*" not in "".join(cell for row in score_table(alone).rows for cell in row)
+
+
+def test_the_page_says_once_what_all_models_cover():
+    alike = evaluate(models_of("good", "alike"), tasks())
+    page = as_html(alike, make_tables(alike))
+    assert "all models" in page[page.index('<h2 id="coverage">') :]
+    assert "<rect" not in page
 
 
 def test_names_in_the_page_are_escaped():
     e = Embeddings(WORDS, models()["good"].vectors)
-    report = evaluate({"<b>&": e}, tasks())
+    report = evaluate({"<i>&": e}, tasks())
     page = as_html(report, make_tables(report))
-    assert "<b>&" not in page
-    assert "&lt;b&gt;&amp;" in page
+    assert "<i>" not in page
+    assert "&lt;i&gt;&amp;" in page
 
 
 def test_scores_by_frequency_fall_into_bands_of_rank(report: Report):

@@ -62,7 +62,7 @@ def test_coverage_tells_own_vectors_from_those_by_spelling(e: Embeddings):
     assert "stand after + in the coverage" in tables.rules
     assert next(csv.DictReader(io.StringIO(as_csv(report))))["covered_by_spelling"] == "2"
     assert tables.values["scores"][0]["covered_by_spelling"] == 2
-    assert "model: 2+2/5" in as_html(report, tables)
+    assert ">2+2/5</td>" in as_html(report, tables)
 
 
 def test_an_analogy_asks_about_unseen_words_and_is_answered_by_the_vocabulary(e: Embeddings):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from psdvec.progress import SilentProgress
-from psdvec.topic_model.documents import Documents, read_documents, word_weights
+from psdvec.topic_model.documents import Documents, read_documents
+from psdvec.topic_model.run import space_of
 from psdvec.topic_model.space import Space
-from psdvec.topic_model.values import unit_rows
 from psdvec.vectors.embeddings import Embeddings
 
 SILENT = SilentProgress()
@@ -56,13 +56,4 @@ def prepared(texts: list[str] | None = None, e: Embeddings | None = None) -> tup
     """Return documents and the space of their words, as ``topics`` makes them."""
     e = planted_vectors() if e is None else e
     read = read_documents(planted_texts() if texts is None else texts, e, progress=SILENT)
-    used = np.unique(read.tokens[read.tokens >= 0])
-    numbers = np.full(len(e), -1, np.int32)
-    numbers[used] = np.arange(len(used))
-    documents = read.renumbered(numbers)
-    weights = word_weights(documents, words=len(used))
-    documents = documents.weighed(weights)
-    _, words, counts = documents.counted
-    shares = np.bincount(words, weights=counts, minlength=len(used))
-    chosen = tuple(e.words[i] for i in used)
-    return documents, Space(chosen, unit_rows(e, used.tolist()), shares / shares.sum(), weights, len(used))
+    return space_of(read, e, 1)

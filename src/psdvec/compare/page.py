@@ -1,39 +1,65 @@
 """A comparison as one self-contained web page: quality against time, growth of cost, and the whole report.
 
-The parts that any report has, scores by frequency band among them, come from :mod:`psdvec.evaluation.page`.
+The parts that any report has, scores by frequency band among them, come from :mod:`psdvec.evaluation.page`, and the
+page around them from :mod:`psdvec.pages.shell`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from html import escape
 
 from psdvec.compare.values import Comparison
-from psdvec.evaluation.page import as_html, colour_of, html_table
-from psdvec.evaluation.svg import Series, draw_series, figure
+from psdvec.evaluation.page import as_html, colour_of
+from psdvec.evaluation.tables import Table
+from psdvec.methods import METHODS
+from psdvec.pages.shell import Section, explained_table, folded, glossary, plots
+from psdvec.pages.svg import Series, draw_points, figure
 
-_WIDTH, _HEIGHT = 525, 340
-_COLUMNS = "grid-template-columns: repeat(auto-fill, minmax(28rem, 1fr))"
+_MEANINGS = {
+    "seeds": "how often the method was trained",
+    "training s": "seconds of training",
+    "processor s": "seconds of all processor cores together",
+    "peak memory": "the largest resident size of a process",
+    "counting s": "seconds of counting pairs; none for a method that reads the text",
+    "text to vectors s": "seconds of counting and training together",
+    "second: training s": "seconds of training on the second corpus",
+    "ratio of times": "training time on the first corpus divided by that on the second",
+    "speedup": "words per minute, as a multiple of those of the core",
+}
 
 
 def as_page(comparison: Comparison) -> str:
     """Return the comparison as one self-contained page."""
-    tables = comparison.tables
-    header = "".join(
-        f"<tr><td>{escape(name)}</td><td style='text-align:left'>{escape(text)}</td></tr>"
-        for name, text in comparison.header.items()
-    )
-    notes = "".join(f"<li>{escape(line)}</li>" for line in tables.remarks)
+    tables, header = comparison.tables, comparison.header
     core = tables.core
-    parts = [
-        f"<table>{header}</table>",
-        f'<div class="plots" style="{_COLUMNS}">{quality_plot(comparison)}{growth_plot(comparison)}</div>',
-        f'<h2>Training time and memory</h2><div class="scroll">{html_table(tables.costs)}</div>',
-        f"<h2>Core words against words placed by ridge</h2>{html_table(core)}" if core else "",
-        f"<ul>{notes}</ul>",
-        f"<details><summary>Settings</summary>{html_table(tables.settings)}</details>",
+    remarks = "".join(f"<li>{escape(line)}</li>" for line in tables.remarks)
+    methods = {run.method: METHODS[run.method].title for run in comparison.runs}
+    before = [
+        Section(
+            "Quality and time",
+            plots([quality_plot(comparison), growth_plot(comparison)]) + glossary(methods),
+        )
     ]
-    return as_html(comparison.report, tables.evaluation, title="Methods compared", lead="".join(parts))
+    after = [
+        Section("Training time and memory", _table(tables.costs)),
+        Section("Core words against words placed by ridge", _table(core) if core else ""),
+        Section("Remarks", f"<ul>{remarks}</ul>"),
+        Section(
+            "What was compared",
+            glossary(header) + folded("The settings of each method", _table(tables.settings)),
+        ),
+    ]
+    about = ", ".join(filter(None, (header.get("corpus"), _dimensions(header), header.get("date"))))
+    return as_html(
+        comparison.report,
+        tables.evaluation,
+        title="Methods compared",
+        about=about,
+        before=before,
+        after=after,
+    )
 
 
 def quality_plot(comparison: Comparison) -> str:
@@ -48,10 +74,9 @@ def quality_plot(comparison: Comparison) -> str:
             )
     if not series:
         return ""
-    drawing = draw_series(
-        series, "seconds from text to vectors", "mean score", log_y=False, width=_WIDTH, height=_HEIGHT
-    )
-    return figure("Quality against time: up and to the left is better", drawing)
+    title = "Quality against time: up and to the left is better"
+    drawing = draw_points(series, label=title, x_title="seconds from text to vectors", y_title="mean score")
+    return figure(title, drawing)
 
 
 def growth_plot(comparison: Comparison) -> str:
@@ -67,7 +92,16 @@ def growth_plot(comparison: Comparison) -> str:
             series.append(Series(one.method, colour_of(comparison.report, one.method), points))
     if not series:
         return ""
-    drawing = draw_series(
-        series, "words of the corpus", "training seconds", log_y=True, width=_WIDTH, height=_HEIGHT
+    title = "Growth of the training time"
+    drawing = draw_points(
+        series, label=title, x_title="words of the corpus", y_title="training seconds", log_y=True
     )
-    return figure("Growth of the training time", drawing)
+    return figure(title, drawing)
+
+
+def _table(table: Table) -> str:
+    return explained_table(table.header, table.rows, _MEANINGS)
+
+
+def _dimensions(header: Mapping[str, str]) -> str:
+    return f"{header['dimensions']} dimensions" if "dimensions" in header else ""

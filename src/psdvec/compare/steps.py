@@ -51,8 +51,9 @@ _SHOWING = (
     "compare/page",
     "compare/tables",
     "evaluation/tables",
-    "evaluation/svg",
+    "evaluation/verdict",
     "evaluation/page",
+    "pages/",
 )
 
 

@@ -187,7 +187,7 @@ def _remarks(
 
 def as_markdown(comparison: Comparison) -> str:
     """Return the whole report as Markdown."""
-    parts = ["# Word vectors compared", ""]
+    parts = ["# Word vectors compared", "", f"**{comparison.tables.evaluation.verdict}**", ""]
     parts += [f"- {name}: {text}" for name, text in comparison.header.items()]
     for title, table in comparison.tables.titled.items():
         parts += ["", f"## {title}", "", _markdown(table)]

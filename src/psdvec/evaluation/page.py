@@ -1,140 +1,81 @@
-"""A report as one self-contained web page: tables, and plots drawn as inline SVG.
+"""A report as one self-contained web page: its verdict, its tables, and plots drawn as inline SVG.
 
-The plots (:mod:`psdvec.evaluation.svg`) are bars and lines only, so they are written by hand: a plotting package would
-be a dependency of 30 MB for pictures that could not follow the reader's dark mode, or a script from the net without
-which the page would be empty.
+The plots (:mod:`psdvec.pages.svg`) are dots and lines only, so they are written by hand: a plotting package would be a
+dependency of 30 MB for pictures that could not follow the reader's dark mode, or a script from the net without which
+the page would be empty.
 """
 
 from __future__ import annotations
 
 import math
-from html import escape
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from psdvec.evaluation.report import Report
+from psdvec.evaluation.report import MeanScore, Report
 from psdvec.evaluation.scores import Answers, Score
-from psdvec.evaluation.svg import Mark, draw_bars, draw_lines, figure
-from psdvec.evaluation.tables import BEST, ReportTables, Table, column_title, coverage_of
-from psdvec.evaluation.testsets import CATALOGUE
+from psdvec.evaluation.tables import BEST, SEEN, ReportTables, Table, score_cells
+from psdvec.evaluation.testsets import column_title, set_title
+from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
+from psdvec.pages.svg import Row, Series, colour_at, draw_lines, draw_rows, figure
 
-_COLOURS = (
-    "#4477aa", "#ee7733", "#228866", "#aa4499", "#cc3344", "#997722", "#55aacc", "#777777",
-    "#7766dd", "#99aa22", "#dd88aa", "#336655",
-)  # fmt: skip
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
 _FEWEST = 10  # items of a band that is shown
-_TALL, _LOW = 240, 150  # pixels
-_TITLES = {entry.name: entry.title for entry in CATALOGUE} | {
-    "conll2000": "CoNLL-2000, chunks (Tjong Kim Sang and Buchholz 2000)",
-    "conll2003": "CoNLL-2003, named entities (Tjong Kim Sang and De Meulder 2003)",
+_TAGGING = {
+    "NER": "named entities",
+    "Chunk": "chunks, such as noun phrases",
+    "F1": "the harmonic mean of precision and recall, over exact spans",
+    "gain": "F1 above that of the tagger without vectors, the baseline",
+    "tokens": "the percentage of words with the right tag",
+    "dev F1": "F1 on the development part, by which penalty and scale were chosen",
+    "penalty": "of the tagger's weights",
+    "scale": "the standard deviation that vectors are scaled to",
+    "s": "seconds of training",
 }
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; --line: #8883; --card: #8881; }}
-body {{ font: 16px/1.55 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 2rem 1.5rem 4rem; }}
-h1 {{ font-size: 1.9rem; margin: 0 0 .5rem; }}
-h2 {{ font-size: 1.25rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }}
-p {{ max-width: 60rem; margin: .4rem 0; }}
-.key {{ position: sticky; top: 0; background: Canvas; padding: .5rem 0; display: flex; flex-wrap: wrap;
-  gap: .3rem 1.4rem; font-weight: 600; }}
-.key i {{ display: inline-block; width: .85em; height: .85em; border-radius: 2px; margin-right: .45em; }}
-table {{ border-collapse: collapse; margin: .8rem 0; font-size: .92rem; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .75rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}
-.sets th, .sets td {{ text-align: left; }}
-thead th {{ border-bottom-width: 2px; }}
-tbody tr:hover {{ background: var(--card); }}
-.best {{ font-weight: 700; }}
-.plots {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: 1rem; }}
-figure {{ margin: 0; padding: .8rem 1rem .4rem; background: var(--card); border-radius: 8px; }}
-figcaption b {{ display: block; }}
-figcaption {{ font-size: .8rem; margin-bottom: .2rem; }}
-figure svg {{ width: 100%; height: auto; }}
-svg text {{ font-size: 12px; fill: currentColor; }}
-svg .tick {{ text-anchor: end; opacity: .75; }}
-svg .middle, svg .name, svg .label {{ text-anchor: middle; }}
-svg .name {{ font-weight: 600; }}
-svg .label {{ font-size: 10.5px; }}
-svg .grid {{ stroke: currentColor; opacity: .13; }}
-svg .foot {{ stroke: currentColor; opacity: .55; }}
-svg .interval {{ stroke: currentColor; fill: none; stroke-width: 1.2; opacity: .8; }}
-.scroll {{ overflow-x: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{lead}
-<p>{rules}</p>
-<p class="key">{key}</p>
-<div class="scroll">{scores}</div>
-<h2>Scores with 95 % intervals</h2>
-<div class="scroll">{bars}</div>
-<details><summary>The intervals as numbers</summary><div class="scroll">{intervals}</div></details>
-{bands}
-{seeds}
-<h2>Coverage</h2>
-<p>The percentage of a set's items that have vectors for all their words.</p>
-<div class="scroll">{covered}</div>
-<div class="scroll">{coverage}</div>
-{tagging}
-{sections}
-<h2>The sets</h2>
-<div class="scroll sets">{sets}</div>
-</body>
-</html>
-"""
 
 
 def as_html(
-    report: Report, tables: ReportTables, *, title: str = "Word vectors compared", lead: str = ""
+    report: Report,
+    tables: ReportTables,
+    *,
+    title: str = "Word vectors judged",
+    about: str = "",
+    before: Sequence[Section] = (),
+    after: Sequence[Section] = (),
 ) -> str:
-    """Return the report as one self-contained page; ``lead`` is HTML that precedes the scores."""
-    parts = {
-        "title": escape(title),
-        "lead": lead,
-        "rules": escape(tables.rules),
-        "key": "".join(
-            f'<span><i style="background:{colour_of(report, model)}"></i>{escape(model)}</span>'
-            for model in report.models
-        ),
-        "scores": html_table(tables.scores),
-        "intervals": html_table(tables.intervals),
-        "coverage": html_table(tables.coverage),
-        "seeds": f"<h2>Spread over seeds</h2>{_scrolling(tables.seeds)}" if tables.seeds else "",
-        "tagging": f"<h2>Tagging</h2>{_scrolling(tables.tagging)}" if tables.tagging else "",
-        "sections": _plots("Sections", "", "".join(_scrolling(table) for table in tables.sections)),
-        "sets": html_table(_set_table(report)),
+    """Return the report as one self-contained page, with further sections ``before`` and ``after`` its own."""
+    parts = [*before, *(report_sections(report, tables) if report.scores else ()), *after]
+    return make_page(title, tables.verdict, parts, about=about)
+
+
+def report_sections(report: Report, tables: ReportTables) -> list[Section]:
+    """Return the sections that the page of any report has."""
+    columns = {column_title(*column): set_title(*column) for column in report.columns}
+    sets = {column_title(task): set_title(task) for task in report.tasks}
+    over = ", ".join(column_title(task) for task in report.counted)
+    meanings = columns | {
+        "mean": f"of {over}; its interval takes the sets as independent",
+        SEEN: "the difference from the highest that a single test finds four times out of five",
     }
-    bars, covered = _score_bars(report), _coverage_bars(report)
-    lines = {column: _band_lines(report, *column) for column in report.columns}
-    used = {place for column in lines.values() for line in column for place, _ in line}
-    names = {place: name for place, name in enumerate(_band_names()) if place in used}
-    bands = "".join(
-        figure(
-            column_title(*column),
-            draw_lines(names, lines[column], height=_LOW),
-            note=_TITLES.get(column[0], ""),
-        )
-        for column in lines
-        if lines[column]
-    )
-    return _PAGE.format(
-        **parts,
-        bars=draw_bars(bars, height=_TALL),
-        covered=draw_bars(covered, height=_LOW, top=100.0),
-        bands=_plots(
-            "Scores by the rank of the rarest word",
-            "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of "
-            f"fewer than {_FEWEST} items are left out. Point at a mark to see how many there are.",
-            bands,
+    seeds = tables.seeds
+    tagging = tables.tagging
+    return [
+        Section("Scores", _explained(tables.scores, meanings) + paragraph(tables.rules, kind="note")),
+        Section(
+            "Scores with 95 % intervals",
+            paragraph(
+                "The line through a dot is how far the score might have been with other questions of the same kind. "
+                "Axes begin where the scores do, not at 0.",
+                kind="note",
+            )
+            + plots(_score_figures(report))
+            + folded("The intervals as numbers", _table(tables.intervals, meanings)),
         ),
-    )
+        Section("Scores by the rank of the rarest word", _bands(report)),
+        Section("Spread over seeds", _table(seeds, meanings) if seeds else ""),
+        Section("Coverage", _coverage(report, tables.coverage, sets)),
+        Section("Tagging", _explained(tagging, _TAGGING) if tagging else ""),
+        Section("Parts of the sets", "".join(_table(one, columns) for one in tables.sections)),
+    ]  # fmt: skip
 
 
 def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
@@ -151,91 +92,100 @@ def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
     return bands
 
 
-def html_table(table: Table) -> str:
-    """Return a table, the best of each column in bold."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
-    rows = "".join(
-        "<tr>" + "".join(f"<td{_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in table.rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
 def colour_of(report: Report, model: str) -> str:
     """Return the colour of a model in the plots of its report; the last one for a model that is not in it."""
-    return _COLOURS[report.models.index(model) % len(_COLOURS) if model in report.models else -1]
+    return colour_at(report.models.index(model) if model in report.models else -1)
 
 
-def _class(cell: str) -> str:
-    return ' class="best"' if cell.endswith(BEST) else ""
+def _table(table: Table, meanings: Mapping[str, str]) -> str:
+    return html_table(table.header, table.rows, meanings=meanings, strong=BEST)
 
 
-def _scrolling(table: Table) -> str:
-    return f'<div class="scroll">{html_table(table)}</div>'
+def _explained(table: Table, meanings: Mapping[str, str]) -> str:
+    return explained_table(table.header, table.rows, meanings, strong=BEST)
 
 
-def _plots(heading: str, text: str, content: str) -> str:
-    """Return a part of the page whose contents stand side by side, or nothing if it has none."""
-    if not content:
-        return ""
-    return f'<h2>{heading}</h2><p>{text}</p><div class="plots">{content}</div>'
+def _score_figures(report: Report) -> list[str]:
+    """Return a plot per column, the means among them, with a row per model; of one model, one plot of all columns."""
+    columns: list[tuple[str, str, list[Score | MeanScore | None]]] = [
+        (column_title(*column), set_title(*column), [report.find(model, *column) for model in report.models])
+        for column in report.columns
+    ]
+    if len(report.counted) > 1:
+        columns.insert(0, ("mean", f"over {len(report.counted)} sets", [*report.means.values()]))
+    if len(report.models) == 1:
+        rows = [row for title, _, scores in columns for row in _rows(report, scores, name=title)]
+        return [figure(report.models[0], draw_rows(rows, label=report.models[0]))] if rows else []
+    plotted = [(title, note, _rows(report, scores)) for title, note, scores in columns]
+    return [figure(title, draw_rows(rows, label=title), note=note) for title, note, rows in plotted if rows]
 
 
-def _set_table(report: Report) -> Table:
-    rows = [(column_title(task, ""), _TITLES.get(task, "your own file")) for task in report.tasks]
-    return Table(("column", "set"), tuple(rows))
+def _rows(report: Report, scores: Sequence[Score | MeanScore | None], *, name: str = "") -> list[Row]:
+    """Return a row for each score of a column that there is, with the name of its model, or the ``name`` given."""
+    return [
+        Row(
+            name or score.model, 100 * score.value, cell, colour_of(report, score.model),
+            low=100 * score.low, high=100 * score.high, strong=cell.endswith(BEST),
+        )
+        for score, cell in zip(scores, score_cells(scores), strict=True)
+        if score and math.isfinite(score.value)
+    ]  # fmt: skip
 
 
-def _score_bars(report: Report) -> list[tuple[str, list[Mark]]]:
-    """Return one group of bars per column of the report, one bar per model."""
-    groups = []
-    for column in report.columns:
-        marks = []
-        for model in report.models:
-            score = report.find(model, *column)
-            if score is not None and math.isfinite(score.value):
-                note = f"{model}: {100 * score.value:.1f} ({coverage_of(score)} covered)"
-                ends = 100 * score.low, 100 * score.high
-                marks.append(Mark(100 * score.value, *ends, colour_of(report, model), note))
-        if marks:
-            groups.append((column_title(*column), marks))
-    return groups
+def _bands(report: Report) -> str:
+    """Return a plot per column with a line per model over the bands that have enough items."""
+    lines = {column: _band_lines(report, *column) for column in report.columns}
+    names = dict(enumerate(_band_names()))
+    figures = []
+    for column, series in lines.items():
+        used = {place for one in series for place, _, _ in one.points}
+        if used:
+            title = column_title(*column)
+            shown = {int(place): names[int(place)] for place in sorted(used)}
+            figures.append(figure(title, draw_lines(shown, series, label=title), note=set_title(*column)))
+    text = (
+        "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of fewer than "
+        f"{_FEWEST} items are left out. Point at a mark to see how many there are."
+    )
+    return paragraph(text, kind="note") + plots(figures) if figures else ""
 
 
-def _coverage_bars(report: Report) -> list[tuple[str, list[Mark]]]:
-    """Return one group of bars per task, each the share of its items that a model covers."""
-    groups = []
-    for task, metric in report.tasks.items():
-        scores = [score for model in report.models if (score := report.find(model, task, metric))]
-        marks = [
-            Mark(
-                100 * (score.covered + score.covered_by_spelling) / score.total, math.nan, math.nan,
-                colour_of(report, score.model), f"{score.model}: {coverage_of(score)}",
-            )
-            for score in scores
-        ]  # fmt: skip
-        groups.append((column_title(task, ""), marks))
-    return groups
-
-
-def _band_lines(report: Report, task: str, metric: str) -> list[list[tuple[int, Mark]]]:
-    """Return one line per model: its scores at the bands that have enough items, each with the band's place."""
+def _band_lines(report: Report, task: str, metric: str) -> list[Series]:
+    """Return one line per model: its scores at the bands that have enough items, each at the band's place."""
     places = {name: place for place, name in enumerate(_band_names())}
     lines = []
     for model in report.models:
         score = report.find(model, task, metric)
-        colour = colour_of(report, model)
-        marks = [
-            (
-                places[name],
-                Mark(100 * value, math.nan, math.nan, colour, f"{model}: {100 * value:.1f} ({size} items)"),
-            )
+        points = [
+            (places[name], 100 * value, f"{model}: {100 * value:.1f} at ranks {name} ({size} items)")
             for name, value, size in (frequency_bands(score) if score is not None else [])
             if math.isfinite(value)
         ]
-        if marks:
-            lines.append(marks)
+        if points:
+            lines.append(Series(model, colour_of(report, model), points))
     return lines
+
+
+def _coverage(report: Report, table: Table, sets: Mapping[str, str]) -> str:
+    """Return which items have vectors for all their words: one row if all models cover as many, else also plots."""
+    text = paragraph("How many of a set's items have vectors for all their words.", kind="note")
+    if len({row[1:] for row in table.rows}) == 1:
+        name = "all models" if len(table.rows) > 1 else table.rows[0][0]
+        return text + explained_table(table.header, [(name, *table.rows[0][1:])], sets)
+    figures = []
+    for task, metric in report.tasks.items():
+        scores = [score for model in report.models if (score := report.find(model, task, metric))]
+        rows = [
+            Row(score.model, _share(score), f"{_share(score):.0f} %", colour_of(report, score.model))
+            for score in scores
+        ]
+        drawing = draw_rows(rows, label=f"Coverage of {column_title(task)}", bars=True, top=100.0)
+        figures.append(figure(column_title(task), drawing, note=set_title(task)))
+    return text + explained_table(table.header, table.rows, sets) + plots(figures)
+
+
+def _share(score: Score) -> float:
+    return 100 * (score.covered + score.covered_by_spelling) / score.total
 
 
 def _band_names() -> list[str]:

@@ -7,6 +7,8 @@ CSV, JSON and the page (:mod:`psdvec.evaluation.tables`, :mod:`psdvec.evaluation
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -28,6 +30,8 @@ from psdvec.evaluation.scores import (
 )
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.testsets import NOT_IN_PAPER
+
+NOISE_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,17 @@ class Report:
         raise InputError(
             f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
         )
+
+
+def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
+    """Return the model with the highest of these scores and those that the test does not tell apart from it.
+
+    The scores are those of one column, or the means. The highest comes first. Only if it is alone, and there are others
+    to compare it with, do the tests say that it is the best.
+    """
+    known = [score for score in scores if score and math.isfinite(score.value)]
+    found = [score for score in known if score.is_best or not score.p_adjusted < NOISE_LEVEL]
+    return tuple(score.model for score in sorted(found, key=lambda score: (not score.is_best, -score.value)))
 
 
 def _subtract(one: Score | None, other: Score | None) -> tuple[float, float]:

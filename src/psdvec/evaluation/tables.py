@@ -1,8 +1,9 @@
 """A report in words and numbers: tables for people, CSV and JSON for programs.
 
-Scores are in points, where 100 is perfect; the best of each column is marked, and so is a score that the paired test
-does not tell from it. All numbers come from the :class:`~psdvec.evaluation.report.Report`: nothing is computed here.
-The page with plots is in :mod:`psdvec.evaluation.page`.
+Scores are in points, where 100 is perfect; the best of each column is marked where the paired test tells it apart from
+all others, and otherwise those among which it does not decide. All numbers come from the
+:class:`~psdvec.evaluation.report.Report`: nothing is computed here. What follows from them is said by
+:mod:`psdvec.evaluation.verdict`; the page with plots is in :mod:`psdvec.evaluation.page`.
 """
 
 from __future__ import annotations
@@ -15,20 +16,17 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from psdvec.evaluation.report import MeanScore, Report
+from psdvec.evaluation.report import NOISE_LEVEL, MeanScore, Report, leaders
 from psdvec.evaluation.scores import Score
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.tagging.tags import Counts
-from psdvec.evaluation.testsets import CATALOGUE
+from psdvec.evaluation.testsets import column_title
+from psdvec.evaluation.verdict import make_verdict
 
 BEST = "*"
 NOISE = "≈"
 NONE = "–"
-NOISE_LEVEL = 0.05
 SEEN = "detectable"
-
-_COLUMNS = {entry.name: entry.column for entry in CATALOGUE} | {"conll2003": "NER", "conll2000": "Chunk"}
-_METRICS = {"3cosmul": " ×", "3cosadd": " +"}
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,9 @@ class Table:
 
 @dataclass(frozen=True)
 class ReportTables:
-    """Every table of a report, in sentences the ``rules`` of its scores, and all of it as ``values`` for JSON."""
+    """Every table of a report, its ``verdict`` and ``rules`` in sentences, and all of it as ``values`` for JSON."""
 
+    verdict: str
     scores: Table
     intervals: Table
     coverage: Table
@@ -57,6 +56,7 @@ def make_tables(report: Report) -> ReportTables:
     """Return all that is shown of a report; text, page and JSON read the same."""
     sections = [section_table(report, *column) for column in report.columns]
     return ReportTables(
+        verdict=make_verdict(report),
         scores=score_table(report),
         intervals=interval_table(report),
         coverage=coverage_table(report),
@@ -68,15 +68,6 @@ def make_tables(report: Report) -> ReportTables:
     )
 
 
-def column_title(task: str, metric: str) -> str:
-    """Return the heading of a column; analogies by 3CosMul end in ×, by 3CosAdd in +.
-
-    >>> column_title("google", "3cosadd")
-    'Google +'
-    """
-    return _COLUMNS.get(task, task) + _METRICS.get(metric, "")
-
-
 def score_table(report: Report) -> Table:
     """Return one row per model with its scores, their marks, and the mean over tasks.
 
@@ -84,17 +75,28 @@ def score_table(report: Report) -> Table:
     over the other models.
     """
     header = ("model", *(column_title(*column) for column in report.columns), "mean")
-    several = len(report.models) > 1
-    rows: list[tuple[str, ...]] = []
-    for model in report.models:
-        scores = [*(report.find(model, *column) for column in report.columns), report.means[model]]
-        rows.append((model, *(_score_cell(score, marked=several) for score in scores)))
-    if several:
-        columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
-        rows.append(
-            (SEEN, *(_detectable(column) for column in columns), _detectable([*report.means.values()]))
-        )
+    columns: list[list[Score | MeanScore | None]]
+    columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
+    columns.append([*report.means.values()])
+    cells = zip(*map(score_cells, columns), strict=True)
+    rows = [(model, *row) for model, row in zip(report.models, cells, strict=True)]
+    if len(report.models) > 1:
+        rows.append((SEEN, *map(_detectable, columns)))
     return Table(header, tuple(rows))
+
+
+def score_cells(column: Sequence[Score | MeanScore | None]) -> list[str]:
+    """Return the scores of a column in points, each with its mark.
+
+    ``*`` marks the best where the test tells it apart from every other, ``≈`` those among which it does not decide.
+    """
+    known = [score for score in column if score and math.isfinite(score.value)]
+    leading = leaders(known) if len(known) > 1 else ()
+    mark = BEST if len(leading) == 1 else NOISE
+    return [
+        _number(score.value) + (mark if score.model in leading else " ") if score else f"{NONE} "
+        for score in column
+    ]
 
 
 def interval_table(report: Report) -> Table:
@@ -127,7 +129,7 @@ def coverage_table(report: Report) -> Table:
     for model in report.models:
         scores = [report.find(model, *column) for column in report.tasks.items()]
         rows.append((model, *(coverage_of(score) if score else NONE for score in scores)))
-    return Table(("covered", *(_COLUMNS.get(task, task) for task in report.tasks)), tuple(rows))
+    return Table(("covered", *map(column_title, report.tasks)), tuple(rows))
 
 
 def coverage_of(score: Score) -> str:
@@ -161,7 +163,7 @@ def tagging_table(report: Report) -> Table | None:
         scale = NONE if result.scale is None else f"{result.scale:g}"
         rows.append(
             (
-                _COLUMNS.get(result.task, result.task),
+                column_title(result.task),
                 result.model,
                 *numbers,
                 gain,
@@ -190,9 +192,9 @@ def rules(report: Report) -> str:
     text = f"Scores are in points; {missing}; {case}. The mean takes analogies by the first method shown."
     if len(report.models) > 1:
         text += (
-            f" {BEST} best; {NOISE} not told apart from the best at this size (paired test, p ≥ {NOISE_LEVEL} by "
-            f"Holm's method over all pairs of models in the column). {SEEN}: the difference from the best that a "
-            "single test would have found four times out of five."
+            f" {BEST} best: told apart from every other model; {NOISE} highest, or not told apart from the highest at "
+            f"this size (paired test, p ≥ {NOISE_LEVEL} by Holm's method over all pairs of models in the column). "
+            f"{SEEN}: the difference from the highest that a single test would have found four times out of five."
         )
     if seed_table(report):
         text += " Scores of a method trained with several seeds are means over them."
@@ -295,14 +297,6 @@ def _comparison_record(score: Score | MeanScore) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _score_cell(score: Score | MeanScore | None, *, marked: bool) -> str:
-    """Return a score in points; marked with ``*`` if it is the best, with ``≈`` if it is not told apart from it."""
-    if score is None:
-        return f"{NONE} "
-    mark = BEST if score.is_best else NOISE if score.p_adjusted >= NOISE_LEVEL else " "
-    return _number(score.value) + (mark if marked else " ")
 
 
 def _detectable(scores: Sequence[Score | MeanScore | None]) -> str:

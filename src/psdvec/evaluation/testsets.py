@@ -88,7 +88,32 @@ def _entry(record: dict[str, Any], places: dict[str, dict[str, str]]) -> TestSet
 
 CATALOGUE = _read_catalogue()
 NOT_IN_PAPER = frozenset(entry.name for entry in CATALOGUE if not entry.in_paper)
+_COLUMNS = {entry.name: entry.column for entry in CATALOGUE} | {"conll2003": "NER", "conll2000": "Chunk"}
+_TITLES = {entry.name: entry.title for entry in CATALOGUE} | {
+    "conll2000": "CoNLL-2000, chunks (Tjong Kim Sang and Buchholz 2000)",
+    "conll2003": "CoNLL-2003, named entities (Tjong Kim Sang and De Meulder 2003)",
+}
+_METRICS = {"3cosmul": (" ×", "3CosMul"), "3cosadd": (" +", "3CosAdd")}
 _USUAL = tuple(entry for entry in CATALOGUE if entry.in_paper or entry.name == "rare-words")
+
+
+def column_title(task: str, metric: str = "") -> str:
+    """Return the heading of a column; analogies by 3CosMul end in ×, by 3CosAdd in +.
+
+    >>> column_title("google", "3cosadd")
+    'Google +'
+    """
+    return _COLUMNS.get(task, task) + _METRICS.get(metric, ("",))[0]
+
+
+def set_title(task: str, metric: str = "") -> str:
+    """Return what a set is, and how its analogies are answered.
+
+    >>> set_title("google", "3cosadd")
+    'Google analogies, 19,544 questions (Mikolov et al. 2013), answered by 3CosAdd'
+    """
+    how = f", answered by {_METRICS[metric][1]}" if metric in _METRICS else ""
+    return _TITLES.get(task, "your own file") + how
 
 
 def find_tasks(names: Iterable[str] | None = None, *, folder: str | Path | None = None) -> tuple[Task, ...]:

@@ -1,4 +1,4 @@
-"""Topics as one self-contained web page: a map, a panel for each topic, and their sizes over a field."""
+"""Topics as one self-contained web page: a map, their sizes over a field, and a panel for each topic."""
 
 from __future__ import annotations
 
@@ -9,56 +9,24 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Float64s
+from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
+from psdvec.pages.svg import Series, colour_at, draw_areas, figure
 from psdvec.topic_model.tables import Sizes, sizes_over
 from psdvec.topic_model.values import Topics
 
-_COLOURS = (
-    "#4477aa", "#ee7733", "#228866", "#aa4499", "#cc3344", "#997722", "#55aacc", "#777777",
-    "#88aa22", "#7755bb", "#bb5577", "#33aa99",
-)  # fmt: skip
 _WIDTH, _HEIGHT = 960.0, 620.0
-_LARGEST = 11  # topics that a plot over a field shows by name
+_LETTER, _LINE = 6.6, 15.0  # of a name on the map
+_LARGEST = 9  # topics that a plot over a field shows by name
+_MAIN = 3  # topics that a value is said to be about
 _ROUNDS = 300
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }}
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.2rem; margin-top: 2.5rem; }} h3 {{ font-size: 1rem; margin: 0; }}
-svg {{ width: 100%; height: auto; }} svg text {{ fill: currentColor; font-size: 13px; text-anchor: middle; }}
-svg .more {{ font-size: 11px; opacity: .75; }} svg .tick {{ font-size: 11px; opacity: .8; }}
-svg a:hover circle, svg a:focus circle {{ stroke: currentColor; stroke-width: 2; }}
-.panels {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; }}
-.panel {{ border: 1px solid var(--line); border-radius: .5rem; padding: .8rem 1rem; }}
-.panel:target {{ outline: 2px solid currentColor; }}
-.panel p {{ margin: .35rem 0; font-size: .85rem; }} .panel .words {{ font-size: .95rem; }}
-.panel h3::before {{ content: ""; display: inline-block; width: .8em; height: .8em; border-radius: 50%;
-  margin-right: .4em; background: var(--own); }}
-.key span {{ margin-right: 1rem; white-space: nowrap; }}
-.key i {{ display: inline-block; width: .8em; height: .8em; margin-right: .3em; border-radius: 2px; }}
-table {{ border-collapse: collapse; font-size: .85rem; }} td, th {{ padding: .15rem .6rem; text-align: right; }}
-td:first-child, th:first-child {{ text-align: left; }}
-.scroll {{ overflow-x: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p>{lead}</p>
-<h2>Map</h2>
-<p>Topics that lie close have words in common; a circle's area is the topic's share of all words. Follow a circle to its
-panel.</p>
-{map}
-{over}
-<h2>Topics</h2>
-<div class="panels">{panels}</div>
-</body>
-</html>
-"""
+_DIGITS = 10  # of a longer number, which is no time
+_ABOUT_MAP = (
+    "Topics that lie close have words in common. A circle's area is the topic's share of all words; follow it to the "
+    "topic's panel."
+)
+_ABOUT_SIZES = (
+    "The mean share of a document's words that each topic has; what is missing to 100 % belongs to no topic."
+)
 
 
 def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
@@ -66,22 +34,18 @@ def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     count = "1 topic" if len(topics) == 1 else f"{len(topics)} topics"
     coherent = topics.coherence[np.isfinite(topics.coherence)]
     quality = f"coherence {coherent.mean():.3f} (NPMI of the ten top words), " if len(coherent) else ""
-    lead = (
-        f"{count} in {len(topics.names):,} documents, from {len(topics.space.words):,} words; {quality}"
-        f"diversity {topics.diversity:.2f}. The largest topic: {topics.labels[int(topics.sizes.argmax())]}."
+    largest = [topics.labels[k].partition(",")[0] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
+    sections = [
+        Section("Map", paragraph(_ABOUT_MAP) + _map(topics, described)),
+        *(Section(f"Topics over {field}", _over(topics, field)) for field in topics.fields),
+        Section("Topics", plots([_panel(one) for one in described])),
+    ]
+    return make_page(
+        f"{count} in {len(topics.names):,} documents",
+        f"The documents are most about: {'; '.join(largest)}.",
+        sections,
+        about=f"From {len(topics.space.words):,} words; {quality}diversity {topics.diversity:.2f}.",
     )
-    return _PAGE.format(
-        title=escape(f"{count} in {len(topics.names):,} documents"),
-        lead=escape(lead),
-        map=_map(topics, described),
-        over="".join(_over(topics, field) for field in topics.fields),
-        panels="".join(_panel(one) for one in described),
-    )
-
-
-def colour_of(topic: int) -> str:
-    """Return the colour of a topic; after twelve, colours come again."""
-    return _COLOURS[topic % len(_COLOURS)]
 
 
 def places_of(vectors: Float64s) -> Float64s:
@@ -110,86 +74,106 @@ def _map(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     places = places_of(topics.vectors.astype(np.float64))
     low, high = places.min(axis=0), places.max(axis=0)
     middle, reach = (low + high) / 2, np.maximum(high - low, 1e-9)
-    x = _WIDTH / 2 + (places[:, 0] - middle[0]) / reach[0] * (_WIDTH - 180)
-    y = _HEIGHT / 2 - (places[:, 1] - middle[1]) / reach[1] * (_HEIGHT - 120)
-    shapes = []
-    for k in np.argsort(-topics.sizes, kind="stable").tolist():
-        radius = 6 + 60 * float(np.sqrt(topics.sizes[k]))
-        words = [escape(word) for word in described[k]["words"][:3]]
-        shapes.append(
-            f'<a href="#topic-{k}" aria-label="topic {k}: {", ".join(words)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
-            f'r="{radius:.1f}" fill="{colour_of(k)}" fill-opacity=".55"><title>topic {k}: {", ".join(words)} '
-            f"({100 * topics.sizes[k]:.1f} % of all words)</title></circle>"
-            f'<text x="{x[k]:.1f}" y="{y[k] + 4:.1f}">{words[0] if words else k}</text>'
-            f'<text class="more" x="{x[k]:.1f}" y="{y[k] + 18:.1f}">{", ".join(words[1:])}</text></a>'
+    x = (_WIDTH / 2 + (places[:, 0] - middle[0]) / reach[0] * (_WIDTH - 180)).tolist()
+    y = (_HEIGHT / 2 - (places[:, 1] - middle[1]) / reach[1] * (_HEIGHT - 120)).tolist()
+    order = np.argsort(-topics.sizes, kind="stable").tolist()
+    circles = []
+    for k in order:
+        about = (
+            f"topic {k}: {', '.join(described[k]['words'][:3])} ({100 * topics.sizes[k]:.1f} % of all words)"
         )
+        circles.append(
+            f'<a href="#topic-{k}" aria-label="{escape(about)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
+            f'r="{6 + 60 * float(np.sqrt(topics.sizes[k])):.1f}" fill="{colour_at(k)}" fill-opacity=".55">'
+            f"<title>{escape(about)}</title></circle></a>"
+        )
+    first = [(described[k]["words"][0], x[k], y[k] + 4, "strong") for k in order]
+    more = [(", ".join(described[k]["words"][1:3]), x[k], y[k] + 4 + _LINE, "tick") for k in order]
+    names = _names([*first, *more])
     frame = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="group" aria-label="map of topics"'
-    return f"<svg {frame}>{''.join(shapes)}</svg>"
+    return f"<svg {frame}>{''.join(circles)}{names}</svg>"
+
+
+def _names(wanted: Sequence[tuple[str, float, float, str]]) -> str:
+    """Write names at their places, the first ones first; one that would cover another is left out."""
+    shown: list[str] = []
+    taken: list[tuple[float, ...]] = []
+    for text, x, y, kind in wanted:
+        half = _LETTER * len(text) / 2
+        box = (x - half, x + half, y - _LINE, y)
+        if not any(_cover(box, other) for other in taken):
+            taken.append(box)
+            shown.append(
+                f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
+                f'pointer-events="none">{escape(text)}</text>'
+            )
+    return "".join(shown)
+
+
+def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Say whether two boxes (left, right, top, bottom) cover one another."""
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _over(topics: Topics, field: str) -> str:
-    """Return a plot of how large topics are over the values of a field, stacked, with the numbers below it."""
+    """Return how large topics are over the values of a field: areas over years, a table over other values."""
     sizes = sizes_over(topics, field)
-    largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST]
-    rest = np.setdiff1d(np.arange(len(topics)), largest)
-    bands = [(topics.labels[k], colour_of(int(k)), sizes.means[:, k]) for k in largest]
-    if len(rest):
-        bands.append((f"{len(rest)} other topics", "#bbbbbb", sizes.means[:, rest].sum(axis=1)))
-    key = "".join(f'<span><i style="background:{c}"></i>{escape(name)}</span>' for name, c, _ in bands)
-    missing = (
-        f" {sizes.missing:,} documents have no {escape(field)} and are left out." if sizes.missing else ""
-    )
+    missing = f"{sizes.missing:,} documents have no {field} and are left out." if sizes.missing else ""
+    shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
     return (
-        f"<h2>Topics over {escape(field)}</h2><p>The mean share of a document's words that each topic has; what is "
-        f'missing to 1 belongs to no topic.{missing}</p><p class="key">{key}</p>{_stacked(sizes, bands)}'
-        f"<details><summary>The numbers, with 95 % intervals</summary>{_numbers(topics, sizes)}</details>"
+        paragraph(_ABOUT_SIZES)
+        + paragraph(missing)
+        + shown
+        + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
     )
 
 
-def _stacked(sizes: Sizes, bands: Sequence[tuple[str, str, Float64s]]) -> str:
-    left, top, width, height = 44.0, 10.0, _WIDTH - 60, 300.0
-    count = len(sizes.values)
-    slots = left + (np.arange(count) + 0.5) * width / count
-    half = 0.5 * width / count
-    ceiling = max(float(sum(band for _, _, band in bands).max()), 1e-9)  # type: ignore[union-attr]
-    below, shapes = np.zeros(count), []
-    for name, colour, band in bands:
-        above = below + band
-        low, high = (top + height * (1 - edge / ceiling) for edge in (below, above))
-        for v in range(count):
-            note = f"{name}, {sizes.values[v]}: {100 * band[v]:.1f} %"
-            shapes.append(
-                f'<rect x="{slots[v] - half * 0.92:.1f}" y="{high[v]:.1f}" width="{half * 1.84:.1f}" '
-                f'height="{max(low[v] - high[v], 0):.1f}" fill="{colour}"><title>{escape(note)}</title></rect>'
-            )
-        below = above
-    every = max(count // 12, 1)
-    ticks = "".join(
-        f'<text class="tick" x="{slots[v]:.1f}" y="{top + height + 18:.1f}">{escape(sizes.values[v][:14])}</text>'
-        for v in range(0, count, every)
-    )
-    marks = "".join(
-        f'<text class="tick" x="{left - 20:.0f}" y="{top + height * (1 - step) + 4:.1f}">'
-        f"{100 * step * ceiling:.0f} %</text>"
-        for step in (0.0, 0.5, 1.0)
-    )
-    return (
-        f'<svg viewBox="0 0 {_WIDTH:.0f} {height + 40:.0f}" role="img" aria-label="topics over {escape(sizes.field)}">'
-        f"{''.join(shapes)}{ticks}{marks}</svg>"
-    )
+def _are_times(values: Sequence[str]) -> bool:
+    """Say whether the values of a field are different whole numbers, such as years."""
+    whole = [int(value) for value in values if value.isdecimal() and len(value) < _DIGITS]
+    return len(set(whole)) == len(values) > 1
+
+
+def _areas(topics: Topics, sizes: Sizes) -> str:
+    places = {int(value): value for value in sizes.values}
+    largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST].tolist()
+    rest = [k for k in range(len(topics)) if k not in largest]
+    bands = [(topics.labels[k], colour_at(place), sizes.means[:, k]) for place, k in enumerate(largest)]
+    if rest:
+        bands.append((f"{len(rest)} others", "var(--line)", sizes.means[:, rest].sum(axis=1)))
+    series = [
+        Series(
+            name,
+            colour,
+            [
+                (at, 100 * float(v), f"{name}, {at}: {100 * v:.1f} %")
+                for at, v in zip(places, band, strict=True)
+            ],
+        )
+        for name, colour, band in bands
+    ]
+    drawing = draw_areas(places, series, label=f"topics over {sizes.field}", y_title="% of words")
+    return plots([figure(f"Topics over {sizes.field}", drawing)])
+
+
+def _mains(topics: Topics, sizes: Sizes) -> str:
+    rows = []
+    for v, value in enumerate(sizes.values):
+        first = np.argsort(-sizes.means[v], kind="stable")[:_MAIN].tolist()
+        said = [
+            f"{topics.labels[k]} ({100 * sizes.means[v, k]:.0f} %)" for k in first if sizes.means[v, k] > 0
+        ]
+        rows.append((value, str(sizes.documents[v]), "; ".join(said)))
+    return html_table((sizes.field, "documents", "about"), rows)
 
 
 def _numbers(topics: Topics, sizes: Sizes) -> str:
-    head = "".join(
-        f"<th>{escape(value)} ({n})</th>" for value, n in zip(sizes.values, sizes.documents, strict=True)
-    )
-    rows = "".join(
-        f"<tr><td>{escape(topics.labels[k])}</td>"
-        + "".join(f"<td>{_interval(sizes, v, k)}</td>" for v in range(len(sizes.values)))
-        + "</tr>"
+    header = ("topic", *(f"{value} ({n})" for value, n in zip(sizes.values, sizes.documents, strict=True)))
+    rows = [
+        (topics.labels[k], *(_interval(sizes, v, k) for v in range(len(sizes.values))))
         for k in range(len(topics))
-    )
-    return f'<div class="scroll"><table><thead><tr><th>topic</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    ]
+    return html_table(header, rows)
 
 
 def _interval(sizes: Sizes, v: int, k: int) -> str:
@@ -198,12 +182,14 @@ def _interval(sizes: Sizes, v: int, k: int) -> str:
 
 
 def _panel(one: Mapping[str, Any]) -> str:
-    rare = f"<p>only here: {escape(', '.join(one['exclusive'][:6]))}</p>"
-    near = f"<p>nearest: {escape(', '.join(one['nearest'][:6]))}</p>"
-    about = "; ".join(f"{d['name']} ({100 * d['share']:.0f} %)" for d in one["documents"])
     coherent = "" if one["coherence"] is None else f", coherence {one['coherence']:.2f}"
-    return (
-        f'<section class="panel" id="topic-{one["topic"]}" style="--own:{colour_of(one["topic"])}">'
-        f"<h3>{one['topic']}: {escape(one['label'])}</h3><p>{100 * one['size']:.1f} % of all words{coherent}</p>"
-        f'<p class="words">{escape(", ".join(one["words"]))}</p>{rare}{near}<p>documents: {escape(about)}</p></section>'
+    about = "; ".join(f"{found['name']} ({100 * found['share']:.0f} %)" for found in one["documents"])
+    lines = (
+        paragraph(", ".join(one["words"]))
+        + paragraph(f"Only here: {', '.join(one['exclusive'][:6])}", kind="note")
+        + paragraph(f"Nearest: {', '.join(one['nearest'][:6])}", kind="note")
+        + paragraph(f"Documents: {about}" if about else "", kind="note")
     )
+    size = f"{100 * one['size']:.1f} % of all words{coherent}"
+    shown = figure(f"{one['topic']}: {one['label']}", lines, note=size)
+    return f'<div id="topic-{one["topic"]}">{shown}</div>'

@@ -100,7 +100,7 @@ def topics(
     fields = (by,) if isinstance(by, str) else tuple(by)
     read = read_documents(documents, embeddings, text=text, by=fields, progress=progress)
     least = min_documents or max(_FEWEST, len(read) // _THOUSANDTH)
-    kept, space = _space(read, embeddings, least)
+    kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)
     anchors_of = _seeds(space, seed_words or {}, embeddings)
     prior = Prior()
@@ -135,7 +135,7 @@ def topics(
     return found
 
 
-def _space(read: Documents, embeddings: Embeddings, least: int) -> tuple[Documents, Space]:
+def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Documents, Space]:
     """Return the documents in numbers of the words that enough of them have, and the space of these words."""
     ids = frequent_words(read, words=len(embeddings), least=least)
     ids = ids[embeddings.lengths[ids] > 0]

@@ -59,9 +59,18 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
 
 
 def _order(value: str) -> tuple[Any, ...]:
-    """Put numbers in the order of their size and before all else."""
-    return tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", value) if part
+    """Put numbers in the order of their size, however long they are, and before all else.
+
+    >>> sorted(["b", "10", "9", "a10", "a9", "07", "7", "²"], key=_order)
+    ['07', '7', '9', '10', 'a9', 'a10', 'b', '²']
+    """
+    parts = [part for part in re.split(r"(\d+)", value) if part]
+    return (
+        [
+            (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
+            for part in parts
+        ],
+        value,
     )
 
 

@@ -96,7 +96,7 @@ def test_f1_of_tagging_stands_beside_the_other_scores():
     assert base[:2] == ("toy", BASELINE)
     assert float(ours[5]) == pytest.approx(100 * (results[1].total.f1 - results[0].total.f1), abs=0.01)
     assert as_values(report)["tagging"][1]["token_accuracy"] == results[1].accuracy
-    assert "<h2>Tagging</h2>" in as_html(report, make_tables(report))
+    assert ">Tagging</h2>" in as_html(report, make_tables(report))
 
 
 def test_features_name_the_words_around():

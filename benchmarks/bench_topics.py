@@ -1,0 +1,238 @@
+"""Topics beside those of other programs, on 20 Newsgroups and on BBC News, as OCTIS measures them.
+
+python -m benchmarks.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
+
+DATA holds the two sets (see the options), PYTHON is an interpreter that has the rivals (``topic_rivals.py`` says
+which), MODEL and COUNTS are vectors of other text and the counts they were made from. Every method gets the same words:
+20 Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of scikit-learn's list,
+words of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens: coherence (NPMI of the
+ten top words, windows of ten words, same text), diversity, NMI with the labels, purity. Our numbers ρ and λ were chosen
+on 20 Newsgroups; BBC News had no part in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.measure import PSDVEC, run, run_script
+from benchmarks.records import Records
+
+from psdvec.errors import InputError
+from psdvec.loading import load
+from psdvec.progress import SilentProgress
+from psdvec.topic_model.documents import Documents
+from psdvec.topic_model.quality import coherence
+from psdvec.topic_model.run import topics
+
+NUMBERS = (10, 20, 30, 40, 50)
+RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")
+_QUOTED = re.compile(r"(writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>)")
+
+
+@dataclass(frozen=True)
+class Set:
+    """A named set of documents, as words, with a label for each."""
+
+    name: str
+    documents: list[list[str]]
+    labels: list[str]
+
+    def write(self, work: Path) -> tuple[Path, Path]:
+        """Write it as text, a document a line, and as JSON; return both paths."""
+        text, listed = work / f"{self.name}.txt", work / f"{self.name}.json"
+        text.write_text("".join(" ".join(words) + "\n" for words in self.documents), encoding="utf-8")
+        listed.write_text(json.dumps(self.documents), encoding="utf-8")
+        return text, listed
+
+
+def strip_posting(text: str, *, quotes: bool = False) -> str:
+    """Return a posting without header, signature and, unless ``quotes``, quotes, as by scikit-learn's ``remove``."""
+    body = text.partition("\n\n")[2]
+    kept = [line for line in body.split("\n") if quotes or not _QUOTED.search(line)]
+    lines = "\n".join(kept).strip().split("\n")
+    last = next((i for i in reversed(range(len(lines))) if not lines[i].strip().strip("-")), 0)
+    return "\n".join(lines[:last] if last > 0 else lines)
+
+
+def read_news(folder: Path, strip: Callable[[str], str] = strip_posting) -> list[tuple[str, str, str]]:
+    """Return part, label and text of every posting."""
+    found = []
+    for part in ("train", "test"):
+        with lzma.open(folder / f"20news-bydate-{part}.jsonl.xz", "rt", encoding="utf-8") as file:
+            found += [(part, record["label"], strip(record["text"])) for record in map(json.loads, file)]
+    return found
+
+
+def newsgroups(folder: Path) -> Set:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    rows = read_news(folder)
+    documents = [
+        [word for word in re.findall(r"[a-z]{3,}", text.lower()) if word not in ENGLISH_STOP_WORDS]
+        for _, _, text in rows
+    ]
+    spread = Counter(word for words in documents for word in set(words))
+    kept = {word for word, n in spread.items() if len(rows) * 0.005 <= n <= len(rows) * 0.5}
+    documents = [[word for word in words if word in kept] for words in documents]
+    long = [i for i, words in enumerate(documents) if len(words) >= 5]
+    return Set("newsgroups", [documents[i] for i in long], [rows[i][1] for i in long])
+
+
+def bbc(folder: Path) -> Set:
+    with lzma.open(folder / "bbc-octis.tsv.xz", "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    return Set("bbc", [row[0].split() for row in rows], [row[2] for row in rows])
+
+
+def judge(data: Set, words: list[list[str]], proportions: Any) -> dict[str, float]:
+    """Return the four measures of topics that are given by their words and by their shares in the documents."""
+    from sklearn.metrics import normalized_mutual_info_score
+
+    ids = {word: i for i, word in enumerate(dict.fromkeys(w for doc in data.documents for w in doc))}
+    tokens = np.array([ids[word] for doc in data.documents for word in doc], np.int32)
+    starts = np.concatenate([[0], np.cumsum([len(doc) for doc in data.documents])]).astype(np.int64)
+    read = Documents(tuple(map(str, range(len(data.documents)))), tokens, starts, {})
+    named = [np.array([ids[word] for word in each], np.int64) for each in words if len(each) > 1]
+    owners = np.asarray(proportions).argmax(axis=1)
+    told = np.asarray(proportions).sum(axis=1) > 0
+    labels = np.unique(data.labels, return_inverse=True)[1]
+    table = np.zeros((int(owners.max()) + 1, int(labels.max()) + 1))
+    np.add.at(table, (owners[told], labels[told]), 1)
+    every = [word for each in words for word in each]
+    return {
+        "npmi": float(coherence(read, named, words=len(ids)).mean()),
+        "diversity": len(set(every)) / len(every),
+        "nmi": float(normalized_mutual_info_score(labels[told], owners[told])),
+        "purity": float(table.max(axis=1).sum() / told.sum()),
+        "told": float(told.mean()),
+        "topics": float(len(words)),
+    }
+
+
+def run_rival(data: Set, method: str, seed: int, given: argparse.Namespace, records: Records) -> None:
+    key = {"set": data.name, "method": method, "seed": seed}
+    if records.find(key) is not None:
+        return
+    _, listed = data.write(given.work)
+    script = Path(__file__).with_name("topic_rivals.py")
+    place = given.work / f"{data.name}-{method}-{seed}"
+    cost = run(
+        [given.rivals, script, method, listed, place, "--topics", *map(str, NUMBERS), "--seed", str(seed)]
+    )
+    result: dict[str, Any] = {
+        "wall": cost.wall,
+        "processor": cost.processor,
+        "memory": cost.memory,
+        "scores": {},
+    }
+    for number in NUMBERS:
+        with np.load(f"{place}-{number}.npz", allow_pickle=False) as found:
+            words = [each.split() for each in found["words"].tolist()]
+            result["scores"][number] = judge(data, words, found["proportions"])
+    records.add(key, result)
+
+
+def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
+    """Return our vectors by where they come from: other text, the documents themselves, both."""
+    text, _ = data.write(given.work)
+    found = {}
+    counts, own = given.work / f"{data.name}-counts", given.work / f"{data.name}-model"
+    if not own.exists():
+        how = ["--tokenizer", "paper", "--min-count", "1"]
+        run([*PSDVEC, "count", text, "-o", counts, *how])
+        run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100"])
+    found["documents"] = own
+    if given.model:
+        found["other text"] = given.model
+    if given.counts:
+        merged, both = given.work / f"{data.name}-merged", given.work / f"{data.name}-both"
+        if not both.exists():
+            run([*PSDVEC, "merge", given.counts, counts, "-o", merged])
+            run([*PSDVEC, "fit", merged, "-o", both, "--dim", "300", "--max-words", "60000"])
+        found["both"] = both
+    return found
+
+
+def run_ours(data: Set, given: argparse.Namespace, records: Records) -> None:
+    text, _ = data.write(given.work)
+    for name, path in vectors_of(data, given).items():
+        for seed in range(given.runs):
+            key = {"set": data.name, "method": f"psdvec, {name}", "seed": seed}
+            if records.find(key) is not None:
+                continue
+            model = load(path)
+            result: dict[str, Any] = {"scores": {}}
+            begun = time.perf_counter(), time.process_time()
+            for number in NUMBERS:
+                found = topics(model, text, number, seed=seed, min_documents=1, progress=SilentProgress())
+                result["scores"][number] = judge(data, found.top_words(), found.proportions)
+            result["wall"], result["processor"] = (
+                time.perf_counter() - begun[0],
+                time.process_time() - begun[1],
+            )
+            records.add(key, result)
+
+
+def table(records: Records) -> str:
+    """Write the means over numbers of topics and runs, a row for each method and set."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for text, result in records.found.items():
+        key = json.loads(text)
+        rows.setdefault((key["set"], key["method"]), []).append(result)
+    lines = [
+        "| set | method | NPMI | diversity | NMI | purity | told | processor s a number | runs |",
+        "|---|---|" + "---:|" * 7,
+    ]
+    for (name, method), results in sorted(rows.items()):
+        scores = [score for result in results for score in result["scores"].values()]
+        means = [
+            np.mean([score[what] for score in scores])
+            for what in ("npmi", "diversity", "nmi", "purity", "told")
+        ]
+        seconds = np.mean([result["processor"] for result in results]) / len(NUMBERS)
+        shown = " | ".join(f"{mean:.3f}" for mean in means)
+        lines.append(f"| {name} | {method} | {shown} | {seconds:.1f} | {len(results)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder of 20news-bydate-*.jsonl.xz and bbc-octis.tsv.xz")
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder to keep results in; a later run goes on there"
+    )
+    parser.add_argument("--rivals", help="Python that has the rivals; without it, ours alone")
+    parser.add_argument("--methods", nargs="*", default=RIVALS, choices=RIVALS)
+    parser.add_argument("--model", type=Path, help="vectors of other text")
+    parser.add_argument("--counts", type=Path, help="counts of that text")
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    if not (given.data / "bbc-octis.tsv.xz").is_file():
+        raise InputError(f"'{given.data}' holds no bbc-octis.tsv.xz; name the folder of the two sets")
+    records = Records(given.work / "topics.jsonl")
+    sets = [bbc(given.data), newsgroups(given.data)]
+    for data in sets:
+        run_ours(data, given, records)
+    if given.rivals:
+        for seed in range(given.runs):
+            for method in given.methods:
+                for data in sets:
+                    run_rival(data, method, seed, given, records)
+    print(table(records))
+
+
+if __name__ == "__main__":
+    run_script(main)

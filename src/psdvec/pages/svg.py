@@ -1,0 +1,324 @@
+"""Plots as inline SVG: rows of dots or bars, points over two axes, lines over named places, and areas on one another.
+
+A drawing is as wide as its place in the page and takes fonts and colours from it, so that it fits any screen and
+follows the reader's light or dark mode. Names stand beside what they name, so that no colour has to be looked up. To
+those who do not see it, a drawing says its numbers (``aria-label``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import accumulate, count
+
+from psdvec.pages.axes import Axis, fit_axis, short
+
+COLOURS = tuple(f"var(--c{i})" for i in range(12))  # the page's, light or dark
+WIDTH = 400
+_LETTER = 6.9  # pixels, on average
+_ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
+_LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
+_TALL = 190
+_MOST_NAMES = 6  # below an axis of places
+_HALO = "paint-order:stroke;stroke:var(--surface);stroke-width:3px"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number with its name before and its ``text`` after it; ``low`` and ``high`` are the ends of its interval."""
+
+    name: str
+    value: float
+    text: str
+    colour: str
+    low: float = math.nan
+    high: float = math.nan
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points ``(x, y, note)`` of one name and one colour."""
+
+    name: str
+    colour: str
+    points: Sequence[tuple[float, float, str]]
+
+
+def colour_at(place: int) -> str:
+    """Return the colour of the ``place``-th thing of a page; after twelve they begin again."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def draw_rows(rows: Sequence[Row], *, label: str, bars: bool = False, top: float = math.nan) -> str:
+    """Draw a dot with its interval in each row, over an axis that fits them; bars from 0 with ``bars``.
+
+    The axis reaches up to ``top``, if that is given.
+    """
+    names = [shorten(row.name, 20) for row in rows]
+    left = 14 + _LETTER * max(map(len, names), default=0)
+    right = WIDTH - 14 - _LETTER * max((len(row.text) for row in rows), default=0)
+    ends = [end for row in rows for end in (row.value, row.low, row.high)]
+    axis = fit_axis([*ends, top], start=left, stop=right, zero=bars)
+    foot = _ROW * len(rows) + 6
+    parts = [_upright(axis, 2, foot)]
+    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
+        middle = 4 + _ROW * (place + 0.5)
+        kind = "name strong" if row.strong else "name"
+        parts.append(_text(left - 8, middle + 4, name, kind, anchor="end"))
+        parts.append(_bar(row, axis, middle) if bars else _dot(row, axis, middle))
+        parts.append(_text(WIDTH - 4, middle + 4, row.text, kind, anchor="end"))
+    said = [f"{row.name} {row.text.strip()}" for row in rows]
+    return _svg(foot + 20, "".join(parts), label, said)
+
+
+def draw_points(
+    series: Sequence[Series], *, label: str, x_title: str, y_title: str, log_y: bool = False
+) -> str:
+    """Draw series over two titled axes, the horizontal one logarithmic; points of a series are joined.
+
+    Names stand beside their points, or to the right of the plot if there are lines for them to cover.
+    """
+    across = [x for one in series for x, _, _ in one.points]
+    upwards = [y for one in series for _, y, _ in one.points]
+    joined = any(len(one.points) > 1 for one in series)
+    right = _right_of(series) if joined else WIDTH - _RIGHT
+    foot = _TOP + max(1.3 * _TALL, _LINE * (len(series) - 1))
+    x = fit_axis(across, start=_LEFT, stop=right, log=True)
+    y = fit_axis(upwards, start=foot, stop=_TOP, log=log_y)
+    parts = [_upright(x, _TOP, foot), _across(y, x.start, x.stop)]
+    parts.append(_text((x.start + x.stop) / 2, foot + 34, x_title, "tick", anchor="middle"))
+    parts.append(_text(2, 12, y_title, "tick"))
+    tips = []
+    for one in series:
+        places = sorted((x.place(at), y.place(value), note) for at, value, note in one.points)
+        parts.append(_joined(places, one.colour))
+        tips.append((one.name, one.colour, *places[-1][:2]))
+    parts.append(_beside(tips, right, foot) if joined else labels([(name, x, y) for name, _, x, y in tips]))
+    return _svg(foot + _BELOW, "".join(parts), label, _notes(series))
+
+
+def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
+    """Draw lines over named places; a point's x is its place, and a series has points at some of them."""
+    frame = _frame(places, series)
+    y = fit_axis([value for one in series for _, value, _ in one.points], start=frame.foot, stop=_TOP)
+    parts, tips = [_across(y, _LEFT, frame.right), frame.names(places), _text(2, 12, y_title, "tick")], []
+    for one in series:
+        marks = sorted((frame.x.place(at), y.place(value), note) for at, value, note in one.points)
+        parts.append(_joined(marks, one.colour))
+        tips.append((one.name, one.colour, *marks[-1][:2]))
+    parts.append(_beside(tips, frame.right, frame.foot))
+    return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
+
+
+def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
+    """Draw areas on one another over named places, the first lowest; every series has a point at every place.
+
+    Places may be years or any other whole numbers: they are as far apart as their numbers.
+    """
+    frame = _frame(places, series, edge=10)
+    heights = [{at: value for at, value, _ in one.points} for one in series]
+    tops = {at: [0.0, *accumulate(one[at] for one in heights)] for at in sorted(places)}
+    y = fit_axis([sums[-1] for sums in tops.values()], start=frame.foot, stop=_TOP, zero=True)
+    parts, tips = [], []
+    for place, one in enumerate(series):
+        upper = [(frame.x.place(at), y.place(sums[place + 1])) for at, sums in tops.items()]
+        lower = [(frame.x.place(at), y.place(sums[place])) for at, sums in tops.items()]
+        parts.append(
+            f'<polygon points="{_path([*upper, *reversed(lower)])}" class="area" style="fill:{one.colour}">'
+            f"<title>{escape(one.name)}</title></polygon>"
+        )
+        tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
+    parts += [_across(y, _LEFT, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
+    parts.append(_beside(tips, frame.right, frame.foot))
+    return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
+
+
+def figure(title: str, drawing: str, *, note: str = "") -> str:
+    """Return a drawing with its caption."""
+    below = f"<span>{escape(note)}</span>" if note else ""
+    return f"<figure><figcaption><b>{escape(title)}</b>{below}</figcaption>{drawing}</figure>"
+
+
+def shorten(name: str, most: int) -> str:
+    """Return a name of at most ``most`` letters.
+
+    >>> shorten("vectors", 20), shorten("vectors", 4)
+    ('vectors', 'vec…')
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def labels(places: Sequence[tuple[str, float, float]], *, width: float = WIDTH) -> str:
+    """Write names beside their points, moved up or down where one would cover another or a point."""
+    taken = [(x - 6, x + 6, y) for _, x, y in places]
+    parts = []
+    for full, x, y in sorted(places, key=lambda place: place[2]):
+        name = shorten(full, 20)
+        long = _LETTER * len(name)
+        sides = [(x + 9, x + 9 + long, "start"), (x - 9 - long, x - 9, "end")]
+        within = [side for side in sides if side[0] >= 0 and side[1] <= width] or sides[:1]
+        tried = ((*side, y + down) for down in _outwards() for side in within)
+        left, right, anchor, at = next(
+            (left, right, anchor, at)
+            for left, right, anchor, at in tried
+            if not any(left < end and right > start and abs(at - other) < 12 for start, end, other in taken)
+        )
+        taken.append((left, right, at))
+        start = left if anchor == "start" else right
+        parts.append(
+            f'<text x="{start:.1f}" y="{at + 4:.1f}" text-anchor="{anchor}" style="{_HALO}">{escape(name)}</text>'
+        )
+    return "".join(parts)
+
+
+def spread(wanted: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
+    """Return places near those ``wanted``, in ascending order and given so, ``apart`` from one another.
+
+    They lie between ``low`` and ``high`` if there is room for them.
+
+    >>> spread([10, 11, 50], apart=10, low=0, high=60)
+    [10, 20, 50]
+    >>> spread([50, 55, 58], apart=10, low=0, high=60)
+    [40, 50, 60]
+    """
+    found: list[float] = []
+    for at in wanted:
+        found.append(max(at, found[-1] + apart if found else low))
+    limit = high
+    for place in reversed(range(len(found))):
+        found[place] = min(found[place], limit)
+        limit = found[place] - apart
+    return found
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The axis of places, where it ends, and where the plot ends below; names stand to the right of ``right``."""
+
+    x: Axis
+    right: float
+    foot: float
+
+    def names(self, places: Mapping[int, str]) -> str:
+        """Write the names of some places below the axis, as many as there is room for."""
+        every = math.ceil(len(places) / _MOST_NAMES)
+        shown = sorted(places)[::every]
+        return "".join(
+            _text(self.x.place(at), self.foot + 17, places[at], "tick", anchor="middle") for at in shown
+        )
+
+
+def _frame(places: Mapping[int, str], series: Sequence[Series], *, edge: float = 26) -> _Frame:
+    right = _right_of(series)
+    foot = _TOP + max(_TALL, _LINE * (len(series) - 1))
+    low, high = min(places, default=0), max(places, default=0)
+    start, stop = _LEFT + edge, right - edge / 2
+    if low == high:  # one place, in the middle
+        low, high = low - 1, high + 1
+    return _Frame(Axis(low, high, start, stop, ()), right, foot)
+
+
+def _right_of(series: Sequence[Series]) -> float:
+    """Return where a plot ends that has the names of ``series`` to its right."""
+    return WIDTH - 22 - _LETTER * max((len(shorten(one.name, 16)) for one in series), default=0)
+
+
+def _beside(tips: Sequence[tuple[str, str, float, float]], right: float, foot: float) -> str:
+    """Write names to the right of the plot, each with a line of its colour to where it belongs."""
+    ordered = sorted(tips, key=lambda tip: tip[3])
+    found = spread([tip[3] for tip in ordered], apart=_LINE, low=_TOP, high=foot)
+    parts = []
+    for (name, colour, x, y), at in zip(ordered, found, strict=True):
+        parts.append(
+            f'<path class="lead" style="stroke:{colour}" d="M{x:.1f} {y:.1f}L{right + 4:.1f} {at:.1f}h8"/>'
+        )
+        parts.append(_text(right + 16, at + 4, shorten(name, 16), "name"))
+    return "".join(parts)
+
+
+def _upright(axis: Axis, top: float, foot: float) -> str:
+    """Draw an upright line for each tick of a horizontal axis, with its number below."""
+    return "".join(
+        f'<path class="{"foot" if tick == 0 else "grid"}" d="M{axis.place(tick):.1f} {top}V{foot:.1f}"/>'
+        + _text(axis.place(tick), foot + 15, short(tick), "tick", anchor="middle")
+        for tick in axis.ticks
+    )
+
+
+def _across(axis: Axis, left: float, right: float) -> str:
+    """Draw a horizontal line for each tick of an upright axis, with its number to the left."""
+    return "".join(
+        f'<path class="{"foot" if tick == 0 else "grid"}" d="M{left} {axis.place(tick):.1f}H{right:.1f}"/>'
+        + _text(left - 6, axis.place(tick) + 4, short(tick), "tick", anchor="end")
+        for tick in axis.ticks
+    )
+
+
+def _dot(row: Row, axis: Axis, middle: float) -> str:
+    if not math.isfinite(row.value):
+        return ""
+    line = ""
+    if math.isfinite(row.low) and math.isfinite(row.high):
+        ends = axis.place(row.low), axis.place(row.high)
+        line = f'<path class="interval" style="stroke:{row.colour}" d="M{ends[0]:.1f} {middle:.1f}H{ends[1]:.1f}"/>'
+    return line + _circle(axis.place(row.value), middle, 5, row.colour, _said(row))
+
+
+def _bar(row: Row, axis: Axis, middle: float) -> str:
+    if not math.isfinite(row.value):
+        return ""
+    left, right = sorted((axis.place(row.value), axis.place(0)))
+    return (
+        f'<rect x="{left:.1f}" y="{middle - 6:.1f}" width="{right - left:.1f}" height="12" rx="2" '
+        f'style="fill:{row.colour}"><title>{escape(_said(row))}</title></rect>'
+    )
+
+
+def _said(row: Row) -> str:
+    ends = f", 95 % between {row.low:.1f} and {row.high:.1f}" if math.isfinite(row.low) else ""
+    return f"{row.name}: {row.text.strip()}{ends}"
+
+
+def _joined(places: Sequence[tuple[float, float, str]], colour: str) -> str:
+    """Draw points, joined by a line if there are several."""
+    line = ""
+    if len(places) > 1:
+        points = _path((x, y) for x, y, _ in places)
+        line = f'<polyline points="{points}" class="line" style="stroke:{colour}"/>'
+    return line + "".join(_circle(x, y, 4, colour, note) for x, y, note in places)
+
+
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _notes(series: Sequence[Series]) -> list[str]:
+    return [note for one in series for _, _, note in one.points if note]
+
+
+def _outwards() -> Iterator[int]:
+    """Yield 0, 2, -2, 4, -4, and so on."""
+    yield 0
+    for step in count(2, 2):
+        yield from (step, -step)
+
+
+def _text(x: float, y: float, text: str, kind: str, *, anchor: str = "start") -> str:
+    if not text:
+        return ""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _circle(x: float, y: float, radius: int, colour: str, note: str) -> str:
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" style="fill:{colour}">'
+        f"<title>{escape(note)}</title></circle>"
+    )
+
+
+def _svg(height: float, content: str, label: str, said: Sequence[str]) -> str:
+    words = escape(f"{label}: {'; '.join(said)}" if said else label)
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{content}</svg>'
