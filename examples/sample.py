@@ -4,6 +4,7 @@ python examples/sample.py dump sample-dump.xml.bz2    a MediaWiki dump, compress
 python examples/sample.py text corpus.txt             the same articles as plain text
 python examples/sample.py medical medical.txt         other articles, some with medical words
 python examples/sample.py german korpus.txt           another language
+python examples/sample.py articles articles.jsonl     the same articles as JSON lines, each with an id and a year
 
 The text is about countries, animals, music, kitchens and hospitals. It is far too small and too regular for real
 vectors, but with it every command in the documentation runs within seconds and without a network.
@@ -12,6 +13,7 @@ vectors, but with it every command in the documentation runs within seconds and 
 from __future__ import annotations
 
 import bz2
+import json
 import random
 import sys
 from pathlib import Path
@@ -144,6 +146,18 @@ def make_text(kind: str) -> str:
     return "".join(f"{sentence}.\n" for _, sentences in articles for sentence in sentences)
 
 
+def make_records() -> str:
+    """Return the articles of ``text`` as JSON lines; from year to year, more of them are about hospitals."""
+    rng = random.Random(2)
+    lines = []
+    for title, sentences in make_articles(ENGLISH, ENGLISH_FILLERS, COUNTRIES, number=600):
+        weights = [1, 2, 3, 4, 5] if title.startswith("Hospital") else [3] * 5
+        year = rng.choices(range(2019, 2024), weights)[0]
+        text = " ".join(f"{sentence}." for sentence in sentences)
+        lines.append(json.dumps({"id": title, "year": year, "text": text}))
+    return "".join(f"{line}\n" for line in lines)
+
+
 def make_dump() -> str:
     """Return the articles of ``text`` as a MediaWiki dump, with markup for the extraction to remove."""
     pages = []
@@ -168,10 +182,11 @@ def make_dump() -> str:
 
 def main() -> None:
     """Write what the command line asks for."""
-    if len(sys.argv) != 3 or sys.argv[1] not in ("dump", "text", "medical", "german"):
+    makers = {"dump": make_dump, "articles": make_records}
+    if len(sys.argv) != 3 or sys.argv[1] not in (*makers, "text", "medical", "german"):
         sys.exit(__doc__)
     kind, path = sys.argv[1], Path(sys.argv[2])
-    content = (make_dump() if kind == "dump" else make_text(kind)).encode()
+    content = (makers[kind]() if kind in makers else make_text(kind)).encode()
     path.write_bytes(bz2.compress(content) if path.suffix == ".bz2" else content)
 
 

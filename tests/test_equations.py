@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, special
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT
+from psdvec.kernels.topics import expect_topics
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver.core import solve
@@ -26,6 +27,9 @@ from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.recipe import make_recipe
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.spelling import trust
+from psdvec.topic_model.learn import offers
+from psdvec.topic_model.solve import solve_topics
+from tests.topic_model.planted import planted_texts, prepared
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
@@ -400,10 +404,96 @@ def test_equation_18_trusts_predictions_as_far_as_they_hold_for_words_left_out()
     assert trust(u, own * u + 0.3 * unit_rows(generator.standard_normal((n, d))), own) < 0.05
 
 
+@pytest.fixture(scope="module")
+def told():
+    """Documents with planted topics, the space of their words, and three tilts."""
+    documents, space = prepared(planted_texts(documents=16, length=20))
+    return documents, space, np.random.default_rng(0).standard_normal((3, space.vectors.shape[1]))
+
+
+def tilted(space, t):
+    """Return P(w | t) by equation (19), word by word."""
+    P, v = space.shares, space.vectors.astype(float)
+    mean = sum(p * x for p, x in zip(P, v, strict=True))
+    raised = [p * math.exp((x - mean) @ t) for p, x in zip(P, v, strict=True)]
+    return np.array(raised) / sum(raised)
+
+
+def test_equation_19_tilts_the_distribution_of_words(told):
+    _, space, tilts = told
+    np.testing.assert_allclose(space.chances(tilts).T, [tilted(space, t) for t in tilts], rtol=1e-5)
+    np.testing.assert_allclose(space.chances(0 * tilts)[:, 0], space.shares)
+
+
+def test_equation_20_counts_words_by_how_few_documents_have_them(told):
+    documents, space, _ = told
+    starts, words, counts = documents.counted
+    texts = [text.split() for text in planted_texts(documents=16, length=20)]
+    for d, text in enumerate(texts):
+        here = slice(starts[d], starts[d + 1])
+        expected = {
+            w: text.count(w) * max(0.01, min(1, math.log(16 / sum(w in t for t in texts)) / math.log(10)))
+            for w in text
+        }
+        found = {space.words[i]: n for i, n in zip(words[here], counts[here], strict=True)}
+        assert found == pytest.approx(expected)
+
+
+def test_equation_21_makes_topics_pay_for_their_length(told):
+    _, space, tilts = told
+    found = offers(space, tilts, hold=0.3)
+    for k, t in enumerate(tilts):
+        np.testing.assert_allclose(found[:, k], tilted(space, t) * math.exp(-0.3 * (t @ t) / 2), rtol=1e-5)
+    np.testing.assert_allclose(found[:, 3], space.shares)
+
+
+def test_equation_22_is_the_bound_and_its_top_in_the_proportions_is_where_documents_stop(told):
+    documents, space, tilts = told
+    starts, words, counts = documents.counted
+    b, alpha = offers(space, tilts, hold=0.01), np.array([0.1, 0.1, 0.1, 0.5])
+
+    def log_beta(x):
+        return sum(math.lgamma(one) for one in x) - math.lgamma(sum(x))
+
+    def bound(gamma):
+        total = 0.0
+        for d, g in enumerate(gamma):
+            e = np.exp(special.digamma(g) - special.digamma(g.sum()))
+            for place in range(starts[d], starts[d + 1]):
+                total += counts[place] * math.log(e @ b[words[place]])
+            total += log_beta(g) - log_beta(alpha) + (alpha - g) @ np.log(e)
+        return total
+
+    gamma = alpha + (documents.lengths / 4)[:, None]
+    found = expect_topics(starts, words, counts, b, alpha, gamma, np.zeros_like(b), 2000, 0.0)
+    assert found == pytest.approx(bound(gamma), rel=1e-9)
+    for change in np.random.default_rng(1).standard_normal((20, *gamma.shape)):
+        assert bound(gamma * np.exp(0.01 * change)) < found
+
+
+def test_equation_23_is_highest_where_newton_s_steps_end(told):
+    _, space, _ = told
+    expected = np.random.default_rng(2).gamma(0.3, 5.0, (len(space.words), 2))
+    found = solve_topics(space, expected, np.zeros((2, 12)), hold=0.05, times=30)
+    mean = space.shares @ space.vectors.astype(float)
+    for k, t in enumerate(found):
+        N = expected[:, k]
+        middle = sum(n * (v - mean) for n, v in zip(N, space.vectors, strict=True)) / N.sum()
+
+        def value(t, middle=middle):
+            Z = sum(p * math.exp((v - mean) @ t) for p, v in zip(space.shares, space.vectors, strict=True))
+            return middle @ t - math.log(Z) - 0.05 * (t @ t) / 2
+
+        own = sum(p * (v - mean) for p, v in zip(tilted(space, t), space.vectors, strict=True))
+        np.testing.assert_allclose(middle - own, 0.05 * t, atol=1e-4)
+        for direction in np.random.default_rng(3).standard_normal((20, 12)):
+            assert value(t + 0.1 * direction) < value(t)
+
+
 def test_every_numbered_equation_of_the_page_has_its_test():
     numbered = re.findall(r"^    .*\((H|\d+'?)\)$", THEORY, re.MULTILINE)
     names = {f"test_equation_{number.lower().replace(chr(39), '_prime')}_" for number in numbered}
-    assert len(names) == len(numbered) == 20
+    assert len(names) == len(numbered) == 25
     assert all(any(name.startswith(one) for name in globals()) for one in names)
 
 

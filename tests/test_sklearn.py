@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.formats import save
-from psdvec.sklearn import WordVectors
+from psdvec.sklearn import Topics, WordVectors
 from psdvec.solver.fit import fit
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import common_direction, mean_vectors, sif_weights, without_direction
@@ -36,8 +36,8 @@ def test_scikit_learn_itself_finds_no_fault():
     assert [result["check_name"] for result in results if result["status"] != "passed"] == []
 
 
-class RowsAsTexts(WordVectors):
-    """WordVectors behind a matrix of numbers, each number one of ten words, so that all checks can be run on it."""
+class BehindNumbers:
+    """An estimator behind a matrix of numbers, each number one of ten words, so that all checks can be run on it."""
 
     def fit(self, X, y=None):
         return super().fit(self._texts(X, reset=True), y)
@@ -54,6 +54,14 @@ class RowsAsTexts(WordVectors):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = False, True
         return tags
+
+
+class RowsAsTexts(BehindNumbers, WordVectors):
+    pass
+
+
+class RowsAsDocuments(BehindNumbers, Topics):
+    pass
 
 
 # Every check passes but these, which are left out.
@@ -193,3 +201,69 @@ def test_unseen_words_are_left_out_or_taken_by_their_spelling():
         WordVectors(toy(), unseen="spelling").fit(texts)
     with pytest.raises(InputError, match='choose unseen="ignore" or unseen="spelling"'):
         WordVectors(e, unseen="error").fit(texts)
+
+
+def test_topics_pass_every_check_of_an_estimator_behind_a_matrix_of_numbers():
+    vectors = np.random.default_rng(0).standard_normal((10, 4)).astype(np.float32)
+    e = Embeddings(tuple(f"w{i}" for i in range(10)), vectors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = estimator_checks.check_estimator(
+            RowsAsDocuments(e, n_topics=2, min_documents=1), on_fail=None, on_skip=None
+        )
+        texts = estimator_checks.check_estimator(Topics(e), on_fail=None, on_skip=None)
+    others = {result["check_name"]: result["exception"] for result in results if result["status"] != "passed"}
+    assert len(results) > 30
+    assert others.keys() <= EXCLUDED.keys() | {"check_fit2d_1sample"}, (
+        others
+    )  # one document cannot have two topics
+    assert [result["check_name"] for result in texts if result["status"] != "passed"] == []
+
+
+TOPIC_TEXTS = ["good fine good", "Fine, good!", "bad awful", "awful bad bad"] * 5
+
+
+def test_topics_of_texts_are_columns_that_a_pipeline_learns_from():
+    from tests.topic_model.planted import planted_texts, planted_vectors
+
+    model = make_pipeline(Topics(planted_vectors(), n_topics=4), LogisticRegression())
+    model.fit(planted_texts(), ["farm", "music", "bank", "sea"] * 30)
+    assert model.predict(planted_texts(documents=4, seed=1)).tolist() == ["farm", "music", "bank", "sea"]
+    encoder = model[0]
+    assert encoder.get_feature_names_out().tolist() == ["topics0", "topics1", "topics2", "topics3"]
+    rows = encoder.transform(["sea0 sea1 sea2", "nothing known", ""])
+    assert rows.shape == (3, 4)
+    assert rows[0].any()
+    assert rows.dtype == np.float32
+    assert not rows[1:].any()
+
+
+def test_topics_are_those_of_the_library_and_survive_pickling():
+    from psdvec.topic_model.run import topics
+
+    encoder = Topics(toy(), n_topics=2, min_documents=1, random_state=3, seed_words={"ill": ["bad"]})
+    encoder.fit(TOPIC_TEXTS)
+    own = topics(toy(), TOPIC_TEXTS, 2, min_documents=1, seed=3, seed_words={"ill": ["bad"]}, quiet=True)
+    assert np.array_equal(encoder.topics_.tilts, own.tilts)
+    assert encoder.topics_.labels[0] == "ill"
+    again = pickle.loads(pickle.dumps(encoder))
+    assert np.array_equal(again.transform(TOPIC_TEXTS), own.transform(TOPIC_TEXTS))
+    assert clone(encoder).vectors is encoder.vectors
+
+
+def test_texts_for_topics_can_be_cut_by_name_or_by_a_function():
+    for tokenizer in ("whitespace", str.split):
+        encoder = Topics(toy(), n_topics=2, min_documents=1, tokenizer=tokenizer).fit(TOPIC_TEXTS)
+        assert encoder.transform(["good fine " * 3, "Good! Fine!"]).any(axis=1).tolist() == [True, False]
+
+
+def test_wrong_use_of_topics_is_explained():
+    for made, texts, sentence in (
+        (Topics(), TOPIC_TEXTS, "Topics was given no vectors"),
+        (Topics(toy()), "good", "Topics takes a list of texts, but was given a single string"),
+        (Topics(toy()), ["good", None], "row 1 of the texts, counted from 0, is None and not a string"),
+        (Topics(toy(), random_state=None), TOPIC_TEXTS, "random_state is None; give a number"),
+        (Topics(toy(), n_topics=90, min_documents=1), TOPIC_TEXTS, "90 topics were asked for, but only 20"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            made.fit(texts)

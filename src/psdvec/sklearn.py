@@ -1,14 +1,16 @@
-"""Word vectors as a scikit-learn transformer, which turns texts into a matrix of sentence vectors.
+"""Word vectors and topics as scikit-learn transformers, which turn texts into a matrix with one row for each.
 
-Each text becomes one row, the mean of its words' vectors or their SIF-weighted mean (:mod:`psdvec.vectors.sentences`).
-``fit`` learns only the direction that SIF removes, so a pipeline can be fitted on some texts and used on others.
+The row of :class:`WordVectors` is the mean of a text's word vectors or their SIF-weighted mean
+(:mod:`psdvec.vectors.sentences`); ``fit`` learns only the direction that SIF removes. The row of :class:`Topics` is a
+text's proportions of topics (:mod:`psdvec.topic_model`), which ``fit`` learns. So a pipeline can be fitted on some
+texts and used on others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from psdvec.arrays import Float32s
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.formats import load
+from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
@@ -84,15 +87,15 @@ class WordVectors(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
         if self.vectors is None:
-            raise InputError("WordVectors was given no vectors; give it a model, or the path of one")
+            raise InputError(_NO_VECTORS.format("WordVectors"))
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
-        self.embeddings_ = self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
+        self.embeddings_ = _open(self.vectors)
         if wants_spelling(self.unseen, otherwise="ignore"):
             need_subwords(self.embeddings_.subwords)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
-        texts = _read_texts(X)
+        texts = _read_texts(X, "WordVectors")
         if self.weighting == "sif":
             means = self._means(texts)
             self.direction_ = common_direction(means.T.astype(np.float64) @ means)
@@ -101,7 +104,7 @@ class WordVectors(TransformerMixin, BaseEstimator):
     def transform(self, X: Iterable[str]) -> Float32s:
         """Return the vectors of the texts, (len(X), d) float32."""
         check_is_fitted(self)
-        means = self._means(_read_texts(X))
+        means = self._means(_read_texts(X, "WordVectors"))
         return means if self.direction_ is None else without_direction(means, self.direction_)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -116,21 +119,118 @@ class WordVectors(TransformerMixin, BaseEstimator):
         return mean_vectors(self.embeddings_, words, weights=weights, unseen=self.unseen)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []  # the vectors are float32, whatever the input
-        return tags
+        return _text_tags(super().__sklearn_tags__())
 
 
-def _read_texts(X: Any) -> list[str]:
-    """Return the texts, one per row, or say what was given instead."""
-    if isinstance(X, str):
-        raise InputError(
-            "WordVectors takes a list of texts, but was given a single string; put it into a list"
+class Topics(TransformerMixin, BaseEstimator):
+    """Turn texts into proportions of topics, which are learned from the texts given to ``fit``.
+
+    Parameters
+    ----------
+    vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads
+    n_topics : how many topics, or ``"auto"``
+    seed_words : words that some topics are to be about, by the name of the topic: ``{"economy": ["bank", "loan"]}``
+    min_documents : leave out words that fewer texts have; by default 5, or one in a thousand
+    random_state : a number, the seed of the first clusters
+    tokenizer : how texts are cut into words, as for :class:`WordVectors`
+
+    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column. A text
+    without any known word becomes a row of zeros.
+
+    Attributes
+    ----------
+    topics_ : what was learned, a :class:`psdvec.Topics`; ``topics_.labels`` names the columns
+    embeddings_ : the vectors
+    n_features_out_ : the number of topics
+
+    Examples
+    --------
+    >>> e = Embeddings(("cat", "dog", "loan", "bank"), np.float32([[1, 0.1], [1, 0], [0, 1], [0.1, 1]]))
+    >>> topics = Topics(e, n_topics=2, min_documents=1).fit(["cat dog cat", "dog cat", "bank loan", "loan bank loan"])
+    >>> sorted(topics.topics_.labels)
+    ['dog, cat, bank', 'loan, bank, cat']
+    >>> topics.transform(["my cat and your dog"] * 5).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        vectors: Embeddings | str | Path | None = None,
+        *,
+        n_topics: int | Literal["auto"] = 50,
+        seed_words: Mapping[str, Sequence[str]] | None = None,
+        min_documents: int | None = None,
+        random_state: int = 0,
+        tokenizer: str | Tokenizer | None = None,
+    ) -> None:
+        self.vectors = vectors
+        self.n_topics = n_topics
+        self.seed_words = seed_words
+        self.min_documents = min_documents
+        self.random_state = random_state
+        self.tokenizer = tokenizer
+
+    def fit(self, X: Iterable[str], y: Any = None) -> Topics:
+        """Read the vectors, and learn topics from the texts ``X``."""
+        if self.vectors is None:
+            raise InputError(_NO_VECTORS.format("Topics"))
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
+            raise InputError(
+                f"random_state is {self.random_state!r}; give a number, so that topics can be repeated"
+            )
+        from psdvec.topic_model.run import topics
+
+        self.embeddings_ = _open(self.vectors)
+        self.topics_ = topics(
+            self.embeddings_,
+            self._cut(_read_texts(X, "Topics")),
+            self.n_topics,
+            seed_words=self.seed_words,
+            min_documents=self.min_documents,
+            seed=int(self.random_state),
+            progress=SilentProgress(),
         )
+        self.n_features_out_ = len(self.topics_)
+        return self
+
+    def transform(self, X: Iterable[str]) -> Float32s:
+        """Return the proportions of the texts, (len(X), number of topics) float32; the topics stay as they are."""
+        check_is_fitted(self)
+        return self.topics_.transform(self._cut(_read_texts(X, "Topics")))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the columns."""
+        check_is_fitted(self)
+        return np.array([f"topics{i}" for i in range(self.n_features_out_)], dtype=object)
+
+    def _cut(self, texts: Sequence[str]) -> list[list[str]]:
+        tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
+        return [list(tokenize(text)) for text in texts]
+
+    def __sklearn_tags__(self) -> Any:
+        return _text_tags(super().__sklearn_tags__())
+
+
+_NO_VECTORS = "{} was given no vectors; give it a model, or the path of one"
+
+
+def _open(vectors: Embeddings | str | Path) -> Embeddings:
+    return vectors if isinstance(vectors, Embeddings) else load(vectors)
+
+
+def _text_tags(tags: Any) -> Any:
+    tags.input_tags.string = True
+    tags.input_tags.two_d_array = False
+    tags.transformer_tags.preserves_dtype = []  # rows are float32, whatever the input
+    return tags
+
+
+def _read_texts(X: Any, taker: str) -> list[str]:
+    """Return the texts, one per row, or say what was given to ``taker`` instead."""
+    if isinstance(X, str):
+        raise InputError(f"{taker} takes a list of texts, but was given a single string; put it into a list")
     texts: list[str] = []
-    for row, text in enumerate(_only_column(X)):
+    for row, text in enumerate(_only_column(X, taker)):
         if not isinstance(text, str):
             raise InputError(
                 f"row {row} of the texts, counted from 0, is {_shortly(text)} and not a string; leave it out, "
@@ -140,7 +240,7 @@ def _read_texts(X: Any) -> list[str]:
     return texts
 
 
-def _only_column(X: Any) -> Iterable[Any]:
+def _only_column(X: Any, taker: str) -> Iterable[Any]:
     """Return what is in the rows of ``X``; of a table, such as a DataFrame, its only column."""
     shape = getattr(X, "shape", None)
     if shape is None or len(shape) == 1:
@@ -150,7 +250,7 @@ def _only_column(X: Any) -> Iterable[Any]:
         return cast("Iterable[Any]", table[:, 0].tolist())
     names = ", ".join(f"'{name}'" for name in getattr(X, "columns", ()))
     raise InputError(
-        f"WordVectors takes one column of texts, but was given a table of shape {tuple(shape)}"
+        f"{taker} takes one column of texts, but was given a table of shape {tuple(shape)}"
         + (f" with the columns {names}" if names else "")
         + "; give one of its columns"
     )

@@ -40,6 +40,8 @@ from psdvec.storage.workspace import open_workspace
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikipedia import extract
 from psdvec.text.wikitext import Stripper
+from psdvec.topic_model.documents import read_documents
+from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
 from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import mutate
@@ -48,6 +50,7 @@ from tests.torture.samples import finish_work, make_samples, mapped_sample
 BATCH = 250  # cases that one process runs
 SAMPLES = "samples"  # beside a case: a link to what it was made from
 SILENT = SilentProgress()
+DOCUMENT_WORDS = Embeddings(("the", "king", "cat"), np.eye(3, dtype=np.float32), tokenizer="unicode")
 LOADED = (Stripper, pyarrow)  # here, so that no case has to pay for their memory
 
 
@@ -65,6 +68,28 @@ class Case(NamedTuple):
     reader: str
     seed: int
     number: int
+
+
+def _read_documents(path: Path) -> None:
+    documents = read_documents(path, DOCUMENT_WORDS, by=(), progress=SILENT)
+    _demand(len(documents) == len(documents.starts) - 1, "another number of documents")
+    _demand(bool((np.diff(documents.starts) >= 0).all()), "documents of negative length")
+    _demand(documents.tokens.max(initial=-1) < len(DOCUMENT_WORDS), "a word that does not exist")
+
+
+def _read_topics(path: Path) -> None:
+    """Ask topics what people ask them, and write them again."""
+    found = psdvec.load(path)
+    _demand(isinstance(found, Topics), "something that is no topics")
+    word = found.space.words[0]
+    shares = found.transform([f"{word} {word}", ""], workers=1)
+    _demand(bool((shares >= 0).all() and (shares.sum(axis=1) <= 1.01).all()), "proportions that cannot be")
+    _demand(bool(np.isfinite(found.chance_of(word)).all()), "a chance that is not finite")
+    if len(found) > 1:
+        _demand(bool(np.isfinite(found.merge(0, 1).tilts).all()), "a topic that is not finite")
+    found.save(path.parent / "again")
+    json.loads((path.parent / "again" / "topics.json").read_text(), parse_constant=lambda name: 1 / 0)
+    _read_artefact(path)
 
 
 def _read_text(path: Path) -> None:
@@ -243,6 +268,8 @@ READERS = {
     "counts": Reader(("counts",), _read_counts),
     "pairs of grams": Reader(("top2grams.txt",), _read_counted_grams),
     "grams": Reader(("grams",), _read_grams_with_words),
+    "documents": Reader(("plain.txt", "packed.txt.gz", "records.jsonl", "rows.parquet"), _read_documents),
+    "topics": Reader(("topics",), _read_topics),
     "test set": Reader(("pairs.txt", "choices.txt", "analogies.txt"), _read_task),
     "conll": Reader(("conll.txt",), _read_conll),
     "unfinished counts": Reader(("count.work",), _read_work),
@@ -250,6 +277,7 @@ READERS = {
     "unfinished fit": Reader(("fit.work",), _read_work),
     "unfinished extension": Reader(("extend.work",), _read_work),
     "unfinished training": Reader(("train.train.work",), _read_work),
+    "unfinished topics": Reader(("topics.work",), _read_work),
     "step of a comparison": Reader(("step",), _read_step),
 }
 

@@ -125,6 +125,10 @@ def _write_counts_and_models(folder: Path) -> None:
     write_grams(counts, folder / "top2grams.txt")
     psdvec.fit(folder / "counts", dim=4, output=folder / "model")
     fit_method("ppmi", folder / "counts", dim=4, output=folder / "sparse")
+    records = [
+        {"text": " ".join(words), "year": 1990 + i % 3, "id": f"d{i}"} for i, words in enumerate(sentences)
+    ]
+    (folder / "documents.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def _write_vectors(folder: Path) -> None:
@@ -193,6 +197,9 @@ def finish_work(folder: Path, name: str, output: Path) -> None:
         elif name == "extend.work":
             refresh = psdvec.load(folder / "model").words[:8]
             psdvec.extend(folder / "model", folder / "counts", refresh=refresh, **options)
+        elif name == "topics.work":
+            documents = folder / "documents.jsonl"
+            psdvec.topics(folder / "model", documents, 3, by="year", min_documents=1, **options)
         else:
             psdvec.train(folder / "plain.txt", **text, dim=4, **options)
 
@@ -216,6 +223,7 @@ def _write_unfinished_work(folder: Path) -> None:
     """Write what each kind of work leaves if it is stopped just before its end, and what it makes, as ``count``."""
     from psdvec.counts import count
     from psdvec.solver import extend, fit, train
+    from psdvec.topic_model import run
 
     class StopError(Exception):
         pass
@@ -232,6 +240,7 @@ def _write_unfinished_work(folder: Path) -> None:
         "fit.work": (fit, "write_model"),
         "extend.work": (extend, "write_model"),
         "train.train.work": (train, "fit"),
+        "topics.work": (run, "write_topics"),
     }
     for name, (module, function) in last_steps.items():
         output = folder / name.partition(".")[0]

@@ -47,17 +47,20 @@ def topics(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find what documents are about: topics, each a vector among the words of MODEL.
+    """Find what documents are about, as topics among words.
+
+    Each topic is a vector in the space of the words of MODEL.
 
     Example: `psdvec topics model/ documents.jsonl -o topics/ --topics 30 --by year`
 
     If it is interrupted, the same command continues after the last finished round.
     """
+    from psdvec.topic_model.documents import Files
     from psdvec.topic_model.run import topics as find_topics
 
     found = find_topics(
         model,
-        documents,
+        Files(tuple(documents)),
         _number(number),
         text=text,
         by=by or (),

@@ -24,7 +24,15 @@ from psdvec.text.lines import stream_lines
 from psdvec.text.readers import is_json_name, is_parquet
 from psdvec.vectors.embeddings import Embeddings
 
-Source: TypeAlias = str | Path | Iterable[Any]
+
+@dataclass(frozen=True)
+class Files:
+    """Names of files and folders, which the strings of a list might be or not: documents to read, not texts."""
+
+    names: tuple[str, ...]
+
+
+Source: TypeAlias = str | Path | Files | Iterable[Any]
 Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
 _ROWS = 1024
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
@@ -99,7 +107,7 @@ def read_documents(
     by: Sequence[str] = (),
     progress: Progress,
 ) -> Documents:
-    """Read documents and cut them into words as the text of ``embeddings`` was cut.
+    """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
 
     ``text`` names the field, or the column, that holds the text, ``"text"`` by default; ``by`` names further fields to
     keep.
@@ -110,8 +118,9 @@ def read_documents(
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     with progress.stage("reading", total=None, unit="documents") as stage:
         for name, record in _records(source, text=text or "text"):
-            words = tokenize(record[text or "text"])
-            names.append(name)
+            given = record[text or "text"]
+            words = tokenize(given) if isinstance(given, str) else given
+            names.append(as_written(name))
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
                 values.append(_value(record.get(field)))
@@ -124,17 +133,29 @@ def read_documents(
             raise InputError(f"no document has a field '{field}'; check its name")
     starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     tokens = np.concatenate(pieces)
-    return Documents(tuple(names), tokens, starts, {name: tuple(values) for name, values in fields.items()})
+    kept = {as_written(name): tuple(values) for name, values in fields.items()}
+    return Documents(tuple(names), tokens, starts, kept)
+
+
+def as_written(text: str) -> str:
+    r"""Return ``text`` as UTF-8 can write it: names of files, and JSON, may hold halves of characters.
+
+    >>> as_written("caf\u00e9 \ud800")
+    'café ?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _value(value: Any) -> str | None:
     """Return what a field says, as text; numbers such as years are written as they are."""
-    return None if value is None or isinstance(value, dict | list) or value != value else str(value)
+    return (
+        None if value is None or isinstance(value, dict | list) or value != value else as_written(str(value))
+    )
 
 
 def _records(source: Source, *, text: str) -> Iterator[Record]:
-    if isinstance(source, str | Path):
-        yield from _read_files([source], text=text)
+    if isinstance(source, str | Path | Files):
+        yield from _read_files(source.names if isinstance(source, Files) else [source], text=text)
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
@@ -144,12 +165,17 @@ def _records(source: Source, *, text: str) -> Iterator[Record]:
         yield from _read_files(rows, text=text)
         return
     for number, row in enumerate(rows):
-        if isinstance(row, str):
+        if isinstance(row, str) or _is_cut(row):
             yield str(number), {text: row}
         elif isinstance(row, Mapping):
             yield _checked(row, text, f"row {number}", str(number))
         else:
             raise InputError(f"row {number} of the documents is {row!r:.40}, not a text; leave such rows out")
+
+
+def _is_cut(row: Any) -> bool:
+    """Tell whether a document has been cut into words already."""
+    return isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
 
 
 def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Record:
@@ -158,21 +184,23 @@ def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Rec
         raise InputError(
             f"{where} has no text in field '{text}' (it has: {has}); name the field that holds it: text=\"NAME\""
         )
-    return str(record.get("id", name)), record
+    given = record.get("id")
+    return name if given is None else str(given), record
 
 
 def _read_files(paths: Sequence[str | Path], *, text: str) -> Iterator[Record]:
-    for path in paths:
-        files = read_corpus(path).files
-        for file in files:
-            if is_parquet(file):
-                yield from _parquet(file, text)
-            elif is_json_name(file):
-                yield from _json_lines(file, text)
-            elif Path(path).is_dir():
-                yield str(Path(file).relative_to(path)), {text: _whole(file)}
-            else:
-                yield from _lines(file, text)
+    """Yield the documents of all files; where there are several files, names say from which a document is."""
+    found = [(path, file) for path in paths for file in read_corpus(path).files]
+    for path, file in found:
+        origin = f"{Path(file).name} " if len(found) > 1 else ""
+        if is_parquet(file):
+            yield from _parquet(file, text, origin)
+        elif is_json_name(file):
+            yield from _json_lines(file, text, origin)
+        elif Path(path).is_dir():
+            yield str(Path(file).relative_to(path) if len(paths) == 1 else file), {text: _whole(file)}
+        else:
+            yield from _lines(file, text, origin)
 
 
 def _whole(file: str) -> str:
@@ -185,13 +213,13 @@ def _whole(file: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _lines(file: str, text: str) -> Iterator[Record]:
+def _lines(file: str, text: str, origin: str) -> Iterator[Record]:
     with open_stream(file) as stream:
         for number, line in enumerate(stream_lines(stream), 1):
-            yield str(number), {text: line.removeprefix("\ufeff") if number == 1 else line}
+            yield f"{origin}{number}", {text: line.removeprefix("\ufeff") if number == 1 else line}
 
 
-def _json_lines(file: str, text: str) -> Iterator[Record]:
+def _json_lines(file: str, text: str, origin: str) -> Iterator[Record]:
     with open_stream(file) as stream:
         for number, line in enumerate(stream_lines(stream), 1):
             if not line.strip():
@@ -205,10 +233,10 @@ def _json_lines(file: str, text: str) -> Iterator[Record]:
                 raise InputError(
                     f"{where} is not a record; write each document as an object with its text in it"
                 )
-            yield _checked(record, text, where, str(number))
+            yield _checked(record, text, where, f"{origin}{number}")
 
 
-def _parquet(file: str, text: str) -> Iterator[Record]:
+def _parquet(file: str, text: str, origin: str) -> Iterator[Record]:
     parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{file}' (Parquet)")
     pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{file}' (Parquet)")
     number = 0
@@ -216,7 +244,7 @@ def _parquet(file: str, text: str) -> Iterator[Record]:
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS):
             for row in batch.to_pylist():
                 number += 1
-                yield _checked(row, text, f"'{file}' row {number}", str(number))
+                yield _checked(row, text, f"'{file}' row {number}", f"{origin}{number}")
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(
             f"'{file}' is a damaged Parquet file ({error}); download or copy it again"

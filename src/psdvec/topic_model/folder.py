@@ -8,20 +8,20 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Array, Float64s
+from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList, read_words
-from psdvec.errors import StoreError
+from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import Artefact, ArtefactWriter, create_artefact, open_artefact
 from psdvec.storage.json_text import parse_json
-from psdvec.storage.npy import map_array
 from psdvec.storage.numbers import write_npy
+from psdvec.text.tokenizers import find_tokenizer
 from psdvec.topic_model.learn import Prior
 from psdvec.topic_model.page import as_html
 from psdvec.topic_model.space import Space
@@ -29,15 +29,13 @@ from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1
-_SHAPED = ("vectors", "tilts", "expected", "proportions")
-_LISTS = ("shares", "weights", "coherence")
+_ARRAYS = ("vectors", "tilts", "expected", "proportions", "shares", "weights", "coherence", "lengths")
+_TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
 
 
-def write_topics(
-    topics: Topics, path: str | Path, *, lengths: Float64s | None = None, overwrite: bool = False
-) -> None:
-    """Write ``topics`` as the folder ``path``; ``lengths``: of the documents, in words, if they are known."""
-    own = lengths if lengths is not None else np.full(len(topics.names), np.inf)
+def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write ``topics`` as the folder ``path``."""
+    described = describe_topics(topics)
     parameters = {
         "topics": len(topics), "words": len(topics.space.words), "dim": int(topics.tilts.shape[1]),
         "documents": len(topics.names), "tokenizer": topics.tokenizer, "labels": list(topics.labels),
@@ -58,6 +56,7 @@ def write_topics(
         writer.add_array("shares", topics.space.shares)
         writer.add_array("weights", topics.space.weights)
         writer.add_array("coherence", topics.coherence)
+        writer.add_array("lengths", topics.lengths)
         for name, matrix in (
             ("vectors", topics.space.vectors),
             ("tilts", topics.tilts),
@@ -70,20 +69,18 @@ def write_topics(
             for i, name in enumerate(topics.names)
         ]
         writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
-        writer.add_text(
-            "topics.json", json.dumps(describe_topics(topics, own), ensure_ascii=False, indent=1) + "\n"
-        )
+        writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
         writer.add_text("hierarchy.json", json.dumps(hierarchy(topics), indent=1) + "\n")
         writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
-        for field in topics.fields:
-            writer.add_text(f"sizes-{_plain(field)}.csv", _table(_size_rows(topics, field)))
-        writer.add_text("topics.html", as_html(topics, describe_topics(topics, own)))
+        for name, field in _table_names(topics.fields).items():
+            writer.add_text(name, _table(_size_rows(topics, field)))
+        writer.add_text("topics.html", as_html(topics, described))
 
 
-def describe_topics(topics: Topics, lengths: Float64s) -> list[dict[str, Any]]:
+def describe_topics(topics: Topics) -> list[dict[str, Any]]:
     """Return what is known of each topic, the words that name it first."""
     words, exclusive, nearest = topics.top_words(), topics.exclusive_words(), topics.nearest_words()
-    stand = representatives(topics, lengths)
+    stand = representatives(topics)
     return [
         {
             "topic": k,
@@ -105,49 +102,62 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     made = artefact.parameters
     try:
         words = read_words(artefact)
-        arrays = {name: np.asarray(map_array(artefact.file(f"{name}.npy"))) for name in _SHAPED}
-        shares, weights, coherence = (np.asarray(artefact.array(name)) for name in _LISTS)
+        arrays = {name: np.asarray(artefact.array(name)) for name in _ARRAYS}
         documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
+        topic, background = made["prior"]
         fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
         found = Topics(
-            space=Space(words, arrays["vectors"], shares, weights, len(words)),
+            space=Space(words, arrays["vectors"], arrays["shares"], arrays["weights"], len(words)),
             tilts=arrays["tilts"],
             expected=arrays["expected"].astype(np.float64),
             labels=tuple(made["labels"]),
             names=tuple(document["name"] for document in documents),
+            lengths=arrays["lengths"],
             fields=fields,
             proportions=arrays["proportions"],
-            coherence=coherence,
+            coherence=arrays["coherence"],
             bounds=tuple(made["bounds"]),
             tokenizer=made["tokenizer"],
-            prior=Prior(*made["prior"]),
-            hold=float(made["hold"]),
+            prior=Prior(topic, background),
+            hold=made["hold"],
             sources=artefact.sources,
         )
         _check(found)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
     return found
 
 
 def _check(topics: Topics) -> None:
+    """Raise ValueError unless everything has its shape, and lies where what was written can lie."""
     n, (k, d) = len(topics.space.words), topics.tilts.shape
-    shapes: dict[str, tuple[Array, tuple[int, ...]]] = {
-        "vectors": (topics.space.vectors, (n, d)),
-        "expected": (topics.expected, (n, k)),
-        "proportions": (topics.proportions, (len(topics.names), k)),
-        "shares": (topics.space.shares, (n,)),
-        "weights": (topics.space.weights, (n,)),
-        "coherence": (topics.coherence, (k,)),
-        "tilts": (topics.tilts, (k, d)),
+    arrays: dict[str, tuple[Array, tuple[int, ...], float, float]] = {
+        "vectors": (topics.space.vectors, (n, d), -1.01, 1.01),
+        "expected": (topics.expected, (n, k), 0.0, _HUGE),
+        "proportions": (topics.proportions, (len(topics.names), k), 0.0, 1.01),
+        "shares": (topics.space.shares, (n,), _TINY, 1.01),
+        "weights": (topics.space.weights, (n,), _TINY, 1.01),
+        "coherence": (topics.coherence, (k,), -1.01, 1.01),
+        "lengths": (topics.lengths, (len(topics.names),), 0.0, _HUGE),
+        "tilts": (topics.tilts, (k, d), -_HUGE, _HUGE),
     }
-    for name, (array, shape) in shapes.items():
+    for name, (array, shape, low, high) in arrays.items():
         if array.shape != shape or array.dtype.kind != "f":
             raise ValueError(f"its {name} have shape {array.shape} and not {shape}")
-        if name != "coherence" and not np.isfinite(array).all():
-            raise ValueError(f"its {name} hold a value that is not finite")
-    if len(topics.labels) != k or not (np.minimum(topics.space.shares, topics.space.weights) > 0).all():
-        raise ValueError("its labels, shares or weights do not fit")
+        unknown = np.isnan(array) if name == "coherence" else False
+        if not (unknown | ((array >= low) & (array <= high))).all():
+            raise ValueError(f"its {name} hold a value that cannot be")
+    numbers = [topics.prior.topic, topics.prior.background, topics.hold]
+    if not all(type(number) in (int, float) and _TINY <= number <= _HUGE for number in numbers):
+        raise ValueError("its prior or its hold is not a number that can be")
+    if not all(type(bound) is float for bound in topics.bounds):
+        raise ValueError("its bounds are not numbers")
+    values = (value for column in topics.fields.values() for value in column if value is not None)
+    texts = (*topics.labels, *topics.names, *topics.fields, *values)
+    if len(topics.labels) != k or not all(isinstance(text, str) for text in texts):
+        raise ValueError("its labels, names or fields do not fit")
+    if topics.tokenizer is not None:
+        find_tokenizer(topics.tokenizer)
 
 
 def _add_matrix(writer: ArtefactWriter, name: str, matrix: Array) -> None:
@@ -178,6 +188,15 @@ def _table(rows: Iterator[list[Any]]) -> str:
     return text.getvalue().encode("utf-8", "replace").decode("utf-8")
 
 
-def _plain(field: str) -> str:
-    """Return the name of a field as it can stand in the name of a file."""
-    return re.sub(r"[^\w-]", "_", field)[:60]
+def _table_names(fields: Iterable[str]) -> dict[str, str]:
+    """Return the names of the tables over some fields, which may hold anything, and of each name the field.
+
+    >>> _table_names(["year", "a/b", "a.b"])
+    {'sizes-year.csv': 'year', 'sizes-a_b.csv': 'a/b', 'sizes-a_b-2.csv': 'a.b'}
+    """
+    found: dict[str, str] = {}
+    for field in fields:
+        plain = re.sub(r"[^\w-]", "_", field)[:60]
+        number = 1 + sum(name.startswith(f"sizes-{plain}") for name in found)
+        found[f"sizes-{plain}.csv" if number == 1 else f"sizes-{plain}-{number}.csv"] = field
+    return found

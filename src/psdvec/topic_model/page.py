@@ -19,6 +19,7 @@ _LETTER, _LINE = 6.6, 15.0  # of a name on the map
 _LARGEST = 9  # topics that a plot over a field shows by name
 _MAIN = 3  # topics that a value is said to be about
 _ROUNDS = 300
+_DIGITS = 10  # of a longer number, which is no time
 _ABOUT_MAP = (
     "Topics that lie close have words in common. A circle's area is the topic's share of all words; follow it to the "
     "topic's panel."
@@ -118,14 +119,19 @@ def _over(topics: Topics, field: str) -> str:
     """Return how large topics are over the values of a field: areas over years, a table over other values."""
     sizes = sizes_over(topics, field)
     missing = f"{sizes.missing:,} documents have no {field} and are left out." if sizes.missing else ""
-    by_time = all(value.isdecimal() for value in sizes.values) and len(sizes.values) > 1
-    shown = _areas(topics, sizes) if by_time else _mains(topics, sizes)
+    shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
     return (
         paragraph(_ABOUT_SIZES)
         + paragraph(missing)
         + shown
         + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
     )
+
+
+def _are_times(values: Sequence[str]) -> bool:
+    """Say whether the values of a field are different whole numbers, such as years."""
+    whole = [int(value) for value in values if value.isdecimal() and len(value) < _DIGITS]
+    return len(set(whole)) == len(values) > 1
 
 
 def _areas(topics: Topics, sizes: Sizes) -> str:

@@ -17,14 +17,21 @@ from psdvec.resources import limit_blas
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.topic_model.auto import choose_number
-from psdvec.topic_model.documents import Documents, Source, frequent_words, read_documents, word_weights
+from psdvec.topic_model.documents import (
+    Documents,
+    Source,
+    as_written,
+    frequent_words,
+    read_documents,
+    word_weights,
+)
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import Prior, State, learn, words_of
 from psdvec.topic_model.quality import coherence
 from psdvec.topic_model.solve import solve_topics
 from psdvec.topic_model.space import HOLD, Space
-from psdvec.topic_model.start import cluster, document_vectors
-from psdvec.topic_model.values import Topics, proportions_of, unit_rows
+from psdvec.topic_model.start import cluster, document_vectors, seeded_centres
+from psdvec.topic_model.values import Topics, proportions_of, sizes_of, unit_rows
 from psdvec.topic_model.words import top_ids
 from psdvec.vectors.embeddings import Embeddings
 
@@ -57,7 +64,7 @@ def topics(
         Vectors, or the path of some in any format that psdvec reads; best those of the documents' own text.
     documents
         Names of files (a line of text, a record of JSON lines or a row of Parquet is a document) or of a folder (each
-        text file is one); a list of texts; a DataFrame or a list of records.
+        text file is one); a list of texts or of lists of words; a DataFrame or a list of records.
     topics
         How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
     text, by
@@ -124,7 +131,7 @@ def topics(
         )  # fmt: skip
         found = _summed_up(kept, space, state, tuple(anchors_of), prior, embeddings)
         if output is not None:
-            write_topics(found, output, lengths=kept.lengths, overwrite=overwrite)
+            write_topics(found, output, overwrite=overwrite)
     return found
 
 
@@ -157,8 +164,9 @@ def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
 def _check_number(number: int, documents: Documents, seeded: int) -> None:
     told = int((documents.lengths > 0).sum())
     if number > told:
+        have = "document has" if told == 1 else "documents have"
         raise InputError(
-            f"{number} topics were asked of {told} documents with known words; ask for fewer topics"
+            f"{number} topics were asked for, but only {told} {have} a known word; ask for fewer topics"
         )
     if number < seeded:
         raise InputError(
@@ -180,7 +188,7 @@ def _seeds(
                 f"none of the seed words of '{name}' ({', '.join(words)}) {are} in enough documents with a vector; "
                 "give others"
             )
-        found[name] = np.bincount(known, minlength=len(space.words)) / len(known)
+        found[as_written(name)] = np.bincount(known, minlength=len(space.words)) / len(known)
     return found
 
 
@@ -197,15 +205,14 @@ def _learned(
     work: Path | None,
     progress: Progress,
 ) -> State:
+    units = document_vectors(documents, space)
     given = None
     anchors = None
     if seeds:
-        directions = np.array(seeds) @ space.centred
-        given = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+        given = seeded_centres(documents, units, space, np.array(seeds), clusters=number)
         weight = _ANCHOR * float(documents.lengths.sum()) / number
         anchors = np.zeros((len(space.words), number))
         anchors[:, : len(seeds)] = weight * np.array(seeds).T
-    units = document_vectors(documents, space)
     owners = cluster(units, number, seed=seed, given=given)
     begin = words_of(documents, owners, topics=number, words=len(space.words))
     if quick:
@@ -229,7 +236,8 @@ def _summed_up(
     embeddings: Embeddings,
 ) -> Topics:
     """Return the topics with their names, the seeded ones first, the others by their size."""
-    sizes = state.expected.sum(axis=0)
+    shares = proportions_of(documents, state.gamma, prior)
+    sizes = sizes_of(shares, documents.lengths)
     others = np.argsort(-sizes[len(seeded) :], kind="stable") + len(seeded)
     order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)
     tilts, expected = state.tilts[order], state.expected[:, order]
@@ -242,8 +250,9 @@ def _summed_up(
         expected=expected,
         labels=(*seeded, *own[len(seeded) :]),
         names=documents.names,
+        lengths=documents.lengths,
         fields=documents.fields,
-        proportions=proportions_of(documents, state.gamma, prior)[:, order],
+        proportions=shares[:, order],
         coherence=coherence(documents, chosen, words=len(space.words)),
         bounds=state.bounds,
         tokenizer=embeddings.tokenizer,

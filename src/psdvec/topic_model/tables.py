@@ -59,9 +59,18 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
 
 
 def _order(value: str) -> tuple[Any, ...]:
-    """Put numbers in the order of their size and before all else."""
-    return tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", value) if part
+    """Put numbers in the order of their size, however long they are, and before all else.
+
+    >>> sorted(["b", "10", "9", "a10", "a9", "07", "7", "²"], key=_order)
+    ['07', '7', '9', '10', 'a9', 'a10', 'b', '²']
+    """
+    parts = [part for part in re.split(r"(\d+)", value) if part]
+    return (
+        [
+            (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
+            for part in parts
+        ],
+        value,
     )
 
 
@@ -82,19 +91,19 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
     ]
 
 
-def representatives(topics: Topics, lengths: Float64s, *, topn: int = 3) -> list[list[dict[str, Any]]]:
+def representatives(topics: Topics, *, topn: int = 3) -> list[list[dict[str, Any]]]:
     """Return, for each topic, the documents that are most about it, each with its ``name`` and ``share``."""
     return [
         [
             {"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)}
-            for i in _first(topics, k, lengths, topn)
+            for i in _first(topics, k, topn)
         ]
         for k in range(len(topics))
     ]
 
 
-def _first(topics: Topics, k: int, lengths: Float64s, topn: int) -> list[int]:
+def _first(topics: Topics, k: int, topn: int) -> list[int]:
     shares: Float32s = topics.proportions[:, k]
-    scores = shares / (1.0 + _SHORT / np.maximum(lengths, 1e-9))
+    scores = shares * topics.lengths / (topics.lengths + _SHORT)
     order = np.argsort(-scores, kind="stable")[:topn]
     return [int(i) for i in order if shares[i] > 0]

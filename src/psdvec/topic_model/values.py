@@ -29,8 +29,9 @@ class Topics:
 
     ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
     how many of each word's occurrences each topic has. ``labels``: the name of each topic, from its seed words or its
-    own words. ``names``, ``fields``: of the documents. ``proportions`` (m, K) float32: the share of each document's
-    words that each topic has; what is missing to 1 belongs to no topic. ``coherence`` (K,): NPMI of each topic's words.
+    own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
+    (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
+    ``coherence`` (K,): NPMI of each topic's words.
     """
 
     space: Space
@@ -38,6 +39,7 @@ class Topics:
     expected: Float64s
     labels: tuple[str, ...]
     names: tuple[str, ...]
+    lengths: Float64s
     fields: Mapping[str, tuple[str | None, ...]]
     proportions: Float32s
     coherence: Float64s
@@ -60,8 +62,8 @@ class Topics:
 
     @cached_property
     def sizes(self) -> Float64s:
-        """The share of all words in the documents that each topic has, (K,)."""
-        return np.asarray(self.expected.sum(axis=0) / max(float(self.expected.sum()), 1.0))
+        """The share of all words in the documents that each topic has, (K,); the rest belongs to no topic."""
+        return sizes_of(self.proportions, self.lengths)
 
     @cached_property
     def log_chances(self) -> Float64s:
@@ -161,6 +163,11 @@ def proportions_of(documents: Documents, gamma: Float64s, prior: Prior) -> Float
     shares = found / np.where(total > 0, total, 1.0)
     shares[documents.lengths == 0] = 0.0
     return np.asarray(shares[:, :-1], dtype=np.float32)
+
+
+def sizes_of(proportions: Float32s, lengths: Float64s) -> Float64s:
+    """Return the share of the words of all documents that each topic has, (K,)."""
+    return np.asarray(lengths @ proportions.astype(np.float64) / max(float(lengths.sum()), 1e-12))
 
 
 def with_words(space: Space, model: Embeddings) -> Space:

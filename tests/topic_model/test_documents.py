@@ -1,0 +1,221 @@
+"""Documents from whatever holds them, and one sentence for what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psdvec.errors import InputError
+from psdvec.topic_model.documents import Documents, Files, read_documents, word_weights
+from psdvec.topic_model.run import topics
+from psdvec.vectors.embeddings import Embeddings
+from tests.topic_model.planted import SILENT, planted_texts, planted_vectors
+
+E = Embeddings(("cat", "dog", "loan", "bank"), np.eye(4, dtype=np.float32), tokenizer="unicode")
+TEXTS = ["The cat, a dog.", "Bank loan bank!"]
+RECORDS = [{"text": TEXTS[0], "year": 1999}, {"text": TEXTS[1], "year": None, "id": "b7"}]
+
+
+def read(source, **options) -> Documents:
+    return read_documents(source, E, **options, progress=SILENT)
+
+
+def words(documents: Documents) -> list[list[str]]:
+    """The known words of each document."""
+    return [
+        [E.words[i] for i in documents.tokens[begin:end] if i >= 0]
+        for begin, end in zip(documents.starts[:-1], documents.starts[1:], strict=True)
+    ]
+
+
+def as_json_lines(records) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+EXPECTED = [["cat", "dog"], ["bank", "loan", "bank"]]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> dict[str, object]:
+    """The same two documents in every form."""
+    (tmp_path / "lines.txt").write_text("\ufeff" + "\n".join(TEXTS) + "\n", encoding="utf-8")
+    (tmp_path / "records.jsonl").write_text(as_json_lines(RECORDS) + "\n")
+    (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(as_json_lines(RECORDS).encode()))
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    (tmp_path / "folder" / "a.txt").write_text(TEXTS[0])
+    (tmp_path / "folder" / "inner" / "b.txt").write_text("Bank\nloan\n\nbank!")
+    for number, text in enumerate(TEXTS):
+        (tmp_path / f"{number}.txt").write_text(text)
+    return {
+        "texts": TEXTS,
+        "cut": [["the", "cat", "a", "dog"], ("bank", "loan", "bank")],
+        "records": RECORDS,
+        "drawn once": iter(TEXTS),
+        "lines": tmp_path / "lines.txt",
+        "name": str(tmp_path / "lines.txt"),
+        "json": tmp_path / "records.jsonl",
+        "packed": tmp_path / "packed.jsonl.gz",
+        "folder": tmp_path / "folder",
+        "names": [str(tmp_path / "0.txt"), str(tmp_path / "1.txt")],
+        "paths": [tmp_path / "0.txt", tmp_path / "1.txt"],
+        "files": Files((str(tmp_path / "folder"),)),
+    }
+
+
+FORMS = (
+    "texts", "cut", "records", "drawn once", "lines", "name", "json", "packed", "folder", "names", "paths", "files",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_documents(sources, form: str):
+    found = read(sources[form])
+    assert words(found) == EXPECTED
+    if form == "folder":
+        assert found.names == ("a.txt", "inner/b.txt")
+    if form in ("json", "records", "packed"):
+        assert found.names[1] == "b7"
+
+
+def test_names_of_documents_say_where_they_are_from(sources, tmp_path: Path):
+    assert read(sources["lines"]).names == ("1", "2")
+    assert read([sources["lines"], sources["json"]]).names == (
+        "lines.txt 1", "lines.txt 2", "records.jsonl 1", "b7",
+    )  # fmt: skip
+    twice = read(Files((str(sources["folder"]),) * 2)).names
+    assert twice[0] == str(tmp_path / "folder" / "a.txt")
+    assert read([{"text": "cat", "id": None}]).names == ("0",)
+
+
+def test_parquet_is_read_by_its_columns(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed; run pip install pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"body": TEXTS, "year": [1999, None]})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    found = read(tmp_path / "rows.parquet", text="body", by=["year"])
+    assert words(found) == EXPECTED
+    assert found.fields == {"year": ("1999", None)}
+    data = (tmp_path / "rows.parquet").read_bytes()
+    (tmp_path / "broken.parquet").write_bytes(data[:60] + bytes(40) + data[100:])
+    with pytest.raises(InputError, match=r"broken.parquet' is a damaged Parquet file .*; download or copy"):
+        read(tmp_path / "broken.parquet", text="body")
+
+
+def test_a_table_is_read_by_its_columns():
+    class Table:  # as pandas and polars have it
+        columns = ("text", "year")
+
+        def to_dict(self, how):
+            assert how == "records"
+            return [{"text": text, "year": float("nan")} for text in TEXTS[:1]] + [RECORDS[1] | {"year": 3.5}]
+
+        def __iter__(self):
+            return iter(self.columns)
+
+    found = read(Table(), by=["year"])
+    assert words(found) == EXPECTED
+    assert found.fields == {"year": (None, "3.5")}
+
+
+def test_a_field_that_some_documents_lack_is_none_for_them(sources):
+    assert read(sources["json"], by=["year", "id"]).fields == {"year": ("1999", None), "id": (None, "b7")}
+
+
+def test_names_of_files_that_do_not_exist_are_not_taken_for_texts(tmp_path: Path):
+    with pytest.raises(InputError, match=r"nothing\.txt"):
+        read(Files((str(tmp_path / "nothing.txt"),)))
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "sentence"),
+    [
+        ([], {}, "there are no documents"),
+        ({"a": "b"}, {}, "documents are names of files, texts or a table"),
+        (3, {}, "documents are names of files, texts or a table"),
+        (["cat", 3], {}, r"row 1 of the documents is 3, not a text; leave such rows out"),
+        (["cat", ["dog", None]], {}, r"row 1 of the documents is \['dog', None\], not a text"),
+        ([{"body": "cat"}], {}, r"row 0 has no text in field 'text' \(it has: body\); name the field"),
+        ([{"text": None}], {}, "row 0 has no text in field 'text'"),
+        (RECORDS, {"by": ["month"]}, "no document has a field 'month'; check its name"),
+    ],
+)
+def test_what_is_no_documents_gets_a_sentence(source, options, sentence: str):
+    with pytest.raises(InputError, match=sentence):
+        read(source, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("empty.txt", b"", "there are no documents"),
+        ("bad.jsonl", b'{"text": "cat"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
+        ("list.jsonl", b'["cat"]\n', "list.jsonl' line 1 is not a record; write each document"),
+        ("other.jsonl", b'{"body": "cat"}\n', "other.jsonl' line 1 has no text in field 'text'"),
+        ("broken.jsonl.gz", gzip.compress(b'{"text": "cat"}\n' * 99)[:-12], "broken.jsonl.gz"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, name, data, sentence: str):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=sentence) as error:
+        read(tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+def test_words_of_a_document_are_counted_by_their_weights():
+    documents = read(["cat dog cat", "", "nothing known", "bank"])
+    assert documents.lengths.tolist() == [3, 0, 0, 1]
+    starts, found, counts = documents.weighed(np.array([0.5, 1, 1, 0.25])).counted
+    assert starts.tolist() == [0, 2, 2, 2, 3]
+    assert [E.words[i] for i in found] == ["cat", "dog", "bank"]
+    assert counts.tolist() == [1.0, 1.0, 0.25]
+
+
+def test_some_of_the_documents_are_the_same_documents():
+    documents = read(
+        [{"text": text, "n": i} for i, text in enumerate(["cat", "", "dog cat", "bank"])], by=["n"]
+    )
+    some = documents.take(np.array([2, 1]))
+    assert words(some) == [["dog", "cat"], []]
+    assert some.fields == {"n": ("2", "1")}
+    assert some.names == ("2", "1")
+
+
+def test_empty_documents_and_those_without_known_words_have_no_topic():
+    texts = [*planted_texts(documents=20), "", "unheard of"]
+    found = topics(planted_vectors(), texts, 4, min_documents=1, progress=SILENT)
+    assert not found.proportions[-2:].any()
+    assert (found.proportions[:-2].sum(axis=1) > 0.5).all()
+    assert (found.proportions.sum(axis=1) <= 1 + 1e-6).all()
+
+
+def test_one_document_can_have_one_topic_and_no_more():
+    text = planted_texts(documents=1)
+    assert len(topics(planted_vectors(), text, 1, min_documents=1, progress=SILENT)) == 1
+    with pytest.raises(
+        InputError, match="2 topics were asked for, but only 1 document has a known word; ask"
+    ):
+        topics(planted_vectors(), text, 2, min_documents=1, progress=SILENT)
+
+
+def test_more_topics_than_documents_with_known_words_are_refused():
+    with pytest.raises(InputError, match="9 topics were asked for, but only 8 documents have a known word"):
+        topics(planted_vectors(), [*planted_texts(documents=8), "", "x"], 9, min_documents=1, progress=SILENT)
+
+
+def test_documents_without_a_known_word_are_refused():
+    with pytest.raises(InputError, match="fewer than two words with a vector are in 5 documents or more"):
+        topics(planted_vectors(), ["was weiß ich"] * 9, 2, progress=SILENT)
+
+
+def test_a_word_that_every_document_has_hardly_counts():
+    documents = read([f"cat {'dog' if i < 10 else 'bank'}" for i in range(100)])
+    weights = word_weights(documents, words=4)
+    assert weights[0] == 0.01
+    assert weights[1] == 1.0
+    assert weights[2] == 1.0
+    assert weights[3] == pytest.approx(np.log(100 / 90) / np.log(10))

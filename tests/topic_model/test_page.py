@@ -1,0 +1,129 @@
+"""The page of topics: well-formed, alone, and safe from what words and names hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from psdvec.topic_model.folder import describe_topics
+from psdvec.topic_model.page import as_html, places_of
+from psdvec.topic_model.run import topics
+from psdvec.topic_model.values import Topics
+from psdvec.vectors.embeddings import Embeddings
+from tests.topic_model.planted import SILENT, planted_texts, planted_vectors
+
+EVIL = "<script>alert('&\"')</script>"
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Nesting(HTMLParser):
+    """Fails at a tag that closes another one than the last that is open, and collects texts and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.texts: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page_of(found: Topics) -> Nesting:
+    parser = Nesting()
+    parser.feed(as_html(found, describe_topics(found)))
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+@pytest.fixture(scope="module")
+def found() -> Topics:
+    records = [{"text": text, "year": 1990 + i % 5} for i, text in enumerate(planted_texts(documents=40))]
+    return topics(planted_vectors(), records, 4, by="year", min_documents=1, progress=SILENT)
+
+
+def test_the_page_is_well_formed_and_shows_every_topic(found):
+    page = page_of(found)
+    ids = {value for name, value in page.attributes if name == "id"}
+    assert ids >= {f"topic-{k}" for k in range(4)}
+    links = {value for name, value in page.attributes if name == "href"}
+    assert links >= {f"#topic-{k}" for k in range(4)}
+    assert all(link.startswith("#") for link in links)
+    text = " ".join(page.texts)
+    for label in found.labels:
+        assert label in text
+    assert "Topics over year" in text
+
+
+def test_the_page_needs_nothing_from_elsewhere(found):
+    source = as_html(found, describe_topics(found))
+    assert not re.search(r"https?:|//|@import|url\(|\bsrc=", source)
+    assert "script" not in page_of(found).tags
+
+
+def test_words_names_and_fields_are_escaped(found):
+    words = (EVIL, *(f"{EVIL}{i}" for i in range(1, len(found.space.words))))
+    evil = replace(
+        found,
+        space=replace(found.space, words=words),
+        labels=(EVIL,) * 4,
+        names=(EVIL,) * 40,
+        fields={EVIL: (EVIL, None) * 20},
+    )
+    page = page_of(evil)
+    assert "script" not in page.tags
+    assert any(EVIL in text for text in page.texts)
+
+
+def test_a_single_topic_and_topics_that_are_alike_have_a_map():
+    e = Embeddings(("a", "b"), np.ones((2, 3), dtype=np.float32))
+    for number in (1, 2):
+        alike = topics(e, ["a b", "b a", "a a"], number, min_documents=1, progress=SILENT)
+        page = page_of(alike)
+        numbers = [value for name, value in page.attributes if name in ("cx", "cy", "r")]
+        assert len(numbers) == 3 * number
+        assert all(np.isfinite(float(value)) for value in numbers)
+
+
+def test_places_on_the_map_keep_distances_that_a_plane_can_hold():
+    angles = np.array([0.0, 0.4, 1.1, 2.0])
+    vectors = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(4)])
+    places = places_of(vectors)
+    for i in range(4):
+        for j in range(4):
+            wanted = np.linalg.norm(vectors[i] - vectors[j])
+            assert np.linalg.norm(places[i] - places[j]) == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("1999", "2001"),
+        ("7", "07"),
+        ("9" * 5000, "1"),
+        ("spring", "autumn"),
+        ("5",),
+        ("²", "1"),
+        ("-1", "1.5"),
+    ],
+)
+def test_any_values_of_a_field_are_shown(found, values):
+    of = tuple(values[i % len(values)] for i in range(40))
+    text = " ".join(page_of(replace(found, fields={"when": of})).texts)
+    assert "Topics over when" in text
+    assert all(value in text for value in values)

@@ -1,0 +1,325 @@
+"""Topics that were planted are found; new documents and new words enter later; what is saved is what was learned."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import psdvec
+from psdvec.errors import InputError, StoreError
+from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
+from psdvec.topic_model.auto import smallest_within_error
+from psdvec.topic_model.folder import read_topics
+from psdvec.topic_model.run import topics
+from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
+from psdvec.topic_model.values import Topics, with_words
+from psdvec.vectors.embeddings import Embeddings
+from tests.helpers import contents
+from tests.topic_model.planted import NAMES, SILENT, WORDS, planted_texts, planted_vectors, topic_of
+
+E = planted_vectors()
+TEXTS = planted_texts()
+
+
+def find(number=4, texts=TEXTS, e: Embeddings = E, **options) -> Topics:
+    return topics(e, texts, number, **{"min_documents": 1, "progress": SILENT, **options})
+
+
+@pytest.fixture(scope="module")
+def found() -> Topics:
+    records = [{"text": text, "year": 1990 + i % 3, "id": f"d{i}"} for i, text in enumerate(TEXTS)]
+    return find(texts=records, by="year")
+
+
+def planted_order(found: Topics) -> list[str]:
+    return [topic_of(words) for words in found.top_words(WORDS)]
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_planted_topics_are_found_with_their_words_and_documents(quick: bool):
+    found = find(quick=quick)
+    order = planted_order(found)
+    assert sorted(order) == sorted(NAMES)
+    for name, words in zip(order, found.top_words(WORDS), strict=True):
+        assert {word.rstrip("0123456789") for word in words} == {name}
+    best = [order[k] for k in found.proportions.argmax(axis=1)]
+    assert best == [NAMES[i % 4] for i in range(len(TEXTS))]
+    assert found.diversity > 0.7
+
+
+def test_in_the_quick_way_a_document_has_one_topic():
+    assert ((find(quick=True).proportions > 0).sum(axis=1) == 1).all()
+
+
+def test_a_document_about_two_things_has_two_topics(found):
+    order = planted_order(found)
+    farm, sea = order.index("farm"), order.index("sea")
+    shares = found.transform(["farm1 farm2 farm3 sea1 sea2 sea3 " * 4])[0]
+    assert shares[farm] == pytest.approx(0.5, abs=0.1)
+    assert shares[sea] == pytest.approx(0.5, abs=0.1)
+    assert np.count_nonzero(shares) == 2
+
+
+def test_common_words_belong_to_no_topic(found):
+    assert found.transform(["the0 the1 the2 the3 the4 " * 6])[0].sum() < 0.5
+    assert found.transform(["farm0 farm1 farm2 farm3 " * 6])[0].sum() > 0.9
+
+
+def test_a_topic_lies_among_its_words(found):
+    for name, nearest, alone in zip(
+        planted_order(found), found.nearest_words(WORDS), found.exclusive_words(5), strict=True
+    ):
+        assert topic_of(nearest) == name
+        assert {word.rstrip("0123456789") for word in alone} == {name}
+    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1.0, rtol=1e-6)
+
+
+def test_new_documents_move_no_topic_and_get_what_old_ones_have(found):
+    before = found.tilts.copy()
+    shares = found.transform(TEXTS[:8])
+    assert np.array_equal(found.tilts, before)
+    np.testing.assert_allclose(shares, found.proportions[:8], atol=0.05)
+
+
+def test_words_that_no_document_had_enter_by_their_vectors(found):
+    text = "banknew0 banknew1 " * 10
+    assert not found.transform([text]).any()
+    k = planted_order(found).index("bank")
+    assert found.transform([text], model=E)[0].argmax() == k
+    assert found.chance_of("banknew0", E).argmax() == k
+    old, new = found.space, with_words(found.space, E)
+    assert new.words[: len(old.words)] == old.words
+    assert "banknew0" in new.words
+    n = len(old.words)
+    np.testing.assert_array_equal(new.chances(found.tilts)[:n], old.chances(found.tilts))
+    np.testing.assert_array_equal(found.transform(TEXTS[:5], model=E), found.transform(TEXTS[:5]))
+
+
+def test_a_model_of_another_dimension_and_a_word_without_a_vector_are_refused(found):
+    with pytest.raises(InputError, match="the model has 3 dimensions and the topics 12; give the model"):
+        found.transform(["x"], model=Embeddings(("x",), np.ones((1, 3), dtype=np.float32)))
+    with pytest.raises(InputError, match="'banknew0' is not among the topics' words; give a model"):
+        found.chance_of("banknew0")
+
+
+def test_two_topics_can_be_made_one_and_the_others_stay(found):
+    merged = found.merge(3, 1)
+    assert len(merged) == 3
+    np.testing.assert_array_equal(merged.tilts[[0, 2]], found.tilts[[0, 2]])
+    np.testing.assert_allclose(merged.proportions[:, 1], found.proportions[:, [1, 3]].sum(axis=1), rtol=1e-6)
+    assert merged.sizes.sum() == pytest.approx(found.sizes.sum())
+    order = planted_order(found)
+    both = {word.rstrip("0123456789") for word in merged.top_words(2 * WORDS)[1]}
+    assert both == {order[1], order[3]}
+    assert merged.labels[1] == ", ".join(merged.top_words(3)[1])
+    for wrong, sentence in (
+        ((0, 4), "there is no topic 4"),
+        ((2, 2), "topic 2 was to be merged with itself"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            found.merge(*wrong)
+
+
+def test_seed_words_make_the_first_topics_and_name_them():
+    found = find(seed_words={"finance": ["bank1", "bank2"], "ocean": ["sea0", "unheard"]})
+    assert found.labels[:2] == ("finance", "ocean")
+    assert planted_order(found)[:2] == ["bank", "sea"]
+    assert sorted(planted_order(found)) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_seeded_topic_is_about_its_words_wherever_the_others_begin(seed: int):
+    found = find(seed_words={"ocean": ["sea3"]}, seed=seed)
+    assert planted_order(found)[0] == "sea"
+    assert found.chance_of("sea3").argmax() == 0
+
+
+def test_seed_words_that_cannot_be_met_are_refused():
+    with pytest.raises(
+        InputError, match=r"none of the seed words of 'x' \(un, heard\) are in enough documents"
+    ):
+        find(seed_words={"x": ["un", "heard"]})
+    with pytest.raises(InputError, match="2 topics have seed words, but only 1 were asked for"):
+        find(1, seed_words={"a": ["bank1"], "b": ["sea1"]})
+
+
+def test_the_number_of_topics_can_be_found():
+    texts = planted_texts(documents=300)
+    assert 4 <= len(find("auto", texts)) <= 10
+
+
+def test_of_numbers_that_are_as_good_the_smallest_is_taken():
+    same = {n: np.array([-3.0, -3.2, -3.1]) for n in (20, 5, 10)}
+    assert smallest_within_error(same) == 5
+    assert smallest_within_error({**same, 50: np.array([-1.0, -1.1, -1.0])}) == 50
+
+
+def test_sizes_are_shares_of_all_words_and_topics_come_by_size(found):
+    words = (found.proportions * found.lengths[:, None]).sum(axis=0)
+    np.testing.assert_allclose(found.sizes, words / found.lengths.sum(), rtol=1e-5)
+    assert (np.diff(found.sizes) <= 0).all()
+    seeded = find(seed_words={"finance": ["bank1"]})
+    np.testing.assert_allclose(np.sort(seeded.sizes), np.sort(found.sizes), atol=0.02)
+
+
+@pytest.mark.parametrize("seed", range(1, 8))
+def test_another_seed_finds_the_same_topics(seed: int):
+    assert sorted(planted_order(find(seed=seed))) == sorted(NAMES)
+
+
+def test_sizes_over_a_field_are_means_with_intervals(found):
+    sizes = sizes_over(found, "year")
+    assert sizes.values == ("1990", "1991", "1992")
+    assert sizes.documents == (40, 40, 40)
+    for v in range(3):
+        own = found.proportions[v::3].astype(float)
+        np.testing.assert_allclose(sizes.means[v], own.mean(axis=0))
+        assert (sizes.low[v] <= sizes.means[v]).all()
+        assert (sizes.means[v] <= sizes.high[v]).all()
+    with pytest.raises(InputError, match=r"the topics have no field 'month' \(they have: year\)"):
+        sizes_over(found, "month")
+
+
+def test_documents_without_a_value_are_left_out_of_sizes_and_counted(found):
+    years = ("10", None, "9", *found.fields["year"][3:])
+    sizes = sizes_over(replace(found, fields={"year": years}), "year")
+    assert sizes.missing == 1
+    assert sizes.values[:2] == ("9", "10")
+    assert np.isnan(sizes.low[0]).all()
+
+
+def test_topics_join_until_one_is_left(found):
+    joined = hierarchy(found)
+    assert len(joined) == 3
+    assert sorted(number for step in joined for number in step["joined"]) == list(range(6))
+    assert [step["at"] for step in joined] == sorted((step["at"] for step in joined), reverse=True)
+    assert hierarchy(find(1)) == []
+
+
+def test_documents_that_stand_for_a_topic_are_about_it(found):
+    for k, stand in enumerate(representatives(found)):
+        assert len(stand) == 3
+        for document in stand:
+            i = found.names.index(document["name"])
+            assert found.proportions[i].argmax() == k
+
+
+@pytest.fixture(scope="module")
+def folder(found, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("topics") / "out"
+    found.save(path)
+    return path
+
+
+def test_what_is_written_at_once_is_what_is_saved_later(tmp_path: Path):
+    find(output=tmp_path / "once").save(tmp_path / "later")
+    assert contents(tmp_path / "later") == contents(tmp_path / "once")
+
+
+def test_saved_and_loaded_topics_are_the_same(found, folder: Path, tmp_path: Path):
+    again = psdvec.load(folder)
+    assert again.labels == found.labels
+    assert again.fields == found.fields
+    assert again.names == found.names
+    assert again.top_words() == found.top_words()
+    assert again.bounds == found.bounds
+    np.testing.assert_array_equal(again.tilts, found.tilts)
+    np.testing.assert_array_equal(again.proportions, found.proportions)
+    np.testing.assert_array_equal(again.transform(TEXTS[:3]), found.transform(TEXTS[:3]))
+    again.save(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(folder)
+    verify_artefact(open_artefact(folder))
+    assert repr(again) == "Topics(4 topics, 120 documents, 40 words)"
+
+
+def test_tables_say_what_the_arrays_say(found, folder: Path):
+    described = json.loads((folder / "topics.json").read_text())
+    assert [one["words"] for one in described] == found.top_words()
+    rows = list(csv.reader((folder / "proportions.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0] == ["document", "year", "topic 0", "topic 1", "topic 2", "topic 3"]
+    assert rows[5][:2] == ["d4", "1991"]
+    np.testing.assert_allclose(
+        [[float(cell) for cell in row[2:]] for row in rows[1:]], found.proportions, atol=6e-5
+    )
+    np.testing.assert_array_equal(np.load(folder / "proportions.npy"), found.proportions)
+    sizes = list(csv.reader((folder / "sizes-year.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(sizes) == 1 + 3 * 4
+    assert len(json.loads((folder / "hierarchy.json").read_text())) == 3
+
+
+def test_fields_of_any_name_have_a_table_each(found, tmp_path: Path):
+    year = found.fields["year"]
+    names = ("année", "a/b", "a.b", "a b", "../up", "x" * 300)
+    replace(found, fields=dict.fromkeys(names, year)).save(tmp_path / "out")
+    assert len(list((tmp_path / "out").glob("sizes-*.csv"))) == len(names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert set(psdvec.load(tmp_path / "out").fields) == set(names)
+
+
+def test_halves_of_characters_in_names_are_replaced_and_not_fatal(tmp_path: Path):
+    half = "\ud800"
+    records = [
+        {"text": f"{text} {half}", half: f"a{half}", "id": f"{half}{i}"} for i, text in enumerate(TEXTS)
+    ]
+    found = find(texts=records, by=half, seed_words={half: ["sea1"]}, output=tmp_path / "out")
+    assert found.names[3] == "?3"
+    assert found.fields["?"][0] == "a?"
+    assert found.labels[0] == "?"
+    assert psdvec.load(tmp_path / "out").names == found.names
+
+
+def test_nothing_is_written_over_unless_it_is_asked(found, folder: Path):
+    with pytest.raises(InputError, match="exists"):
+        found.save(folder)
+    found.save(folder, overwrite=True)
+    assert len(psdvec.load(folder)) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hold", -1.0), ("hold", None), ("hold", True), ("prior", [0.0, 0.5]), ("prior", [-1e308, 0.5]),
+        ("prior", [0.1]), ("labels", ["a"]), ("labels", [1, 2, 3, 4]), ("tokenizer", "spacy"), ("tokenizer", 3),
+        ("bounds", ["x"]), ("fields", ["month"]), ("fields", 7),
+    ],
+)  # fmt: skip
+def test_a_folder_that_says_what_cannot_be_is_refused(found, tmp_path: Path, name: str, value):
+    found.save(tmp_path / "out")
+    meta = json.loads((tmp_path / "out" / META).read_text())
+    meta["parameters"][name] = value
+    meta.pop("checksum")
+    (tmp_path / "out" / META).write_text(json.dumps(seal(meta)))
+    with pytest.raises(StoreError, match=r"out' is damaged .*; make it again"):
+        read_topics(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "name", ["vectors", "tilts", "expected", "proportions", "shares", "weights", "coherence", "lengths"]
+)
+@pytest.mark.parametrize("value", [np.inf, -1e30, 1e30])
+def test_a_folder_whose_numbers_cannot_be_is_refused(found, tmp_path: Path, name: str, value: float):
+    damaged = {"vectors": "space", "shares": "space", "weights": "space"}.get(name, name)
+    whole = getattr(found, damaged)
+    array = (getattr(whole, name) if damaged == "space" else whole).copy()
+    array.flat[0] = value
+    changed = replace(whole, **{name: array}) if damaged == "space" else array
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("psdvec.topic_model.folder.as_html", lambda *_: "")
+        patch.setattr("psdvec.topic_model.folder.describe_topics", lambda *_: [])
+        patch.setattr("psdvec.topic_model.folder.hierarchy", lambda *_: [])
+        patch.setattr("psdvec.topic_model.folder._size_rows", lambda *_: iter(()))
+        replace(found, **{damaged: changed}).save(tmp_path / "out")
+    with pytest.raises(StoreError, match=f"its {name} hold a value that cannot be"):
+        read_topics(tmp_path / "out")
+
+
+def test_numbers_of_topics_that_make_no_sense_are_refused():
+    with pytest.raises(InputError, match="topics is 0; give 1 or more"):
+        find(0)
+    with pytest.raises(InputError, match="min_documents is -1; give 1 or more"):
+        find(2, min_documents=-1)
