@@ -44,12 +44,10 @@ def tomotopy(documents: list[list[str]], topics: int, seed: int) -> Result:
     import tomotopy as tp
 
     model = tp.LDAModel(k=topics, seed=seed)
-    places = [model.add_doc(words) for words in documents]
+    for words in documents:
+        model.add_doc(words)
     model.train(1000, workers=2)
-    shares = np.zeros((len(documents), topics))
-    for row, place in enumerate(places):
-        if place is not None:
-            shares[row] = model.docs[place].get_topic_dist()
+    shares = np.array([document.get_topic_dist() for document in model.docs])
     return [[word for word, _ in model.get_topic_words(k, top_n=10)] for k in range(topics)], shares
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
 
-HOLD = 0.01  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/theory.md
+HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/theory.md
 
 
 @dataclass(frozen=True, eq=False)
