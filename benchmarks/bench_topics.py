@@ -2,7 +2,7 @@
 
 python -m benchmarks.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
 
-DATA holds the two sets (see the options), PYTHON is an interpreter that has the rivals (``topic_rivals.py`` says which),
+DATA holds the two sets (see the options), PYTHON is an interpreter with the rivals (``topic_rivals.py`` says which),
 MODEL and COUNTS are vectors of other text and the counts they were made from. Every method gets the same words: 20
 Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of scikit-learn's list, words
 of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens: coherence (NPMI of the ten top
