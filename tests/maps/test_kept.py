@@ -11,7 +11,7 @@ import pytest
 from psdvec import formats, loading
 from psdvec.errors import StoreError
 from psdvec.maps import kept
-from psdvec.maps.drawing import draw, share_kept, take_words
+from psdvec.maps.drawing import amid, draw, share_kept, take_words
 from psdvec.maps.kept import FOLDER, find_map, keep_map, make_map
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
@@ -236,6 +236,4 @@ def test_a_words_own_vector_belongs_where_the_word_stands_or_amid_its_nearest(em
         vector = 3 * mapped.units[row]
         np.testing.assert_allclose(mapped.place(flat, vector), flat.places[row], atol=1e-5)
         nearest = np.argsort(-(mapped.units @ mapped.units[row]), kind="stable")[:5]
-        np.testing.assert_allclose(
-            mapped.place(drawing, vector), drawing.places[nearest].mean(axis=0), rtol=1e-4
-        )
+        np.testing.assert_allclose(mapped.place(drawing, vector), amid(drawing.places[nearest]), rtol=1e-4)

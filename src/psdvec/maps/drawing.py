@@ -70,8 +70,22 @@ class MappedWords:
             x, y = (unit - mean) @ axes
         else:
             nearest = np.argsort(-(self.units @ unit), kind="stable")[:_AMID]
-            x, y = drawing.places[nearest].mean(axis=0)
+            x, y = amid(drawing.places[nearest])
         return float(x), float(y)
+
+
+def amid(places: Float32s) -> Float32s:
+    """Return a place among those that most of ``places`` (k, 2) lie near, even if some lie far away.
+
+    It is halfway between the place that is nearest to all others and its own nearest one; the mean of places in two
+    corners would be in neither.
+
+    >>> amid(np.float32([[0, 0], [0, 2], [0, 3], [90, 90]])).tolist()
+    [0.0, 2.5]
+    """
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    near = distances[int(distances.sum(axis=1).argmin())]
+    return np.asarray(places[np.argsort(near, kind="stable")[:2]].mean(axis=0), dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
