@@ -12,6 +12,7 @@ from psdvec.explore.api import Api
 from psdvec.explore.models import ExploredModel, open_model
 from psdvec.solver import train
 from psdvec.text.corpus import read_corpus
+from psdvec.topic_model.run import topics as find_topics
 from tests.explore.browsers import browser, open_page
 from tests.explore.servers import running
 
@@ -38,12 +39,13 @@ RARE = "lute oboe"  # placed after the core, so that they have deviations
 
 @dataclass(frozen=True)
 class Library:
-    """Where the models are: two fitted ones with counts, and vectors alone in a text file."""
+    """Where the models are: two fitted ones with counts, the first with topics, and vectors alone in a text file."""
 
     model: Path
     counts: Path
     other: Path
     plain: Path
+    topics: Path
 
 
 def write_text(path: Path, *, seed: int, sentences: int = 900) -> None:
@@ -80,15 +82,20 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
             output=folder / name, keep=folder / f"{name}.counts", dim=8, core=50,
             min_count=2, window=5,
         )  # fmt: skip
+    find_topics(folder / "model", folder / "model.txt", 3, output=folder / "topics", quiet=True)
     words, rows = ("man", "woman", "king", "queen"), ("1 0 0", "1 1 0", "1 0 1", "1 1 1")
     lines = [f"{word} {row}" for word, row in zip(words, rows, strict=True)]
     (folder / "plain.txt").write_text("\n".join(lines))
-    return Library(folder / "model", folder / "model.counts", folder / "other", folder / "plain.txt")
+    names = ("model", "model.counts", "other", "plain.txt", "topics")
+    return Library(*(folder / name for name in names))
 
 
 @pytest.fixture(scope="session")
 def models(library: Library) -> list[ExploredModel]:
-    return [open_model(library.model, counts=library.counts), open_model(library.other)]
+    return [
+        open_model(library.model, counts=library.counts, topics=library.topics),
+        open_model(library.other),
+    ]
 
 
 @pytest.fixture
@@ -106,7 +113,8 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def address(library):
-    with running(library.model, library.other, "--counts", library.counts) as (address, _):
+    beside = ("--counts", library.counts, "--topics", library.topics)
+    with running(library.model, library.other, *beside) as (address, _):
         yield address
 
 

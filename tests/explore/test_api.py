@@ -17,7 +17,7 @@ from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 from tests.explore.clients import client_of
-from tests.explore.conftest import HOSTILE, RARE
+from tests.explore.conftest import HOSTILE, RARE, TOPICS
 
 MUSIC = {"guitar", "piano", "violin", "song", "melody", "concert", "orchestra", "singer"}
 SENTENCES = """the guitar and the zither with piano and violin in concert
@@ -43,6 +43,20 @@ def test_info_says_what_is_there(client):
     assert (first["contexts"], first["extend"], first["deviations"]) == (True, True, True)
     assert not second["contexts"]
     assert "counts=FOLDER" in second["no_contexts"]
+
+
+def test_topics_are_told_as_their_folder_tells_them(client, library):
+    found = ask(client, "topics")
+    assert found["documents"] == 900
+    assert found["topics"] == json.loads((library.topics / "topics.json").read_text(encoding="utf-8"))
+    kinds = [
+        next(kind for kind, words in TOPICS.items() if one["words"][0] in words.split())
+        for one in found["topics"]
+    ]
+    assert sorted(kinds) == sorted(TOPICS)
+    reply = client.get("/api/topics", params={"model": 2})
+    assert reply.status_code == 400
+    assert "there are no topics beside 'other'" in reply.json()["error"]
 
 
 def test_similar_answers_as_the_embeddings_do(client, models):

@@ -393,7 +393,7 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page = open_page(chromium, address, trouble=trouble, **options)
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area"):
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
         page.click(f"#tab-{tab}")
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
@@ -415,7 +415,7 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
     page.tap("#options")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area"):
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
         page.tap(f"#tab-{tab}")
         page.wait_for_timeout(200)
         assert page.evaluate(SMALL_TARGETS) == [], tab

@@ -57,9 +57,15 @@ def show_area(page):
     page.locator("#legend button").nth(1).click()
 
 
+def show_topics(page):
+    page.click("#tab-topics")
+    page.locator("#panel-topics .chip").nth(1).click()
+    page.wait_for_selector("#panel-topics h3")
+
+
 TABS = {
     "similar": show_similar, "contexts": show_contexts, "analogy": show_analogy, "odd": show_odd,
-    "extend": show_extend, "compare": show_compare, "area": show_area,
+    "extend": show_extend, "compare": show_compare, "area": show_area, "topics": show_topics,
 }  # fmt: skip
 
 

@@ -24,6 +24,10 @@ def explore(
         list[Path] | None,
         typer.Option(help="Counts that the model was made from, to show contexts; once per model, in order."),
     ] = None,
+    topics: Annotated[
+        list[Path] | None,
+        typer.Option(help="Topics found with the model, to show them too; once per model, in order."),
+    ] = None,
     points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
     host: Annotated[
         str,
@@ -50,15 +54,12 @@ def explore(
 
     progress = make_progress(quiet=quiet)
     paths = [model] if other is None else [model, other]
-    stores: list[Path | None] = [*(counts or [])]
-    if len(stores) > len(paths):
-        raise InputError(
-            f"counts were given {len(stores)} times for {len(paths)} models; give them once per model"
-        )
-    stores += [None] * (len(paths) - len(stores))
+    stores, found = (
+        _for_each(paths, given, name) for given, name in ((counts, "counts"), (topics, "topics"))
+    )
     models = []
-    for path, store in zip(paths, stores, strict=True):
-        opened = open_model(path, counts=store, map_words=points, progress=progress)
+    for path, store, beside in zip(paths, stores, found, strict=True):
+        opened = open_model(path, counts=store, topics=beside, map_words=points, progress=progress)
         advice = spell_options(opened.no_contexts, context.command.params)
         models.append(replace(opened, no_contexts=advice))
     listener = open_socket(host, port)
@@ -75,3 +76,13 @@ def explore(
             webbrowser.open(address)
 
     serve(make_app(Api(models), host=host), listener, ready=announce)
+
+
+def _for_each(paths: list[Path], given: list[Path] | None, name: str) -> list[Path | None]:
+    """Return what was given for each model, None for the models after the last for which something was."""
+    found: list[Path | None] = [*(given or [])]
+    if len(found) > len(paths):
+        raise InputError(
+            f"{name} were given {len(found)} times for {len(paths)} models; give them once per model"
+        )
+    return found + [None] * (len(paths) - len(found))

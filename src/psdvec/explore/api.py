@@ -21,6 +21,7 @@ from psdvec.explore.plane import fit_plane
 from psdvec.explore.request import Parameters
 from psdvec.explore.suggestions import Suggestions
 from psdvec.maps.drawing import LAYOUTS, LayoutName
+from psdvec.topic_model.folder import describe_topics
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod
@@ -47,6 +48,7 @@ class Api:
             "compare": self.compare,
             "moved": self.moved,
             "words": self.words,
+            "topics": self.topics,
             "map": self.map,
         }
         self.actions: dict[str, Answer] = {
@@ -109,6 +111,15 @@ class Api:
         if other is None or other == word:
             return explored.contexts.of_word(word, topn=topn)
         return explored.contexts.of_pair(word, other, topn=topn)
+
+    def topics(self, parameters: Parameters) -> dict[str, Any]:
+        """Return the topics beside a model, as ``topics.json`` describes them, and how many documents they are of."""
+        explored, _ = self._model(parameters)
+        if explored.topics is None:
+            raise InputError(
+                f"there are no topics beside '{explored.name}'; start the explorer with topics=FOLDER"
+            )
+        return {"documents": len(explored.topics.names), "topics": describe_topics(explored.topics)}
 
     def compare(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word in both models."""
@@ -218,4 +229,5 @@ def _describe(explored: ExploredModel) -> dict[str, Any]:
         "no_extending": explored.no_extending,
         "contexts": explored.contexts is not None,
         "no_contexts": explored.no_contexts,
+        "topics": explored.topics is not None,
     }

@@ -15,12 +15,14 @@ from psdvec.formats import load
 from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.model import Model
+from psdvec.topic_model.folder import read_topics
+from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
 
 
 @dataclass(frozen=True, eq=False)
 class ExploredModel:
-    """Vectors from ``path``, under the ``name`` that is shown; ``model`` and ``contexts`` if known, or why not."""
+    """Vectors from ``path``, shown as ``name``; ``model`` and ``contexts`` if known, or why not; ``topics``, if any."""
 
     path: Path
     embeddings: Embeddings
@@ -29,6 +31,7 @@ class ExploredModel:
     no_extending: str = ""
     no_contexts: str = ""
     map_words: int = WORDS
+    topics: Topics | None = None
 
     @property
     def name(self) -> str:
@@ -45,10 +48,11 @@ def open_model(
     path: str | Path,
     *,
     counts: str | Path | None = None,
+    topics: str | Path | None = None,
     map_words: int = WORDS,
     progress: Progress = LogProgress(),
 ) -> ExploredModel:
-    """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` they were made from, if given."""
+    """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` and ``topics`` beside them."""
     embeddings = load(path, progress=progress)
     model = embeddings if isinstance(embeddings, Model) else None
     no_extending = "" if model else "these vectors come without the scales of a fit; fit them with psdvec"
@@ -63,4 +67,5 @@ def open_model(
             from psdvec.counts.matrix import load_counts
 
             contexts, no_contexts = ContextIndex(model, load_counts(counts)), ""
-    return ExploredModel(Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words)
+    found = None if topics is None else read_topics(topics)
+    return ExploredModel(Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found)

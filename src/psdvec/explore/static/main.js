@@ -18,6 +18,7 @@ import { Search } from "/static/search.js";
 import { SimilarPanel } from "/static/similar.js";
 import { change, info, on, same, state } from "/static/state.js";
 import { Tabs } from "/static/tabs.js";
+import { TopicsPanel } from "/static/topics.js";
 
 async function start() {
   try {
@@ -30,6 +31,7 @@ async function start() {
   if (!info.models[Number(state.model) - 1]) change({ model: "1" }, { replace: true });
   const panels = [
     new SimilarPanel(), new ContextsPanel(), new AnalogyPanel(), new OddPanel(), new ExtendPanel(), new ComparePanel(), new AreaPanel(),
+    new TopicsPanel(),
   ];
   const map = new WordMap();
   const layouts = new Layouts(map);
