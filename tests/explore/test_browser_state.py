@@ -97,6 +97,15 @@ def test_any_view_is_a_link(chromium, address, page, tab, trouble):
     elsewhere.context.close()
 
 
+def test_a_topic_shows_its_words_and_each_can_be_looked_at(page):
+    show_topics(page)
+    words = page.locator("#panel-topics .chip").all_inner_texts()
+    assert len(words) >= 10
+    assert "object" not in page.inner_text("#panel-topics")
+    page.locator("#panel-topics .chip").first.click()
+    page.wait_for_selector(f"#panel-similar h2 >> text={words[0]}")
+
+
 def test_back_and_forward_go_through_the_words_and_stay_on_the_page(page):
     heading = "word => document.querySelector('#panel-similar h2')?.textContent === word"
     for word in ("guitar", "ship", "bread"):
