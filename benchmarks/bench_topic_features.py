@@ -1,4 +1,4 @@
-"""Topics as features of a classifier, in the setting of TopicVec, and how far topics repeat themselves.
+"""Topics as features of a classifier, in the setting of TopicVec.
 
 python -m benchmarks.bench_topic_features DATA --work WORK [--quotes]
 
@@ -6,7 +6,7 @@ Vectors are learned from the postings of 20 Newsgroups, training and test part, 
 each labelled group of the training part by itself; the proportions of all of them (square roots) are the features of a
 linear classifier, whose strength of regularisation is chosen by cross-validation on the training part. Headers and
 signatures are stripped, and quotes too unless ``--quotes`` keeps them. Macro F1 on the test part, beside TF-IDF and
-mean vectors. Then stability: topics from two halves of the documents, matched by the cosine of what they raise.
+mean vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.bench_topics import newsgroups, read_news, strip_posting
+from benchmarks.bench_topics import read_news, strip_posting
 from benchmarks.measure import PSDVEC, run, run_script
 
 import psdvec
@@ -59,29 +59,6 @@ def judge(name: str, found: Any, labels: Any, is_train: Any) -> None:
     print(f"{name:<28} macro F1 {100 * score:.1f} (C {model.best_params_['C']:g})", flush=True)
 
 
-def stability(data: Path, model: Any) -> None:
-    from scipy.optimize import linear_sum_assignment
-
-    texts = [" ".join(words) for words in newsgroups(data).documents]
-    for number in (20, 50):
-        halves = [
-            psdvec.topics(model, texts[half::2], number, min_documents=1, progress=SilentProgress())
-            for half in (0, 1)
-        ]
-        common = [word for word in halves[0].space.words if word in set(halves[1].space.words)]
-        raised = []
-        for half in halves:
-            places = [half.space.words.index(word) for word in common]
-            found = half.log_chances[places] - np.log(half.space.shares[places])[:, None]
-            raised.append(found / np.linalg.norm(found, axis=0))
-        cosines = raised[0].T @ raised[1]
-        rows, columns = linear_sum_assignment(-cosines)
-        print(
-            f"two halves, {number} topics: mean matched cosine {cosines[rows, columns].mean():.3f}",
-            flush=True,
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -112,7 +89,6 @@ def main() -> None:
     print(f"{found.shape[1]} topics in {time.process_time() - begun:.0f} processor seconds")
     judge("proportions", found, labels, is_train)
     judge("proportions, mean vectors", np.hstack([found, means]), labels, is_train)
-    stability(given.data, model)
 
 
 def tf_idf(texts: list[str]) -> Any:

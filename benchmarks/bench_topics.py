@@ -183,6 +183,40 @@ def run_ours(data: Set, given: argparse.Namespace, records: Records) -> None:
             records.add(key, result)
 
 
+def stability(data: Set, given: argparse.Namespace, number: int = 20) -> None:
+    """Print how many of their ten words the topics of two halves of the documents share, matched one to one."""
+    halves = [Set(f"{data.name}-half{h}", data.documents[h::2], data.labels[h::2]) for h in (0, 1)]
+    model = load(vectors_of(data, given)["documents"])
+    ours = [
+        topics(
+            model, half.write(given.work)[0], number, min_documents=1, progress=SilentProgress()
+        ).top_words()
+        for half in halves
+    ]
+    print(
+        f"two halves of {data.name}, {number} topics: psdvec shares {shared_words(*ours):.2f} of the words",
+        flush=True,
+    )
+    for method in given.methods if given.rivals else ():
+        found = []
+        for half in halves:
+            place = given.work / f"{half.name}-{method}"
+            script = Path(__file__).with_name("topic_rivals.py")
+            run([given.rivals, script, method, half.write(given.work)[1], place, "--topics", str(number)])
+            with np.load(f"{place}-{number}.npz", allow_pickle=False) as kept:
+                found.append([each.split() for each in kept["words"].tolist()])
+        print(f"{method} shares {shared_words(*found):.2f}", flush=True)
+
+
+def shared_words(first: list[list[str]], second: list[list[str]]) -> float:
+    """Return the mean share of common words of topics that are matched so that it is largest."""
+    from scipy.optimize import linear_sum_assignment
+
+    common = np.array([[len(set(a) & set(b)) / max(len(a), len(b), 1) for b in second] for a in first])
+    rows, columns = linear_sum_assignment(-common)
+    return float(common[rows, columns].sum() / max(len(first), len(second)))
+
+
 def table(records: Records) -> str:
     """Write the means over numbers of topics and runs, a row for each method and set."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -218,12 +252,17 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="vectors of other text")
     parser.add_argument("--counts", type=Path, help="counts of that text")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--stability", action="store_true", help="only compare the topics of two halves")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     if not (given.data / "bbc-octis.tsv.xz").is_file():
         raise InputError(f"'{given.data}' holds no bbc-octis.tsv.xz; name the folder of the two sets")
     records = Records(given.work / "topics.jsonl")
     sets = [bbc(given.data), newsgroups(given.data)]
+    if given.stability:
+        for data in sets:
+            stability(data, given)
+        return
     for data in sets:
         run_ours(data, given, records)
     if given.rivals:
