@@ -157,6 +157,7 @@ def test_an_interrupt_before_the_commands_are_loaded_is_one_sentence(tmp_path, n
         "class Finder:\n"
         "    def find_spec(self, name, *rest):\n"
         f"        if name == '{name}': os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        f"sys.modules.pop('{name}', None)\n"  # some packages have it imported when Python starts
         "sys.meta_path.insert(0, Finder())\n"
         "m.main()\n"
     )
