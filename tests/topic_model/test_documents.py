@@ -219,3 +219,14 @@ def test_a_word_that_every_document_has_hardly_counts():
     assert weights[1] == 1.0
     assert weights[2] == 1.0
     assert weights[3] == pytest.approx(np.log(100 / 90) / np.log(10))
+
+
+def test_a_small_file_that_holds_far_too_much_is_refused_before_it_is_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("psdvec.topic_model.documents._WHOLE", 1 << 20)
+    (tmp_path / "bomb.txt.gz").write_bytes(gzip.compress(b"cat dog\n" * (1 << 18)))
+    with pytest.raises(
+        InputError, match=r"bomb.txt.gz' is too long for one document; cut it, or give it by itself"
+    ):
+        read(tmp_path)
+    monkeypatch.setattr("psdvec.topic_model.documents._WHOLE", 1 << 22)
+    assert len(read(tmp_path)) == 1

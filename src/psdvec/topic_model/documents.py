@@ -36,6 +36,7 @@ Source: TypeAlias = str | Path | Files | Iterable[Any]
 Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
 _ROWS = 1024
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
+_PIECE = 1 << 20
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -204,13 +205,17 @@ def _read_files(paths: Sequence[str | Path], *, text: str) -> Iterator[Record]:
 
 
 def _whole(file: str) -> str:
+    pieces: list[bytes] = []
+    size = 0
     with open_stream(file) as stream:
-        data = b"".join(iter(lambda: stream.read(1 << 20), b""))
-    if len(data) > _WHOLE:
-        raise InputError(
-            f"'{file}' is too long for one document; cut it, or give it by itself, a line a document"
-        )
-    return data.decode("utf-8", "replace")
+        while piece := stream.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _WHOLE:  # before it is all in memory: a small file may hold very much
+                raise InputError(
+                    f"'{file}' is too long for one document; cut it, or give it by itself, a line a document"
+                )
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _lines(file: str, text: str, origin: str) -> Iterator[Record]:

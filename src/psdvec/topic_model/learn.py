@@ -29,10 +29,8 @@ from psdvec.topic_model.space import Space
 ROUNDS = 30
 _GAIN = 2e-4  # nats a word: a round that gains less is the last
 _PARTS = 32
-_INNER, _MOVED = (
-    12,
-    0.01,
-)  # steps of a document within a round, and the share of its words that may still move
+_INNER = 12  # steps of a document within a round
+_MOVED = 0.01  # share of its words that may still move when it stops sooner
 
 
 @dataclass(frozen=True, eq=False)

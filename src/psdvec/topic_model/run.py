@@ -102,7 +102,7 @@ def topics(
     least = min_documents or max(_FEWEST, len(read) // _THOUSANDTH)
     kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)
-    anchors_of = _seeds(space, seed_words or {}, embeddings)
+    anchors_of = _seeds(space, seed_words or {})
     prior = Prior()
     with ExitStack() as stack:
         work = None
@@ -174,9 +174,7 @@ def _check_number(number: int, documents: Documents, seeded: int) -> None:
         )
 
 
-def _seeds(
-    space: Space, seed_words: Mapping[str, Sequence[str]], embeddings: Embeddings
-) -> dict[str, Float64s]:
+def _seeds(space: Space, seed_words: Mapping[str, Sequence[str]]) -> dict[str, Float64s]:
     """Return, by the names of seeded topics, how much each word of the space stands for them, (n,)."""
     places = {word: i for i, word in enumerate(space.words)}
     found = {}
