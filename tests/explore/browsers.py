@@ -12,6 +12,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 NO_WEBGL = ("--disable-3d-apis",)
 SOFTWARE_WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
+PATIENCE = 120_000  # milliseconds that anything may take: on a busy machine much takes long
 SETTLED = "() => !document.getElementById('note').textContent.includes('are being arranged')"
 
 
@@ -49,8 +50,9 @@ def browser() -> Iterator[Any]:
 
 
 def open_page(running: Any, address: str, *, trouble: list[str], **options: Any) -> Any:
-    """Open the explorer and wait for the map it asks for; what the console complains of is added to ``trouble``."""
+    """Open the explorer and wait until its map is drawn; what the console complains of is added to ``trouble``."""
     page = running.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}).new_page()
+    page.set_default_timeout(PATIENCE)
     page.on(
         "console",
         lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None,
@@ -63,7 +65,8 @@ def open_page(running: Any, address: str, *, trouble: list[str], **options: Any)
     )
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
-    page.wait_for_function(SETTLED, timeout=120_000)
+    page.wait_for_function(SETTLED)
+    wait_until_still(page)
     return page
 
 
