@@ -72,6 +72,22 @@ def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, mo
     assert again.vectors.tobytes() == whole.vectors.tobytes()
 
 
+def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, monkeypatch):
+    """No folder tells such counts apart; what they hold does."""
+
+    def stop(path, state):
+        write_round(path, state)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fit_module, "write_round", stop)
+        with pytest.raises(KeyboardInterrupt):
+            fit(drawn_counts(words=60, sentences=800, seed=1), dim=5, output=tmp_path / "model")
+    other = drawn_counts(words=60, sentences=800, seed=2)
+    resumed = fit(other, dim=5, output=tmp_path / "model")
+    assert resumed.vectors.tobytes() == fit(other, dim=5).vectors.tobytes()
+
+
 def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):
     lines = plan_fit(store, dim=5, core=30)
     assert "fit 30 words together" in lines[0]

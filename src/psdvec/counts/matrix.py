@@ -20,6 +20,7 @@ from psdvec.counts.vocabulary import Vocabulary, read_vocabulary, write_vocabula
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import StoreError
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
+from psdvec.storage.workspace import digest_of
 
 KIND = "cooccurrence"
 VERSION = 1
@@ -81,6 +82,14 @@ class Cooccurrence:
             self.vocabulary.words[j]: count
             for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
         }
+
+    def identity(self) -> dict[str, Any]:
+        """Return what tells these counts from others: where they are from, and a digest of all that they hold."""
+        if "digest" in self.origin:
+            return dict(self.origin)
+        words = self.vocabulary
+        digest = digest_of(tuple(words.words), words.counts, self.indptr, self.indices, self.values)
+        return {**self.origin, "digest": digest}
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the counts as an artefact."""

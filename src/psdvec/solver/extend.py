@@ -276,13 +276,9 @@ def _solve_in_blocks(
 
 def _with_digests(plan: Mapping[str, Any], model: Model, counts: Cooccurrence) -> dict[str, Any]:
     """Return ``plan`` with the digests of a model and counts that came from no folder of psdvec."""
-    made = dict(plan)
+    made = {**plan, "counts": counts.identity()}
     if "digest" not in model.origin:
         made["model"] = {**model.origin, "digest": digest_of(*model._values())}
-    if "digest" not in counts.origin:
-        words = counts.vocabulary
-        parts = (tuple(words.words), words.counts, counts.indptr, counts.indices, counts.values)
-        made["counts"] = {**counts.origin, "digest": digest_of(*parts)}
     return made
 
 

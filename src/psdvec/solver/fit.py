@@ -122,7 +122,7 @@ def fit(
         folder = None
         if output is not None:
             key = {
-                "counts": dict(store.origin), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
+                "counts": store.identity(), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
                 "device": device,
             }  # fmt: skip
             folder = stack.enter_context(
