@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import regex
 from hypothesis import given
@@ -31,6 +33,11 @@ def test_paper_agrees_with_its_definition(text):
 )
 def test_unicode_agrees_with_its_definition(text):
     assert words("unicode", text) == [counting.words_unicode(line) for line in text.split("\n")]
+
+
+def test_unicode_agrees_with_its_definition_on_all_short_texts_of_letters_quotes_and_marks():
+    texts = ["".join(text) for length in range(1, 5) for text in product("אa'\"\u05b0 .", repeat=length)]
+    assert words("unicode", "\n".join(texts)) == [counting.words_unicode(text) for text in texts]
 
 
 @given(st.text(alphabet="bcBC19 _-.,:;·'\"カ漢גד\n", max_size=30))

@@ -106,7 +106,7 @@ def space_unicode(text, roles, out):
         else:
             role, width = np.uint8(LINE_END), 1
         if role == TRANSPARENT:
-            if middle == SEPARATOR and end == i:
+            if end == i:  # it belongs to the character before it, if that belongs to the word
                 end = i + width
             i += width
             continue
