@@ -44,7 +44,11 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
     with _tracebacks_left_out():
         if cluster is not None:
-            with _local_cluster(dask, _local_workers(cluster)) as local, dask.Client(local) as client:
+            # What is large goes straight to the workers, which are in reach, and not by way of the scheduler.
+            with (
+                _local_cluster(dask, _local_workers(cluster)) as local,
+                dask.Client(local, direct_to_workers=True) as client,
+            ):
                 yield client
             return
         try:

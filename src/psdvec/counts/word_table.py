@@ -11,7 +11,6 @@ The definitions are in :mod:`psdvec.reference.counting`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
@@ -22,8 +21,9 @@ from psdvec.arrays import Array, Bytes, Int32s, Int64s
 from psdvec.counts.vocabulary import WordCounts, WordList
 from psdvec.kernels.word_keys import (
     HASHED,
+    PADDING,
     before_separator,
-    bytes_from,
+    eight_bytes,
     key_of,
     length_of,
     long_key,
@@ -32,6 +32,7 @@ from psdvec.kernels.word_keys import (
     short_key,
     word_length,
 )
+from psdvec.storage.buffers import Scratch
 
 SENTENCE_END = -1  # in a stream of ids: the sentence ends here
 GAP = -2  # in a stream of ids: a word without an id stood here
@@ -68,20 +69,16 @@ def number_words(text: Bytes, *, joined: bool, closed: bool) -> NumberedWords:
     ``joined``: the text begins inside a sentence; ``closed``: the last sentence ends with the text.
     The ids are valid until the same thread numbers its next text.
     """
-    scratch = _scratch(len(text) + 2)
-    t, blob, offsets, counts, overlong = _number_text(_read_only(text), joined, closed, scratch)
-    return NumberedWords(WordList(blob, offsets), counts, scratch[:t], int(overlong))
+    m = len(text)
+    padded, ids = _scratch.array(np.uint8, m + PADDING), _scratch.array(np.int32, m + 2)
+    padded[:m], padded[m:] = text, _SPACE
+    if closed:
+        padded[m] = _NEWLINE
+    t, blob, offsets, counts, overlong = _number_text(padded, joined, ids)
+    return NumberedWords(WordList(blob, offsets), counts, ids[:t], int(overlong))
 
 
-_thread = threading.local()
-
-
-def _scratch(length: int) -> Int32s:
-    """Return this thread's room for ids: fresh memory for every text would cost more than filling it."""
-    if len(getattr(_thread, "ids", ())) < length:
-        _thread.ids = np.empty(length, np.int32)
-    ids: Int32s = _thread.ids
-    return ids
+_scratch = Scratch()
 
 
 class WordTable:
@@ -216,13 +213,13 @@ def _move_slots_into(new, old):
             new[at, 0], new[at, 1] = old[k, 0], old[k, 1]
 
 
-# text uint8[m]; ids int32[>= m+2] out; slots .. blob: the table, changed; overlong int64[1] changed
+# text uint8[m + PADDING]; ids int32[m + 2] out; slots .. blob: the table, changed; overlong int64[1] changed
 @njit(nogil=True, cache=True)
-def _number_until_full(text, last, joined, begin, ids, t, n, slots, counts, offsets, blob, overlong):
+def _number_until_full(text, joined, begin, ids, t, n, slots, counts, offsets, blob, overlong):
     """Number the words of ``text[begin:]`` until the table is full; return where that was, t and n."""
-    start = begin
-    while start <= len(text):
-        bytes_ = bytes_from(text, start)
+    start, last = begin, len(text) - PADDING
+    while start <= last:
+        bytes_ = eight_bytes(text, start)
         mask = before_separator(bytes_)
         length = length_of(mask)
         key = short_key(bytes_ & mask, length)
@@ -244,34 +241,32 @@ def _number_until_full(text, last, joined, begin, ids, t, n, slots, counts, offs
             t += 1
             counts[found] += 1
         end = start + length
-        byte = text[end] if end < len(text) else last
-        if byte == _NEWLINE and (joined if t == 0 else ids[t - 1] != SENTENCE_END):
+        if text[end] == _NEWLINE and (joined if t == 0 else ids[t - 1] != SENTENCE_END):
             ids[t] = SENTENCE_END
             t += 1
         start = end + 1
-    return len(text) + 1, t, n
+    return start, t, n
 
 
-# text uint8[m], spaced; ids int32[>= m+2] out; returns t, blob uint8[b], offsets int64[n+1], counts int64[n], overlong
+# text uint8[m + PADDING]; ids int32[m + 2] out; returns t, blob uint8[b], offsets int64[n+1], counts int64[n], overlong
 @njit(nogil=True, cache=True)
-def _number_text(text, joined, closed, ids):
+def _number_text(text, joined, ids):
     """Give each different word an id in order of first appearance; ``ids[:t]`` is the text in ids.
 
     Empty sentences leave no trace; words of more than MAX_WORD_BYTES leave a GAP.
     """
-    last = _NEWLINE if closed else _SPACE
     overlong = np.zeros(1, dtype=np.int64)
     counts, offsets = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     blob, slots = np.empty(0, dtype=np.uint8), np.zeros((1, 2), dtype=np.uint64)
     capacity, begin, t, n = 1 << 14, 0, 0, 0
-    while begin <= len(text):
+    while begin <= len(text) - PADDING:
         counts, offsets = _grown(counts, n, capacity), _grown(offsets, n + 1, capacity + 1)
         blob = _grown(blob, offsets[n], offsets[n] + 12 * capacity + MAX_WORD_BYTES)
         more = np.zeros((2 * capacity, 2), dtype=np.uint64)
         _move_slots_into(more, slots)
         slots = more
         begin, t, n = _number_until_full(
-            text, last, joined, begin, ids, t, n, slots, counts, offsets, blob, overlong
+            text, joined, begin, ids, t, n, slots, counts, offsets, blob, overlong
         )
         capacity *= 2
     return t, blob[: offsets[n]].copy(), offsets[: n + 1].copy(), counts[:n].copy(), overlong[0]

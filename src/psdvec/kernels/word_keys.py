@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 HASHED = np.uint64(0xFF << 56)
+PADDING = 8  # separators after a text: eight bytes to read wherever a word begins or goes on
 _ONE, _SEVEN = np.uint64(1), np.uint64(7)
 _NUMBER_BITS = np.uint64(56)  # in a key, the number of bytes lies above them
 _HASH_FACTOR, _HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
@@ -36,21 +37,6 @@ def eight_bytes(text, i):
     )
 
 
-@njit(nogil=True, cache=True)
-def _last_bytes(text, i):
-    """Return the fewer than eight bytes from ``i`` to the end as a number, zeros above them."""
-    bytes_ = np.uint64(0)
-    for k in range(i, len(text)):
-        bytes_ |= np.uint64(text[k]) << np.uint64(8 * (k - i))
-    return bytes_
-
-
-@njit(nogil=True, cache=True, inline="always")
-def bytes_from(text, i):
-    """Return the next eight bytes as a number; after the end of the text come zeros."""
-    return eight_bytes(text, i) if i + 8 <= len(text) else _last_bytes(text, i)
-
-
 @njit(nogil=True, cache=True, inline="always")
 def before_separator(bytes_):
     """Return a mask of the bytes before the first separator, all bytes up to 32 being such; all if there is none."""
@@ -66,15 +52,14 @@ def length_of(mask):
     return np.int64(((mask & _EACH_BYTE) * _EACH_BYTE) >> _NUMBER_BITS)
 
 
+# text uint8[m + PADDING]
 @njit(nogil=True, cache=True)
 def word_length(text, start):
-    """Return how many bytes the word from ``start`` on has."""
-    length = 0
-    while start + length < len(text):
-        more = length_of(before_separator(bytes_from(text, start + length)))
+    """Return how many bytes the word from ``start`` on has, given that they are eight or more."""
+    length = more = 8
+    while more == 8:
+        more = length_of(before_separator(eight_bytes(text, start + length)))
         length += more
-        if more < 8:
-            break
     return length
 
 
@@ -101,13 +86,18 @@ def long_key(text, start, length):
     return mixed(h ^ eight_bytes(text, start + length - 8)) | HASHED
 
 
+# word = text[start : start + length]; text uint8[m], of any length
 @njit(nogil=True, cache=True, inline="always")
 def key_of(text, start, length):
     """Return the key of a word of known length."""
     if length >= 8:
         return long_key(text, start, length)
-    mask = (_ONE << np.uint64(8 * length)) - _ONE
-    return short_key(bytes_from(text, start) & mask, length)
+    if start + 8 <= len(text):
+        return short_key(eight_bytes(text, start) & ((_ONE << np.uint64(8 * length)) - _ONE), length)
+    bytes_ = np.uint64(0)
+    for k in range(length - 1, -1, -1):
+        bytes_ = bytes_ << np.uint64(8) | np.uint64(text[start + k])
+    return short_key(bytes_, length)
 
 
 # words text[start : start + length] and blob[other : other + length], of eight bytes or more
