@@ -36,7 +36,7 @@ def test_unicode_agrees_with_its_definition(text):
 
 
 def test_unicode_agrees_with_its_definition_on_all_short_texts_of_letters_quotes_and_marks():
-    texts = ["".join(text) for length in range(1, 5) for text in product("אa'\"\u05b0 .", repeat=length)]
+    texts = ["".join(text) for length in range(1, 4) for text in product("אa'\"\u05b0 .", repeat=length)]
     assert words("unicode", "\n".join(texts)) == [counting.words_unicode(text) for text in texts]
 
 
