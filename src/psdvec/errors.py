@@ -32,6 +32,7 @@ _NO_MEMORY = (
     "unable to allocate",
 )
 _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
+_LAST_SEED = 2**32 - 1  # of NumPy's older generators, which gensim uses
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do
 
@@ -90,6 +91,12 @@ def demand_positive(number: int | None, name: str) -> None:
         raise InputError(f"{name} is {number}; give 1 or more")
     if number is not None and number > _MOST:
         raise InputError(f"{name} is {number}; give {_MOST} or less")
+
+
+def demand_seed(seed: int) -> None:
+    """Raise an :class:`InputError` unless every generator of random numbers that is used here takes ``seed``."""
+    if not 0 <= seed <= _LAST_SEED:
+        raise InputError(f"the seed is {seed}; give a number from 0 to {_LAST_SEED}")
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
