@@ -252,9 +252,9 @@ def test_a_dry_run_writes_nothing(store, tmp_path):
 
 def test_bad_input_is_refused_and_nothing_is_written(store, tmp_path):
     fit(store, dim=5, output=tmp_path / "model")
-    with pytest.raises(StoreError, match="holds cooccurrence, but embeddings is needed"):
+    with pytest.raises(StoreError, match="holds counts, not word vectors"):
         extend(store, store, output=tmp_path / "x")
-    with pytest.raises(StoreError, match="holds embeddings, but cooccurrence is needed"):
+    with pytest.raises(StoreError, match="holds word vectors, not counts"):
         fit(tmp_path / "model", output=tmp_path / "x")
     with pytest.raises(InputError, match="exists already"):
         fit(store, output=tmp_path / "model")
