@@ -43,6 +43,8 @@ from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
 
+_NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
+
 
 def fit(
     counts: Cooccurrence | str | Path,
@@ -299,7 +301,7 @@ def plan_fit(
     lines = [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
         f"place {words - centre:,} further words by ridge {plan.ridge}",
-        f"write {words:,} vectors in {dim} dimensions, {format_size(4 * words * dim)}",
+        f"write {words:,} vectors in {dim} dimensions, about {format_size(_size_of_model(words, dim, plan))}",
     ]
     if cluster is not None:
         lines.append(f"keep the pairs on {cluster}")
@@ -307,3 +309,9 @@ def plan_fit(
         needed = _memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
         lines.append(_describe(needed, hardware, None if output is None else nearest_folder(Path(output))))
     return lines
+
+
+def _size_of_model(words: int, dim: int, recipe: Recipe) -> int:
+    """Return about how many bytes a model takes on disk: vectors and rows, where they differ, and n-grams in 8 bits."""
+    has_rows = recipe.power != 0.5 or recipe.spelling
+    return round(words * ((8 if has_rows else 4) * dim + (_NGRAMS * (dim + 12) if recipe.spelling else 0)))
