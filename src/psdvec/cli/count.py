@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,8 +87,7 @@ def count(
         ):
             print(line)
         return
-    on_cluster = scheduler is not None or cluster is not None
-    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     if counts.tally.overlong_words:
