@@ -35,9 +35,8 @@ from psdvec.storage.blocks import blocks_in, read_block, write_block
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.vectors.embeddings import Embeddings
 
-Solve = Callable[
-    ..., list[Placed | None]
-]  # of a setting and counts; advance= is told how many words are done
+# Solves the words of a setting from counts; ``advance`` is told how many words are done.
+Solve = Callable[..., list[Placed | None]]
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made

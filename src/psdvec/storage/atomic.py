@@ -25,9 +25,8 @@ from psdvec.storage.locks import take
 from psdvec.storage.renames import exchange, rename_to_free
 from psdvec.storage.syncing import sync, sync_name
 
-Existing: TypeAlias = Literal[
-    "replace", "keep", "refuse"
-]  # what becomes of something that has the name already
+# What becomes of something that has the name already.
+Existing: TypeAlias = Literal["replace", "keep", "refuse"]
 
 _NEW, _OLD, _GONE = "new", "old", "gone"  # being written; about to be replaced; being removed
 _UNFINISHED = re.compile(
