@@ -84,6 +84,9 @@ def test_a_misspelt_option_is_refused():
         ("recipe", "defualt", "there is no recipe 'defualt'"),
         ("changes", {"ridge": "ato"}, "'ato' is not a ridge"),
         ("dim", 0, "dim is 0"),
+        ("dim", 2.5, "dim is 2.5; give a whole number"),
+        ("max_words", "10", "max_words is '10'; give a whole number"),
+        ("seed", None, "seed is None; give a whole number"),
         ("core", 0, "core is 0"),
         ("min_contexts", 0, "min_contexts is 0"),
         ("seed", -1, "the seed is -1; give a number from 0"),
@@ -91,6 +94,7 @@ def test_a_misspelt_option_is_refused():
         ("workers", 0, "the number of workers is 0"),
         ("device", "torch:abacus", "abacus"),
         ("window", 0, "the window is 0"),
+        ("window", 2.5, "window is 2.5; give a whole number"),
         ("weighting", "flt", "there is no weighting 'flt'"),
     ],
 )

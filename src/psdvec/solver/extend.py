@@ -19,7 +19,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_words
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import limit_threads
 from psdvec.solver.adopt import adopt
@@ -134,6 +134,8 @@ def extend(
     of those asked for can.
     """
     progress = SilentProgress() if quiet else progress
+    demand_words(words)
+    demand_words(refresh, "refresh")
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
