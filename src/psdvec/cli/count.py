@@ -28,6 +28,8 @@ from psdvec.cli.options import (
 from psdvec.cli.progress_bar import make_progress
 from psdvec.resources import format_size, peak_memory
 
+NAMED = 20  # words at most that export-grams names
+
 
 def count(
     corpus: CorpusPaths,
@@ -167,7 +169,8 @@ def export_grams(
 
     loaded = load_counts(counts)
     left_out = write_grams(loaded, pairs, words=words, overwrite=overwrite)
-    for word in left_out:
-        print(f"left out: {word}")
+    if left_out:
+        more = f" and {len(left_out) - NAMED:,} more" if len(left_out) > NAMED else ""
+        print(f"left out, as the original cannot use them: {' '.join(left_out[:NAMED])}{more}")
     also = "" if words is None else f", and their occurrences to {words}"
     print(f"the pairs of {len(loaded) - len(left_out):,} words written to {pairs}{also}")

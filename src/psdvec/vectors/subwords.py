@@ -141,7 +141,7 @@ def need_subwords(subwords: Subwords | None) -> Subwords:
     """Return ``subwords``, or say that there are none."""
     if subwords is None:
         raise InputError(
-            "these vectors know nothing of spelling; fit them with psdvec, and without spelling=off"
+            "these vectors know nothing of spelling; give a model that learned it, such as one by the default recipe"
         )
     return subwords
 
