@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from psdvec import resources
-from psdvec.resources import current_memory, measure_disk, peak_memory
+from psdvec.errors import InputError
+from psdvec.resources import current_memory, measure_disk, parse_size, peak_memory
 
 
 def test_the_peak_of_a_process_is_not_that_of_its_parent():
@@ -43,3 +44,13 @@ def test_a_slow_disk_is_slow(tmp_path, monkeypatch):
     monkeypatch.setattr(resources.time, "perf_counter", lambda: float(next(clock)))
     speed = measure_disk(tmp_path, cached=True)
     assert (speed.written, speed.read) == (1 << 19, 1 << 20)
+
+
+@pytest.mark.parametrize("size", ["1.5G", 1_500_000_000, 1.5e9, np.int64(1_500_000_000)])
+def test_a_size_is_text_or_any_number_of_bytes(size):
+    assert parse_size(size) == 1_500_000_000
+
+
+def test_what_is_no_number_of_bytes_is_no_size():
+    with pytest.raises(InputError, match="'nan' is not a size"):
+        parse_size(float("nan"))

@@ -9,6 +9,7 @@ import numpy as np
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.solver.devices import Device
+from psdvec.solver.devices.cpu_layout import layout_of
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.fit import fit
 from psdvec.solver.model import Model
@@ -49,3 +50,8 @@ def problem_of(
 def fit_recipe(counts: Cooccurrence, recipe: Recipe, **options) -> Model:
     """Fit ``counts`` by a recipe that has no name."""
     return fit(counts, changes=asdict(recipe), **options)
+
+
+def dense_widths(counts: Cooccurrence, words: int) -> np.ndarray:
+    """Return how many of the first columns of each row the CPU keeps dense, (n,)."""
+    return np.concatenate([np.full(place.rows, place.width) for place in layout_of(counts, words)])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _NEEDED = (
-    1_200_000_000  # bytes of address space; with less, the libraries of linear algebra abort or wait for ever
+    1_200_000_000  # bytes of address space; with less, libraries of linear algebra abort or wait for ever
 )
 
 

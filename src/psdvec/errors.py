@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import errno
 import importlib
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
 _SHOWN = 80  # letters of a missing word, in a message
@@ -32,6 +33,7 @@ _NO_MEMORY = (
     "unable to allocate",
 )
 _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
+_LAST_SEED = 2**32 - 1  # of NumPy's older generators, which gensim uses
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do
 
@@ -84,12 +86,42 @@ class MissingExtraError(PSDVecError):
     """An optional package is needed but not installed."""
 
 
+def demand_whole(number: int, name: str) -> None:
+    """Raise an :class:`InputError` if ``number`` is not a whole number, of Python's or of NumPy's.
+
+    >>> demand_whole(2.5, "dim")
+    Traceback (most recent call last):
+        ...
+    psdvec.errors.InputError: dim is 2.5; give a whole number
+    """
+    try:
+        operator.index(number)
+    except TypeError as error:
+        raise InputError(f"{name} is {number!r}; give a whole number") from error
+
+
+def demand_words(words: Iterable[str] | None, name: str = "words") -> None:
+    """Raise an :class:`InputError` if ``words`` are a single string, whose letters would be taken for words."""
+    if isinstance(words, str):
+        raise InputError(f"{name} is one string, {words!r}; give a list of words, such as {words.split()}")
+
+
 def demand_positive(number: int | None, name: str) -> None:
     """Raise an :class:`InputError` if ``number`` is given and is less than 1, or more than anything here can have."""
-    if number is not None and number < 1:
+    if number is None:
+        return
+    demand_whole(number, name)
+    if number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
-    if number is not None and number > _MOST:
+    if number > _MOST:
         raise InputError(f"{name} is {number}; give {_MOST} or less")
+
+
+def demand_seed(seed: int) -> None:
+    """Raise an :class:`InputError` unless every generator of random numbers that is used here takes ``seed``."""
+    demand_whole(seed, "seed")
+    if not 0 <= seed <= _LAST_SEED:
+        raise InputError(f"the seed is {seed}; give a number from 0 to {_LAST_SEED}")
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import resource
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from psdvec.errors import InputError, ResourceError
+from psdvec.errors import InputError, ResourceError, demand_whole
 
 _MOST_WORKERS = 256  # threads that a machine of fewer processors may be asked for
 _PROBE = 1 << 20  # bytes at a time that a disk is measured with
@@ -23,15 +24,15 @@ _PROBING = 0.3  # seconds that it is written to and read from
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def parse_size(text: str | int) -> int:
-    """Parse a size such as ``512M``, ``4G`` or ``1.5GB``; units are powers of 1,000.
+def parse_size(text: str | float) -> int:
+    """Parse a size such as ``512M``, ``4G`` or ``1.5GB``, or a number of bytes; units are powers of 1,000.
 
     >>> parse_size("1.5G")
     1500000000
     """
-    if isinstance(text, int):
-        return text
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)B?", text.strip().upper())
+    if not isinstance(text, str) and math.isfinite(text):
+        return int(text)
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)B?", str(text).strip().upper())
     if match is None:
         raise InputError(f"'{text}' is not a size; write a number and a unit, such as 512M or 4G")
     return round(float(match[1]) * _UNITS[match[2]])
@@ -109,6 +110,7 @@ def resolve_workers(workers: int | None) -> int:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is None:
         return processors
+    demand_whole(workers, "workers")
     most = max(_MOST_WORKERS, processors)
     if not 1 <= workers <= most:
         raise InputError(f"the number of workers is {workers}; give one from 1 to {most}")

@@ -165,3 +165,13 @@ def test_an_interrupted_count_says_how_to_continue_it(tmp_path):
 def test_defaults_come_from_the_library():
     assert default("counts.count.count_pairs", "window") == 20
     assert default("text.corpus.read_corpus", "tokenizer") == "unicode"
+
+
+def test_export_grams_names_some_of_the_words_that_it_leaves_out(psdvec, tmp_path):
+    last = [f"last{i:02}" for i in range(25)]
+    (tmp_path / "corpus.txt").write_text("".join(f"the cat the cat {word}\n" for word in last))
+    counting = ["--min-count", "1", "--window", "2", "--weighting", "flat"]
+    assert psdvec("count", "corpus.txt", "-o", "counts", *counting)[0] == 0
+    code, out, _ = psdvec("export-grams", "counts", "top2grams.txt")
+    said = f"left out, as the original cannot use them: {' '.join(last[:20])} and 5 more\n"
+    assert (code, out) == (0, f"{said}the pairs of 2 words written to top2grams.txt\n")

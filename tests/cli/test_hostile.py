@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from psdvec.cli import main
+from psdvec.counts.count import count_pairs
 from psdvec.errors import (
     SHORT_OF_MEMORY,
     InputError,
@@ -195,3 +196,30 @@ def test_every_message_is_one_line_that_moves_no_cursor_and_ends_with_what_to_do
     assert len(message) < 1000
     assert len(str(InputError("\0" * 5000))) < 1000
     assert one_line("näive 東京") == "näive 東京"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "counts", "-o", "out"],
+        ["fit", "counts", "-o", "out", "--method", "svd"],
+        ["fit", "counts", "-o", "out", "--method", "glove"],
+        ["train", "text.txt", "-o", "out"],
+        ["topics", "vectors.txt", "text.txt", "-o", "out"],
+        ["compare", "text.txt", "-o", "out"],
+        ["evaluate", "vectors.txt", "--task", "pairs.txt"],
+    ],
+    ids=" ".join,
+)
+def test_a_seed_below_0_is_one_sentence(tmp_path, vectors, command, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    Path("text.txt").write_text("a b a b a b\n")
+    Path("pairs.txt").write_text("ä c 1\n東京 c 2\n")
+    count_pairs("text.txt", min_count=1, output="counts")
+    monkeypatch.setattr(sys, "argv", ["psdvec", *command, "--seed", "-1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "psdvec: the seed is -1; give a number from 0 to 4294967295\n"
+    assert not Path("out").exists()

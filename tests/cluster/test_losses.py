@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 
 import pytest
 
@@ -108,3 +109,27 @@ def test_dask_shows_no_traceback_of_its_own(monkeypatch, caplog):
     with pytest.raises(ClusterError, match="no Dask scheduler answers"), open_client(scheduler="tcp://x:1"):
         pass
     assert [record.getMessage() for record in caplog.records] == [said]
+
+
+def test_a_local_cluster_that_is_slow_to_close_is_no_warning(monkeypatch, caplog):
+    logger = logging.getLogger("distributed.nanny")
+    monkeypatch.setattr(logger, "propagate", True)
+    monkeypatch.setattr(logging.getLogger("distributed"), "propagate", True)
+
+    class SlowCluster:
+        def __init__(self, **_):
+            pass
+
+        def close(self):
+            logger.warning("Worker process still alive after 4.0 seconds, killing")
+
+    monkeypatch.setattr("distributed.LocalCluster", SlowCluster)
+    monkeypatch.setattr("distributed.Client", nullcontext)
+    with open_client(cluster="local:1"):
+        logger.warning("a worker takes much memory")
+    assert [record.getMessage() for record in caplog.records] == ["a worker takes much memory"]
+
+
+def test_without_a_scheduler_or_a_cluster_there_is_no_client():
+    with open_client() as client:
+        assert client is None

@@ -151,3 +151,10 @@ def test_a_part_of_many_words_spreads_over_its_table(parts):
     empty = np.flatnonzero(table._slots[:, 0] == 0)
     runs = np.diff(np.append(empty, empty[0] + len(table._slots)))
     assert runs.max() < 200, "a search ends at an empty slot"
+
+
+def test_dask_can_tell_how_large_words_are():
+    sizeof = pytest.importorskip("dask.sizeof").sizeof
+    found = packed({f"w{i}": i for i in range(1000)})
+    arrays = found.words.blob.nbytes + found.words.offsets.nbytes + found.counts.nbytes
+    assert arrays <= sizeof(found) <= arrays + 1000

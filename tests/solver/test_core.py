@@ -17,7 +17,7 @@ from psdvec.solver.eigen import Eigenpairs, rank_for
 from psdvec.solver.fit import fit
 from psdvec.solver.problem import best_multiple, build_problem, residual_of
 from psdvec.solver.recipe import make_recipe
-from tests.toy import drawn_counts, fit_recipe, measured, problem_of
+from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
 
 HALF = (
     2.0**-8
@@ -41,9 +41,8 @@ def panels(request, monkeypatch):
 def dense_and_sparse(counts, recipe, words):
     constants, scales = measured(counts, recipe, words)
     H = rounds_reference.dense_rows(counts.indptr, counts.indices, counts.values, words) / UNIT
-    widths = cpu_layout.layout_of(counts, words).widths
     dense = rounds_reference.weights_and_targets(
-        H, scales, constants, negligible=recipe.negligible, widths=widths
+        H, scales, constants, negligible=recipe.negligible, widths=dense_widths(counts, words)
     )
     return dense, problem_of(counts, recipe, words)
 

@@ -44,6 +44,12 @@ def test_old_rows_stay_bit_identical(model, counts):
     assert len(extended) == len(counts)
 
 
+@pytest.mark.parametrize("name", ["words", "refresh"])
+def test_the_letters_of_a_string_are_not_taken_for_words(model, counts, name):
+    with pytest.raises(InputError, match=f"{name} is one string, 'aspirin'; give a list"):
+        extend(model, counts, **{name: "aspirin"})
+
+
 @pytest.mark.parametrize("ridge", ["auto", "3", "0"])
 def test_a_word_alone_gets_the_vector_it_gets_among_others(model, counts, ridge):
     together = extend(model, counts, ridge=ridge)

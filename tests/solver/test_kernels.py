@@ -19,7 +19,7 @@ from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.pmi import WordScales
 from psdvec.solver.recipe import make_recipe
 from psdvec.storage.buffers import Scratch
-from tests.toy import drawn_counts, measured
+from tests.toy import dense_widths, drawn_counts, measured
 
 MOMENTUM = 0.5
 
@@ -100,7 +100,7 @@ def panels(request, monkeypatch):
 def blocks_of(counts, recipe, words=None, *, threads=2, **options):
     constants, scales = measured(counts, recipe, words)
     device = Cpu(threads)
-    places = cpu_layout.layout_of(counts, len(scales)).places
+    places = cpu_layout.layout_of(counts, len(scales))
     formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
     return list(
         cpu_blocks.build_blocks(counts, formula, places, pool=device.pool, threads=threads, **options)
@@ -151,7 +151,7 @@ def check_blocks(counts, recipe, words):
     constants, scales = measured(counts, recipe, words)
     blocks = blocks_of(counts, recipe, words)
     H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, words)
-    widths = cpu_layout.layout_of(counts, words).widths
+    widths = dense_widths(counts, words)
     W, T, G, squares = weights_and_targets(H, scales, constants, negligible=recipe.negligible, widths=widths)
     m, B = (np.outer(x, x) for x in (scales.emphases, scales.rho))
     background = m * B * np.log(constants.smoothing)
@@ -251,7 +251,7 @@ def test_more_columns_than_sixteen_bits_can_tell_apart_are_kept_apart():
     recipe = make_recipe("default", negligible=0.0)
     constants, _ = measured(drawn_counts(), recipe)
     formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
-    places = [place for place in cpu_layout.layout_of(counts, n).places if place.lo >= SPAN]
+    places = [place for place in cpu_layout.layout_of(counts, n) if place.lo >= SPAN]
     blocks = list(cpu_blocks.build_blocks(counts, formula, places, pool=Cpu(2).pool, threads=2))
     both = pairs | {(j, i) for i, j in pairs}
     found = np.argwhere(unpacked(blocks)[0])
@@ -267,7 +267,7 @@ def test_targets_beyond_half_precision_are_kept_in_larger_units():
     assert formula.unit > 1
     blocks = list(
         cpu_blocks.build_blocks(
-            counts, formula, cpu_layout.layout_of(counts, 60).places, pool=Cpu(1).pool, threads=1
+            counts, formula, cpu_layout.layout_of(counts, 60), pool=Cpu(1).pool, threads=1
         )
     )
     H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, 60)

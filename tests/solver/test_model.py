@@ -90,7 +90,7 @@ def test_a_cut_file_is_refused(model, tmp_path):
 
 def test_another_kind_of_artefact_is_refused(tmp_path):
     drawn_counts().save(tmp_path / "counts")
-    with pytest.raises(StoreError, match="holds cooccurrence, but embeddings is needed"):
+    with pytest.raises(StoreError, match="holds counts, not word vectors"):
         read_model(tmp_path / "counts")
 
 

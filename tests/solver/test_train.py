@@ -78,6 +78,40 @@ def test_a_misspelt_option_is_refused():
         train(LINES, windw=3)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("recipe", "defualt", "there is no recipe 'defualt'"),
+        ("changes", {"ridge": "ato"}, "'ato' is not a ridge"),
+        ("dim", 0, "dim is 0"),
+        ("dim", 2.5, "dim is 2.5; give a whole number"),
+        ("max_words", "10", "max_words is '10'; give a whole number"),
+        ("seed", None, "seed is None; give a whole number"),
+        ("core", 0, "core is 0"),
+        ("min_contexts", 0, "min_contexts is 0"),
+        ("seed", -1, "the seed is -1; give a number from 0"),
+        ("memory", "much", "'much' is not a size"),
+        ("workers", 0, "the number of workers is 0"),
+        ("device", "torch:abacus", "abacus"),
+        ("window", 0, "the window is 0"),
+        ("window", 2.5, "window is 2.5; give a whole number"),
+        ("weighting", "flt", "there is no weighting 'flt'"),
+    ],
+)
+def test_a_wrong_option_of_any_stage_is_refused_before_the_first_and_costs_no_finished_work(
+    file, tmp_path, monkeypatch, option, value, said
+):
+    monkeypatch.setattr("psdvec.solver.train.fit", lambda *counts, **options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(file, dim=4, output=tmp_path / "model")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert tmp_path / "model.train.work" / "counts" / "meta.json" in before
+    monkeypatch.setattr("psdvec.solver.train.count_pairs", lambda *text, **options: 1 / 0)
+    with pytest.raises(InputError, match=said):
+        train(file, **{"dim": 4, option: value}, output=tmp_path / "model")
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
 def test_a_name_that_is_not_there_is_refused_instead_of_read_letter_by_letter():
     with pytest.raises(InputError, match=r"there is no file 'small\.txt'; check the name"):
         train("small.txt")

@@ -144,7 +144,7 @@ def test_damage_is_noticed(tmp_path):
 
 def test_another_kind_or_version_is_refused(tmp_path):
     make(tmp_path / "a")
-    with pytest.raises(StoreError, match="holds numbers, but cooccurrence is needed here"):
+    with pytest.raises(StoreError, match="holds numbers, not counts; give the right folder"):
         open_artefact(tmp_path / "a", kind="cooccurrence")
     meta = json.loads((tmp_path / "a" / "meta.json").read_text())
     (tmp_path / "a" / "meta.json").write_text(json.dumps(seal(meta | {"version": 9})))

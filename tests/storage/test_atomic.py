@@ -134,6 +134,14 @@ def test_what_another_machine_left_is_not_touched(tmp_path):
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
+def test_what_cannot_be_replaced_by_a_file_is_not_said_to_need_a_flag(tmp_path, overwrite):
+    for path, what in ((tmp_path, "is a folder"), (Path("/dev/null"), "is not an ordinary file")):
+        with pytest.raises(InputError, match=what) as caught, replaced_file(path, overwrite=overwrite):
+            pass
+        assert "overwrite" not in str(caught.value)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("writer", [replaced_file, replaced_folder])
 def test_a_second_writer_of_one_output_is_refused(tmp_path, writer, overwrite):
     with (

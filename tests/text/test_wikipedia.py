@@ -272,9 +272,9 @@ def test_what_is_not_a_dump_is_refused_before_any_work(tmp_path: Path, data: byt
 def test_an_output_that_exists_is_refused_first(tmp_path: Path) -> None:
     output = tmp_path / "corpus.txt"
     output.write_text("precious")
-    with pytest.raises(InputError, match="exists already; choose another output name, or use overwrite=True"):
+    with pytest.raises(InputError, match="exists already; choose another output, or give overwrite=True"):
         extract(tmp_path / "missing", output)
-    with pytest.raises(InputError, match="is not a file"):
+    with pytest.raises(InputError, match="is a folder"):
         extract(tmp_path / "missing", tmp_path, overwrite=True)
     with pytest.raises(InputError, match="is the dump itself"):
         extract(output, output, overwrite=True)

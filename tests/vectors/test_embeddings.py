@@ -107,6 +107,24 @@ def test_the_word_that_does_not_match_is_farthest_from_the_mean():
     assert compass().doesnt_match(["north", "northeast", "northwest", "south"]) == "south"
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda e: e.vectors_of("ab"),
+        lambda e: e.n_similarity("a", "b"),
+        lambda e: e.doesnt_match("abc"),
+        lambda e: e.most_similar_many("ab"),
+        lambda e: e.select("ab"),
+        lambda e: e.with_spelled("ab"),
+        lambda e: e.thin_evidence("ab"),
+    ],
+)
+def test_the_letters_of_a_string_are_not_taken_for_a_list_of_words(ask):
+    letters = Embeddings(("a", "b", "c"), np.eye(3, dtype=np.float32) + 1)
+    with pytest.raises(InputError, match=r"words is one string, .*; give a list of words, such as"):
+        ask(letters)
+
+
 def test_neighbours_come_nearest_first_without_the_word_itself():
     assert compass().most_similar("north", topn=2) == [
         ("northeast", pytest.approx(np.sqrt(0.5))),

@@ -125,9 +125,8 @@ def main() -> None:
     atexit.register(
         gc.freeze
     )  # nor is there any at the end, where Python looks for it again; this saves 0.3 s
-    if isinstance(
-        sys.stdout, TextIOWrapper
-    ):  # a word given in bytes that are no text is shown as \udcff, in JSON too
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A word given in bytes that are no text is shown as \udcff, in JSON too.
         sys.stdout.reconfigure(errors="backslashreplace")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +27,8 @@ from psdvec.cli.options import (
 )
 from psdvec.cli.progress_bar import make_progress
 from psdvec.resources import format_size, peak_memory
+
+NAMED = 20  # words at most that export-grams names
 
 
 def count(
@@ -88,8 +89,7 @@ def count(
         ):
             print(line)
         return
-    on_cluster = scheduler is not None or cluster is not None
-    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     if counts.tally.overlong_words:
@@ -169,7 +169,8 @@ def export_grams(
 
     loaded = load_counts(counts)
     left_out = write_grams(loaded, pairs, words=words, overwrite=overwrite)
-    for word in left_out:
-        print(f"left out: {word}")
+    if left_out:
+        more = f" and {len(left_out) - NAMED:,} more" if len(left_out) > NAMED else ""
+        print(f"left out, as the original cannot use them: {' '.join(left_out[:NAMED])}{more}")
     also = "" if words is None else f", and their occurrences to {words}"
     print(f"the pairs of {len(loaded) - len(left_out):,} words written to {pairs}{also}")

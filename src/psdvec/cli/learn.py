@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,8 +157,7 @@ def fit(
         ):
             print(line)
         return
-    on_cluster = scheduler is not None or cluster is not None
-    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = fit_model(
             counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output,
             overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
@@ -227,8 +225,7 @@ def extend(
 
     if report is not None:
         check_file_output(report, overwrite=overwrite)
-    on_cluster = scheduler is not None or cluster is not None
-    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
         extension = extend_model(
             model, counts, recipe=recipe, words=None if words is None else read_word_list(words),
             refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
@@ -292,8 +289,7 @@ def train(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
-    on_cluster = scheduler is not None or cluster is not None
-    with open_client(scheduler=scheduler, cluster=cluster) if on_cluster else nullcontext() as client:
+    with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
             text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
             weighting=weighting, gaps=gaps, dim=dim, recipe=recipe, changes=changes, core=core,

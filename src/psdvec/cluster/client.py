@@ -39,10 +39,17 @@ _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 25, "MALLOC_MMAP_THRESHOLD_": 1 <
 
 @contextmanager
 def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes)."""
-    name_cluster(scheduler=scheduler, cluster=cluster)  # refuses both at once, and a cluster it does not know
+    """Connect to the scheduler at an address, or start a cluster on this machine (``"local:4"``: four processes).
+
+    Where neither is given, there is no client: None is yielded.
+    """
+    if name_cluster(scheduler=scheduler, cluster=cluster) is None:
+        yield None
+        return
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
-    with _tracebacks_left_out():
+    with _left_out_of_the_log(
+        lambda record: bool(record.exc_info)
+    ):  # it is raised too, and said in a sentence
         if cluster is not None:
             # What is large goes straight to the workers, which are in reach, and not by way of the scheduler.
             with (
@@ -62,28 +69,34 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
 
 
 @contextmanager
-def _tracebacks_left_out() -> Iterator[None]:
-    """Leave out what Dask logs with a traceback: what of it matters is raised too, and said in a sentence."""
+def _left_out_of_the_log(is_left_out: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    """Leave some of what Dask logs out."""
 
-    def has_none(record: logging.LogRecord) -> bool:
-        return not record.exc_info
+    def is_kept(record: logging.LogRecord) -> bool:
+        return not is_left_out(record)
 
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _LOGGERS]
     for name in names:
-        logging.getLogger(name).addFilter(has_none)
+        logging.getLogger(name).addFilter(is_kept)
     try:
         yield
     finally:
         for name in names:
-            logging.getLogger(name).removeFilter(has_none)
+            logging.getLogger(name).removeFilter(is_kept)
 
 
-def _local_cluster(dask: Any, workers: int) -> Any:
+@contextmanager
+def _local_cluster(dask: Any, workers: int) -> Iterator[Any]:
     from dask import config
 
     environ = {**config.get("distributed.nanny.pre-spawn-environ"), **_KEEP_MEMORY}
     with config.set({"distributed.nanny.pre-spawn-environ": environ}):
-        return dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+        local = dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    try:
+        yield local
+    finally:  # the work is done: nobody need know that a busy machine took its time to end a worker
+        with _left_out_of_the_log(lambda record: record.levelno <= logging.WARNING):
+            local.close()
 
 
 def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:

@@ -204,7 +204,7 @@ class ClusterCpu(Cpu):
             self.counts.absolute(),
             open_artefact(self.counts).digest,
             formula_of(scales, constants, recipe=recipe),
-            cut_evenly(layout_of(counts, len(scales)).places, threads),
+            cut_evenly(layout_of(counts, len(scales)), threads),
             self.memory,
         )
         return ClusterPairs(self.client, spec)

@@ -18,7 +18,7 @@ from psdvec.compare.page import as_page
 from psdvec.compare.steps import COUNTING, Bench, warm_up
 from psdvec.compare.tables import as_markdown, as_values, make_header, make_tables
 from psdvec.compare.values import Comparison, Plan
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.tables import make_tables as make_report_tables
 from psdvec.evaluation.tagging.conll import load_tagging
@@ -90,6 +90,8 @@ def compare(
         raise InputError(f"no method is named; choose from {', '.join(METHODS)}")
     if seeds != "auto" and not (isinstance(seeds, int) and seeds >= 1):
         raise InputError(f"seeds={seeds} is not a number of seeds; give a whole number from 1 on, or auto")
+    demand_positive(dim, "dim")
+    demand_seed(seed)
     changed = _sort_settings(methods, settings)
     chosen = {name: method_named(name) for name in methods}
     left_out = {

@@ -21,7 +21,7 @@ from psdvec.counts.out_of_core import count_text
 from psdvec.counts.plan import Counted, Counting, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_words
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
@@ -139,6 +139,7 @@ def count_pairs(
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
+    demand_words(vocabulary, "vocabulary")
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")

@@ -17,7 +17,7 @@ from psdvec.arrays import Int64s
 from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT, pair_weights
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_positive
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Sentences, Texts
 
@@ -39,18 +39,11 @@ class Counting:
     weights: Int64s = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_limits(self.min_count, self.max_words)
+        demand_positive(self.min_count, "min_count")
+        demand_positive(self.max_words, "max_words")
         if self.gaps not in ("keep", "close"):
             raise InputError(f"gaps='{self.gaps}' is unknown; choose keep or close")
         object.__setattr__(self, "weights", pair_weights(self.window, self.weighting))
-
-
-def check_limits(min_count: int, max_words: int | None) -> None:
-    """Raise :class:`InputError` if the limits of a vocabulary make no sense."""
-    if min_count < 1:
-        raise InputError(f"min_count is {min_count}; give 1 or more")
-    if max_words is not None and max_words < 1:
-        raise InputError(f"max_words is {max_words}; give 1 or more")
 
 
 class Description(NamedTuple):

@@ -25,7 +25,8 @@ from psdvec.storage.pieces import piece_file
 from psdvec.text.lines import read_lines
 
 
-class WordList(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class WordList:
     """Packed words: ``blob`` uint8, their UTF-8 bytes end to end; ``offsets`` int64[n + 1], where each begins."""
 
     blob: Bytes
@@ -48,6 +49,10 @@ class WordList(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __sizeof__(self) -> int:
+        """Return its bytes, by which Dask tells what its workers hold."""
+        return object.__sizeof__(self) + self.blob.nbytes + self.offsets.nbytes
 
     def encoded(self) -> list[bytes]:
         """Return the bytes of each word."""
@@ -109,7 +114,7 @@ class WordCounts(NamedTuple):
     def save(self, path: Path) -> None:
         """Write the words and their counts to a file."""
         with piece_file(path) as file:
-            for array in (*self.words, self.counts):
+            for array in (self.words.blob, self.words.offsets, self.counts):
                 write_npy(file, array)
 
     @classmethod

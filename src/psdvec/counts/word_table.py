@@ -42,7 +42,7 @@ _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 _EMPTY, _ONE = np.uint64(0), np.uint64(1)
 _PART_BITS = np.uint64(
     40
-)  # those that tell parts lie above those of slots, or a part would crowd into few slots
+)  # what tells parts lies above what tells slots, or a part would crowd into few slots
 
 
 class NumberedText(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from psdvec.arrays import Float32s
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_seed
 from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import SpanCounts, score_column, score_task
@@ -63,6 +63,7 @@ def evaluate(
     >>> round(evaluate(e, [pairs]).get("model", "toy").value, 6)
     1.0
     """
+    demand_seed(seed)
     named = {"model": models} if isinstance(models, Embeddings) else dict(models)
     tasks = tuple(tasks)
     for task in tasks:

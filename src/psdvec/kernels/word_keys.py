@@ -40,9 +40,7 @@ def eight_bytes(text, i):
 @njit(nogil=True, cache=True, inline="always")
 def before_separator(bytes_):
     """Return a mask of the bytes before the first separator, all bytes up to 32 being such; all if there is none."""
-    ends = (
-        (bytes_ - _ABOVE_SPACE) & ~bytes_ & _TOP_OF_EACH
-    )  # the lowest bit set is right, the others need not be
+    ends = (bytes_ - _ABOVE_SPACE) & ~bytes_ & _TOP_OF_EACH  # the lowest bit set is right, others need not be
     return ((ends & (~ends + _ONE)) >> _SEVEN) - _ONE
 
 

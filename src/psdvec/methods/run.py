@@ -12,7 +12,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.methods import method_named
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.recipe import Recipe, make_recipe
@@ -91,6 +91,8 @@ def fit_method(
     from psdvec.storage.artefact import check_output
     from psdvec.text.tokenizers import tokenizer_of
 
+    demand_positive(dim, "dim")
+    demand_seed(seed)
     method = method_named(name)
     changed = dict(settings or {})
     if method.reads == "counts" and corpus is not None:

@@ -144,7 +144,7 @@ def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) 
     problem, old, number = residual.problem, state.low_rank, state.number + 1
     previous = (
         old if state.number > 1 else None
-    )  # the first X is a multiple of another's, not the end of a step
+    )  # the first X is a multiple of another, not the end of a step
     options: dict[str, Any] = {"count": iterated_pairs(rank, problem.words), "spectrum": recipe.spectrum}
     pairs = nystrom_eigenpairs(
         problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options

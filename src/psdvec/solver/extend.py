@@ -19,7 +19,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_words
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import limit_threads
 from psdvec.solver.adopt import adopt
@@ -35,9 +35,8 @@ from psdvec.storage.blocks import blocks_in, read_block, write_block
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.vectors.embeddings import Embeddings
 
-Solve = Callable[
-    ..., list[Placed | None]
-]  # of a setting and counts; advance= is told how many words are done
+# Solves the words of a setting from counts; ``advance`` is told how many words are done.
+Solve = Callable[..., list[Placed | None]]
 
 MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
@@ -135,6 +134,8 @@ def extend(
     of those asked for can.
     """
     progress = SilentProgress() if quiet else progress
+    demand_words(words)
+    demand_words(refresh, "refresh")
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError, demand_positive
+from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
     current_memory,
@@ -40,7 +40,10 @@ from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem
 from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.storage.artefact import check_output
+from psdvec.storage.atomic import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
+
+_NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
 
 
 def fit(
@@ -97,18 +100,14 @@ def fit(
         Show no progress.
     """
     progress = SilentProgress() if quiet else progress
-    plan = make_recipe(recipe, **(changes or {}))
+    plan = check_options(
+        dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, min_contexts=min_contexts, seed=seed,
+        memory=memory,
+    )  # fmt: skip
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
-    for name, number in (
-        ("dim", dim),
-        ("core", core),
-        ("max_words", max_words),
-        ("min_contexts", min_contexts),
-    ):
-        demand_positive(number, name)
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
@@ -163,6 +162,27 @@ def fit(
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def check_options(
+    *,
+    dim: int,
+    recipe: str,
+    changes: Mapping[str, Any] | None,
+    core: int | None,
+    max_words: int | None = None,
+    min_contexts: int | None = None,
+    seed: int = 0,
+    memory: int | str | None = None,
+) -> Recipe:
+    """Return the recipe of a fit with these options, or raise :class:`InputError` if no counts can be fitted so."""
+    numbers = {"dim": dim, "core": core, "max_words": max_words, "min_contexts": min_contexts}
+    for name, number in numbers.items():
+        demand_positive(number, name)
+    demand_seed(seed)
+    if memory is not None:
+        parse_size(memory)
+    return make_recipe(recipe, **(changes or {}))
 
 
 @contextmanager
@@ -270,10 +290,10 @@ def plan_fit(
     ``output`` is the folder that would be written to, whose disk is measured where pairs would go to it, and
     ``cluster`` what to call the cluster that would do it, if any.
     """
-    plan = make_recipe(recipe, **(changes or {}))
+    plan = check_options(
+        dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, memory=memory
+    )
     store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
-    for name, number in (("dim", dim), ("core", core), ("max_words", max_words)):
-        demand_positive(number, name)
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)
@@ -281,16 +301,17 @@ def plan_fit(
     lines = [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
         f"place {words - centre:,} further words by ridge {plan.ridge}",
-        f"write {words:,} vectors in {dim} dimensions, {format_size(4 * words * dim)}",
+        f"write {words:,} vectors in {dim} dimensions, about {format_size(_size_of_model(words, dim, plan))}",
     ]
     if cluster is not None:
         lines.append(f"keep the pairs on {cluster}")
     elif isinstance(hardware, Cpu):
         needed = _memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
-        lines.append(_describe(needed, hardware, None if output is None else _existing(Path(output))))
+        lines.append(_describe(needed, hardware, None if output is None else nearest_folder(Path(output))))
     return lines
 
 
-def _existing(path: Path) -> Path:
-    """Return the nearest folder above ``path`` that there is."""
-    return next(parent for parent in path.absolute().parents if parent.is_dir())
+def _size_of_model(words: int, dim: int, recipe: Recipe) -> int:
+    """Return about how many bytes a model takes on disk: vectors and rows, where they differ, and n-grams in 8 bits."""
+    has_rows = recipe.power != 0.5 or recipe.spelling
+    return round(words * ((8 if has_rows else 4) * dim + (_NGRAMS * (dim + 12) if recipe.spelling else 0)))

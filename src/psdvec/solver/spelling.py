@@ -85,9 +85,7 @@ def learn_subwords(
     ):
         for _ in map_ordered(pool, solve, blocks, ahead=2 * len(blocks)):
             stage.advance(1)
-    own = float(
-        np.sum(probes * (Z @ solver.solve(probes))) / probes.size
-    )  # the mean leverage (Hutchinson 1990)
+    own = float(np.sum(probes * (Z @ solver.solve(probes))) / probes.size)  # mean leverage (Hutchinson 1990)
     codes, steps = in_eight_bits(B)
     return Subwords(
         known[kept], codes, steps, share=recipe.spelling * trust(units, spelled, own), length=length,

@@ -18,7 +18,8 @@ from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.plan import Counting, describe, identity_of
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.solver.fit import fit
+from psdvec.solver.devices.open import open_device
+from psdvec.solver.fit import check_options, fit
 from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace, sweep_finished
@@ -103,7 +104,8 @@ def train(
     progress = SilentProgress() if quiet else progress
     text = read_input(corpus, **{name: options[name] for name in _READING if name in options})
     counting = {name: options.get(name, option.default) for name, option in _COUNTING.items()}
-    fitting = {name: options[name] for name in _FITTING if name in options}
+    fitting = {name: options.get(name, option.default) for name, option in _FITTING.items()}
+    _check_options(counting, fitting, memory=memory, workers=workers, on_cluster=client is not None)
     common: dict[str, Any] = {"workers": workers, "memory": memory, "client": client, "progress": progress}
     if output is not None:
         for ending in (".work", _ENDING):
@@ -124,6 +126,21 @@ def train(
         counts = _counts_of(text, place, counting, common)
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite)
+
+
+def _check_options(
+    counting: Mapping[str, Any],
+    fitting: Mapping[str, Any],
+    *,
+    memory: int | str | None,
+    workers: int | None,
+    on_cluster: bool,
+) -> None:
+    """Raise :class:`InputError` if an option of any stage makes no sense, before the first begins."""
+    Counting(given=None, **counting)
+    check_options(**{name: value for name, value in fitting.items() if name != "device"}, memory=memory)
+    if not on_cluster:
+        open_device(fitting["device"], workers=workers)
 
 
 def _counts_of(

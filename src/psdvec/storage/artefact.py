@@ -103,7 +103,7 @@ def open_artefact(
     artefact = path if isinstance(path, Artefact) else _read_meta(Path(path), sealed=sealed)
     if kind is not None and artefact.kind != kind:
         raise StoreError(
-            f"'{artefact.path}' holds {artefact.kind}, but {kind} is needed here; give the right folder"
+            f"'{artefact.path}' holds {_in_words(artefact.kind)}, not {_in_words(kind)}; give the right folder"
         )
     if version is not None and artefact.version > version:
         raise StoreError(
@@ -111,6 +111,10 @@ def open_artefact(
             "update psdvec"
         )
     return artefact
+
+
+def _in_words(kind: str) -> str:
+    return {"cooccurrence": "counts", "embeddings": "word vectors"}.get(kind, kind)
 
 
 def _read_meta(path: Path, *, sealed: bool) -> Artefact:

@@ -25,9 +25,8 @@ from psdvec.storage.locks import take
 from psdvec.storage.renames import exchange, rename_to_free
 from psdvec.storage.syncing import sync, sync_name
 
-Existing: TypeAlias = Literal[
-    "replace", "keep", "refuse"
-]  # what becomes of something that has the name already
+# What becomes of something that has the name already.
+Existing: TypeAlias = Literal["replace", "keep", "refuse"]
 
 _NEW, _OLD, _GONE = "new", "old", "gone"  # being written; about to be replaced; being removed
 _UNFINISHED = re.compile(
@@ -261,7 +260,12 @@ def check_file_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if no file can be written to ``path``, before any work is done."""
     if path.is_symlink() and not path.exists():
         raise InputError(f"'{path}' is a link to nothing; remove it, or choose another output")
-    if path.exists() and not (overwrite and path.is_file()):
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "not an ordinary file"
+        raise InputError(
+            f"'{path}' is {what}, and cannot become the file that is written; choose another output"
+        )
+    if path.exists() and not overwrite:
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
     folder = nearest_folder(path)
     if not folder.is_dir():

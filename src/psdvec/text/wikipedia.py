@@ -20,7 +20,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.storage.atomic import replaced_file
+from psdvec.storage.atomic import check_file_output, replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 
@@ -215,14 +215,11 @@ def _partial(path: Path) -> Path:
 def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if ``output`` must not be written."""
     path = Path(output)
-    if str(output) == STANDARD_OUTPUT or (not path.exists() and not path.is_symlink()):
+    if str(output) == STANDARD_OUTPUT:
         return
-    if not path.is_file():
-        raise InputError(f"'{path}' exists and is not a file; choose another output name")
-    if Path(dump).exists() and path.samefile(dump):
+    if path.is_file() and Path(dump).exists() and path.samefile(dump):
         raise InputError(f"'{path}' is the dump itself; choose another output name")
-    if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
+    check_file_output(path, overwrite=overwrite)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psdvec.arrays import Float64s
-from psdvec.errors import InputError, demand_positive
+from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import limit_blas
@@ -93,6 +93,7 @@ def topics(
     number = None if topics == "auto" else topics
     demand_positive(number, "topics")
     demand_positive(min_documents, "min_documents")
+    demand_seed(seed)
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_words
 from psdvec.vectors import search
 from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
 from psdvec.vectors.intervals import Interval, may_point_elsewhere, similarity_interval
@@ -168,6 +168,7 @@ class Embeddings(Searchable):
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
         ('b',)
         """
+        demand_words(words)
         return self.take(np.array([self.get_index(word) for word in words], dtype=np.int64))
 
     def take(self, ids: Int64s | slice) -> Embeddings:
@@ -191,6 +192,7 @@ class Embeddings(Searchable):
 
         The new words come last, in the order given; a word of whose letters nothing is known stays without a vector.
         """
+        demand_words(words)
         missing = [word for word in dict.fromkeys(words) if word not in self]
         if not missing:
             return self
@@ -300,6 +302,7 @@ class Embeddings(Searchable):
         It does where the cosine with the word's true vector may well be below 0.5, as far as its deviation and count
         tell (:func:`psdvec.vectors.intervals.may_point_elsewhere`). Without deviations, no word is thin.
         """
+        demand_words(words)
         rows = slice(None) if words is None else [self.get_index(word) for word in words]
         if self.deviations is None:
             return np.zeros(len(self if words is None else words), dtype=bool)

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from psdvec.arrays import Float32s
-from psdvec.errors import InputError, MissingWordError
+from psdvec.errors import InputError, MissingWordError, demand_words
 from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
 from psdvec.vectors.queries import Queries, Terms, read_query, unit_vector
 from psdvec.vectors.subwords import Subwords, Unseen, need_subwords, wants_spelling
@@ -75,6 +75,7 @@ class Searchable(WordIndex):
 
     def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
+        demand_words(words)
         spell, ids = wants_spelling(unseen), self.key_to_index
         missing = [word for word in words if word not in ids]
         if not missing:

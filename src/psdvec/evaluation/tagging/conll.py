@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_seed
 from psdvec.evaluation.tagging.tags import to_iob2
 from psdvec.text.lines import read_lines
 
@@ -45,6 +45,7 @@ class TaggingData:
 
 def load_tagging(spec: str, *, seed: int = 0) -> TaggingData:
     """Read the task that ``spec`` names, such as ``conll2000:folder``."""
+    demand_seed(seed)
     name, _, folder = spec.partition(":")
     if name not in _FILES or not folder:
         raise InputError(

@@ -52,7 +52,7 @@ class Cpu:
         blocks = build_blocks(
             counts,
             formula_of(scales, constants, recipe=recipe),
-            layout_of(counts, len(scales)).places,
+            layout_of(counts, len(scales)),
             pool=self.pool,
             threads=self.threads,
             building=room.building,

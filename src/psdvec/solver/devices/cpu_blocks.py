@@ -34,9 +34,7 @@ from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.buffers import Scratch, own_memory
 
-GATHERED = (
-    10  # bytes of a pair whose column is gathered, at most; columns may have somewhat more pairs than rows
-)
+GATHERED = 10  # bytes of a pair whose column is gathered, at most: columns may have more pairs than rows
 LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back
 
 

@@ -1,13 +1,12 @@
 """Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
 
 Frequent words meet nearly all others, so the first columns of the rows are dense cells, multiplied by BLAS, and only
-the tail is sparse: at a density of about a third both take the same time. A :class:`Layout` says where every block
-begins and how many columns of it are dense.
+the tail is sparse: at a density of about a third both take the same time. A :class:`Place` says where a block begins
+and how many columns of it are dense.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -45,16 +44,8 @@ class Place(NamedTuple):
         return BYTES * self.room + (BYTES - 2) * self.rows * self.width
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The blocks of a problem in order, and how many columns of each row are dense, ``widths`` (n,) int64."""
-
-    places: list[Place]
-    widths: Int64s
-
-
-def layout_of(counts: SparseCounts, n: int) -> Layout:
-    """Return how the pairs of the first n words are cut into blocks."""
+def layout_of(counts: SparseCounts, n: int) -> list[Place]:
+    """Return how the pairs of the first n words are cut into blocks, in order."""
 
     def add(first: int, last: int, squares: Int64s, lengths: Int64s) -> None:
         add_tiles(counts.indptr, counts.indices, first, last, TILE, squares, lengths)
@@ -72,4 +63,4 @@ def layout_of(counts: SparseCounts, n: int) -> Layout:
         for lo in range(first, last, step):
             hi = min(lo + step, last)
             places.append(Place(lo, hi, width, int(room[lo:hi].sum()), n))
-    return Layout(places, widths)
+    return places

@@ -115,10 +115,10 @@ def plan_memory(size: Size, *, limit: int) -> MemoryPlan:
     if besides > limit:
         fewer = _most_words(size, limit)
         core = (
-            f", or fit {fewer} words together (core={fewer}) and place the others by ridge" if fewer else ""
+            f", or fit {fewer:,} words together (core={fewer}) and place the others by ridge" if fewer else ""
         )
         raise ResourceError(
-            f"fitting {size.words} words in {size.dim} dimensions needs {format_size(besides)} of memory even if all "
+            f"fitting {size.words:,} words in {size.dim} dimensions needs {format_size(besides)} of memory even if all "
             f"pairs are on disk, and {format_size(limit)} is allowed; "
             f"give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
         )

@@ -25,13 +25,10 @@ from psdvec.solver.setting import Placed, Setting
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
 
-Pairs = tuple[
-    Array, Float64s, Array, Float64s
-]  # the columns of a word's row, counts; the rows of its column, counts
+# The columns of a word's row, and their counts; the rows of its column, and their counts.
+Pairs = tuple[Array, Float64s, Array, Float64s]
 
-_RELEASED = (
-    16  # words after which the memory of mapped counts is given back: a row brings megabytes around it along
-)
+_RELEASED = 16  # words after which the memory of mapped counts is given back: a row brings megabytes with it
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
 
 
