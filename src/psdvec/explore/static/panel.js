@@ -50,10 +50,17 @@ export class Panel {
 
   furnish(why) {
     this.why = why;
+    this.turn += 1; // no answer of before belongs here
     this.key = this.synced = undefined;
     this.marks = NO_MARKS;
     this.place = make("div", { class: "panel" });
     fill(this.element, why ? empty("Not available here", why) : this.form(), this.place);
+    this.wait(false);
+  }
+
+  // Whether an answer is still to come, as those are told who cannot see it.
+  wait(waiting) {
+    this.element.setAttribute("aria-busy", waiting);
   }
 
   rest() {
@@ -61,6 +68,7 @@ export class Panel {
     this.failed = false;
     this.marks = NO_MARKS;
     this.notes = new Notes();
+    this.wait(false);
     fill(this.place, this.idle());
   }
 
@@ -81,9 +89,8 @@ export class Panel {
     const notes = new Notes();
     this.marks = null;
     this.failed = false;
-    const patience = setTimeout(() => {
-      if (turn === this.turn) this.put([make("p", { class: "hint", role: "status" }, "One moment …")]);
-    }, PATIENCE);
+    this.wait(true);
+    const patience = setTimeout(() => turn === this.turn && this.putOff("One moment …"), PATIENCE);
     let shown;
     try {
       shown = await this.answer(question, notes);
@@ -96,9 +103,15 @@ export class Panel {
     this.notes = notes;
     this.failed = Boolean(shown.failed);
     this.marks = shown.failed ? null : shown.marks || NO_MARKS;
+    this.wait(false);
     this.put([shown.children, shown.table && csvButton(shown.table)]);
     if (shown.said) announce(shown.said);
     tell("answer", this);
+  }
+
+  putOff(sentence) {
+    this.put([make("p", { class: "hint" }, sentence)]);
+    announce(sentence);
   }
 
   // Fill in an answer; if the focus was in the old one, it goes to the heading of the new.
