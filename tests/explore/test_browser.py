@@ -407,6 +407,18 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page.context.close()
 
 
+@pytest.mark.parametrize("width", [821, 1024, 1280, 2560])
+def test_every_tab_can_be_read(chromium, address, trouble, width):
+    page = open_page(chromium, address, trouble=trouble, viewport={"width": width, "height": 800})
+    cut = (
+        "() => { const tabs = document.getElementById('tabs'); return tabs.scrollWidth - tabs.clientWidth; }"
+    )
+    for tab in ("similar", "odd"):  # the chosen one is in bold type
+        page.click(f"#tab-{tab}")
+        assert page.evaluate(cut) == 0
+    page.context.close()
+
+
 SMALL_TARGETS = """() => [...document.querySelectorAll("button, input, textarea, summary")]
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
   .map((one) => [one, one.getBoundingClientRect()])
@@ -429,5 +441,6 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
         box = page.locator("#canvas").bounding_box()
         assert box["y"] > 400
         assert 100 < box["height"] < 844 - box["y"] + 1
+        assert page.locator("#fidelity").bounding_box()["width"] <= 370
     assert page.locator("#legend").is_visible()
     page.context.close()
