@@ -138,6 +138,7 @@ def test_a_word_is_added_and_marked_on_the_map(page):
     page.click("#panel-extend .primary")
     wait_for_answer(page, "extend")
     wait_for_texts(page, "#panel-extend .card h2", ["zither"])
+    assert "% by its spelling" in page.inner_text("#panel-extend .facts")
     assert set(words_of(page, "#panel-extend")) & {"guitar", "piano", "violin", "song", "melody", "concert"}
     wait_for_texts(page, "#labels .added", ["zither"])
     assert_in_the_middle(page, "#marks .added")
@@ -174,7 +175,7 @@ def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_word
     page.route("**/api/map?*", lambda route: route.fulfill(body=json.dumps(stand_in)))
     page.reload()
     page.click("#example")
-    assert page.input_value("#new-word") == "zorbola"
+    assert page.input_value("#new-word") == "zumzik"
     assert len(page.input_value("#pasted").splitlines()) == 4
     page.context.close()
 

@@ -166,6 +166,53 @@ def test_no_answer_stays_when_the_model_is_switched(page):
     assert "Not available here" in page.inner_text("#panel-contexts")
 
 
+def test_a_word_that_nobody_has_seen_can_be_asked_about_by_its_spelling(chromium, address):
+    page = open_page(chromium, address, trouble=[])  # the browser itself notes the 404 in its console
+    search(page, "orchestral")
+    page.click("#panel-similar .trouble .spell")
+    wait_for_answer(page, "similar")
+    wait_for_texts(page, "#panel-similar h2", ["orchestral"])
+    assert "what its spelling tells · deviation 0." in page.inner_text("#panel-similar .facts")
+    assert "“orchestral” is not among" in page.inner_text("#note")
+    link = location_of(page)
+    page.locator("#panel-similar .ranking .word").first.click()
+    wait_for_answer(page, "similar")
+    assert "unseen" not in location_of(page)
+    page.go_back()
+    wait_for_texts(page, "#panel-similar h2", ["orchestral"])
+    page.context.close()
+
+    page = open_page(chromium, link, trouble=[])
+    wait_for_texts(page, "#panel-similar h2", ["orchestral"])
+    search(page, "guitars")
+    page.click("#panel-similar .trouble .spell")
+    page.wait_for_selector("#panel-similar .trouble >> text=Its spelling tells nothing either.")
+    assert page.locator("#panel-similar .spell").count() == 0
+    page.click("#tab-contexts")
+    page.wait_for_selector("#panel-contexts .trouble")
+    assert page.locator("#panel-contexts .spell").count() == 0
+    page.context.close()
+
+
+def test_analogies_and_the_odd_one_out_take_words_by_their_spelling_too(chromium, address):
+    page = open_page(chromium, address, trouble=[])  # the browser itself notes the 404 in its console
+    page.click("#tab-analogy")
+    for name, word in zip("abc", ("concert", "orchestral", "ship"), strict=True):
+        page.fill(f"#analogy-{name}", word)
+    page.press("#analogy-c", "Enter")
+    page.click("#panel-analogy .trouble .spell")
+    page.wait_for_selector(
+        "#panel-analogy >> text=Not in the model, and placed by spelling alone: orchestral."
+    )
+    page.click("#tab-odd")
+    page.fill("#odd-words", "guitar orchestral oven")
+    page.press("#odd-words", "Enter")
+    page.click("#panel-odd .trouble .spell")
+    page.click("#panel-odd .ranking .word:has(.thin)")
+    wait_for_texts(page, "#panel-similar h2", ["orchestral"])
+    page.context.close()
+
+
 HOLD = """() => {
   const real = window.fetch;
   window.fetch = async (address, ...rest) => {

@@ -5,17 +5,18 @@ import { csvButton } from "/static/csv.js";
 import { announce, fill, make } from "/static/dom.js";
 import { empty, troubleBox } from "/static/pieces.js";
 import { suggest } from "/static/suggest.js";
-import { look, state, tell } from "/static/state.js";
+import { change, look, model, state, tell } from "/static/state.js";
 
 const PATIENCE = 300; // milliseconds before an old answer gives way to "One moment"
 const NO_MARKS = { self: null, near: [] };
 
 export class Panel {
-  // `fields`: the parts of the state that its form shows.
-  constructor(name, title, fields = []) {
+  // `fields`: the parts of the state that its form shows; `spells`: whether it can ask about a word by its spelling.
+  constructor(name, title, fields = [], { spells = false } = {}) {
     this.name = name;
     this.title = title;
     this.fields = fields;
+    this.spells = spells;
     this.element = null;
     this.turn = 0;
     this.marks = NO_MARKS; // what the map marks; null while there is no answer
@@ -96,7 +97,7 @@ export class Panel {
       shown = await this.answer(question, notes);
     } catch (trouble) {
       if (!(trouble instanceof Trouble)) throw trouble;
-      shown = { children: [troubleBox(trouble, (word, unknown) => this.correct(word, unknown))], failed: true };
+      shown = { children: [this.excuse(trouble)], failed: true };
     }
     clearTimeout(patience);
     if (turn !== this.turn) return;
@@ -107,6 +108,13 @@ export class Panel {
     this.put([shown.children, shown.table && csvButton(shown.table)]);
     if (shown.said) announce(shown.said);
     tell("answer", this);
+  }
+
+  // What is said in place of an answer; of a word that is not there, what can be asked instead.
+  excuse(trouble) {
+    const box = troubleBox(trouble, (word, unknown) => this.correct(word, unknown));
+    if (trouble.word && this.spells && model().spelling) box.append(state.unseen ? make("p", {}, "Its spelling tells nothing either.") : spellButton());
+    return box;
   }
 
   putOff(sentence) {
@@ -131,6 +139,12 @@ export class Panel {
     heading.focus({ preventScroll: true });
   }
 }
+
+const spellButton = () =>
+  make("button", { type: "button", class: "quiet spell", onclick: () => change({ unseen: "spelling", view: "" }) }, "Ask by its spelling");
+
+// The part of a question that says whether words may be known by their spelling alone.
+export const unseen = () => (state.unseen ? { unseen: state.unseen } : {});
 
 // A form that asks without leaving the page.
 export function form(action, ...children) {
