@@ -95,7 +95,7 @@ def main() -> None:
         for name, (act, context) in VIEWS.items():
             page = open_page(chromium, address, trouble=trouble, **context)
             act(page)
-            page.wait_for_timeout(500)  # until the map has begun its flight
+            page.wait_for_selector("[role=tabpanel][aria-busy=false]:visible")
             wait_until_still(page)
             page.screenshot(path=options.output / f"explore-{name}.png")
             page.context.close()
