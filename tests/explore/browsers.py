@@ -26,7 +26,7 @@ SOFTWARE_WEBGL = (
     "--disable-gpu-watchdog",
 )
 
-PATIENCE = 120  # seconds that anything may take: on a busy machine much takes long
+PATIENCE = 300  # seconds that anything may take: on a busy machine, drawing the first map alone takes minutes
 ARRANGED = """() => {
   const wanted = document.querySelector("#layouts [aria-pressed=true]")?.textContent;
   return Boolean(wanted) && document.getElementById("fidelity").textContent.startsWith(`${wanted}: `);
