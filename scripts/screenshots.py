@@ -55,7 +55,7 @@ def compare(page: Any) -> None:
 
 def area(page: Any) -> None:
     page.click("#colours button >> text=Regions")
-    page.click("#legend button >> nth=2")
+    page.click("#legend button >> nth=1")
     page.wait_for_selector("#panel-area h2")
 
 
