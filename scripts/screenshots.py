@@ -55,7 +55,7 @@ def compare(page: Any) -> None:
 
 def area(page: Any) -> None:
     page.click("#colours button >> text=Regions")
-    page.click("#legend button >> nth=2")
+    page.click("#legend button >> nth=1")
     page.wait_for_selector("#panel-area h2")
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         for name, (act, context) in VIEWS.items():
             page = open_page(chromium, address, trouble=trouble, **context)
             act(page)
-            page.wait_for_timeout(500)  # until the map has begun its flight
+            page.wait_for_selector("[role=tabpanel][aria-busy=false]:visible")
             wait_until_still(page)
             page.screenshot(path=options.output / f"explore-{name}.png")
             page.context.close()

@@ -41,6 +41,7 @@ def test_info_says_what_is_there(client):
     assert [model["name"] for model in info["models"]] == ["model", "other"]
     first, second = info["models"]
     assert (first["contexts"], first["extend"], first["deviations"]) == (True, True, True)
+    assert first["spelling"]
     assert not second["contexts"]
     assert "counts=FOLDER" in second["no_contexts"]
 
@@ -66,6 +67,41 @@ def test_similar_answers_as_the_embeddings_do(client, models):
         assert [(one["word"], one["score"]) for one in found["neighbours"]] == [
             (other, pytest.approx(score)) for other, score in e.most_similar(word, topn=5)
         ]
+
+
+def test_a_word_that_nobody_has_seen_is_asked_about_by_its_spelling_if_that_is_wanted(client, models):
+    e = models[0].embeddings
+    assert client.get("/api/similar", params={"word": "orchestral"}).status_code == 404
+    found = ask(client, "similar", word="orchestral", unseen="spelling", topn=5)
+    assert [one["word"] for one in found["neighbours"]] == [
+        word for word, _ in e.most_similar("orchestral", topn=5, unseen="spelling")
+    ]
+    assert (found["count"], found["thin"], found["spelled"]) == (0, True, True)
+    assert found["deviation"] > 0
+    analogy = {"a": "concert", "b": "orchestral", "c": "ship"}
+    assert client.get("/api/analogy", params=analogy).status_code == 404
+    found = ask(client, "analogy", **analogy, unseen="spelling")
+    answers = e.analogy("concert", "orchestral", "ship", unseen="spelling")
+    assert [one["word"] for one in found["answers"]] == [word for word, _ in answers]
+    assert found["spelled"] == ["orchestral"]
+    assert len(found["plane"]["places"]) == 4
+    found = ask(client, "odd", word=["guitar", "orchestral", "oven"], unseen="spelling")
+    assert {one["word"] for one in found["words"] if one.get("spelled")} == {"orchestral"}
+    reply = client.get("/api/similar", params={"word": "zzz", "unseen": "spelling"})
+    assert (reply.status_code, reply.json()["word"]) == (404, "zzz")
+    reply = client.get("/api/similar", params={"word": "zzz", "unseen": "guess"})
+    assert reply.status_code == 400
+    assert "choose one of: error, spelling" in reply.json()["error"]
+
+
+def test_words_with_vectors_are_answered_the_same_whether_spelling_may_tell_or_not(client):
+    three = {"a": "guitar", "b": "piano", "c": "ship"}
+    for name, question in (
+        ("similar", {"word": "guitar"}),
+        ("analogy", three),
+        ("odd", {"word": [*three.values()]}),
+    ):
+        assert ask(client, name, **question, unseen="spelling") == ask(client, name, **question)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +269,7 @@ def test_an_added_word_is_what_extend_makes_of_the_same_text(client, models, tmp
     assert (learned["word"], learned["count"]) == ("zither", 3)
     np.testing.assert_allclose(learned["vector"], expected.vectors[-1], atol=1e-6)
     assert learned["deviation"] == pytest.approx(float(expected.deviations[-1]))
+    assert learned["spelling"] == pytest.approx(expected.report()[0].spelling)
     assert {one["word"] for one in learned["neighbours"]} & MUSIC
     assert model.vectors.tobytes() == before
 

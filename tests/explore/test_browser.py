@@ -7,14 +7,23 @@ import json
 import pytest
 
 from psdvec import formats
-from tests.explore.browsers import open_page, search, view_of, wait_until_still, why_no_browser
+from tests.explore.browsers import (
+    browser_tests,
+    new_page,
+    open_page,
+    search,
+    view_of,
+    wait_for_answer,
+    wait_for_map,
+    wait_for_texts,
+    wait_until,
+    wait_until_still,
+    why_no_browser,
+)
 from tests.explore.conftest import HOSTILE
 from tests.explore.servers import running
 
-pytestmark = [
-    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
-    pytest.mark.slow,
-]
+pytestmark = browser_tests(missing=why_no_browser())
 
 SENTENCES = """the guitar and the zither with piano and violin in concert
 a song for zither and orchestra they play melody with drums"""
@@ -29,10 +38,8 @@ def words_of(page, selector: str) -> list[str]:
 
 def wait_for_words(page, selector: str, expected: list[str]) -> None:
     """Wait until a ranking shows just these words."""
-    page.wait_for_function(
-        f"([rows, expected]) => JSON.stringify(({WORDS})([...document.querySelectorAll(rows)])) === expected",
-        arg=[f"{selector} .ranking .word", json.dumps(expected, separators=(",", ":"), ensure_ascii=False)],
-    )
+    words = f"rows => ({WORDS})([...document.querySelectorAll(rows)])"
+    wait_until(page, words, expected, arg=f"{selector} .ranking .word")
 
 
 def test_searching_shows_neighbours_and_flies_there(page, library):
@@ -44,8 +51,8 @@ def test_searching_shows_neighbours_and_flies_there(page, library):
         [word for word, _ in formats.load(library.model).most_similar("guitar", topn=20)],
     )
     assert page.inner_text("#panel-similar h2") == "guitar"
-    page.wait_for_selector("#labels .self >> text=guitar")
-    wait_until_still(page)
+    wait_for_answer(page, "similar")
+    wait_for_texts(page, "#labels .self", ["guitar"])
     left, right = view_of(page)
     assert right - left < (before[1] - before[0]) / 5
     assert_in_the_middle(page, "#marks .self")
@@ -62,9 +69,7 @@ def test_a_neighbour_can_be_followed(page):
     first = page.locator("#panel-similar .ranking .word").first
     word = first.evaluate("one => one.firstChild.data")
     first.click()
-    page.wait_for_function(
-        "word => document.querySelector('#panel-similar h2').textContent === word", arg=word
-    )
+    wait_for_texts(page, "#panel-similar h2", [word])
     assert page.input_value("#word") == word
 
 
@@ -81,6 +86,7 @@ def test_an_analogy_is_answered_in_both_ways(page, library):
     e = formats.load(library.model)
     for button, method in (("Answer", e.most_similar), ("3CosMul", e.most_similar_cosmul)):
         page.click(f"#panel-analogy button >> text={button}")
+        wait_for_answer(page, "analogy")
         expected = [word for word, _ in method(["piano", "ship"], ["guitar"])]
         wait_for_words(page, "#panel-analogy", expected)
         assert page.inner_text("#panel-analogy h2") == expected[0]
@@ -104,7 +110,7 @@ def test_contexts_of_a_word_and_of_a_pair(page):
         assert name in page.inner_text("#panel-contexts .reasons li >> nth=0")
     page.fill("#other", "piano")
     page.press("#other", "Enter")
-    page.wait_for_selector("#panel-contexts h2 >> text=guitar and piano")
+    wait_for_texts(page, "#panel-contexts h2", ["guitar and piano"])
     figure = page.inner_text("#panel-contexts .figure")
     assert "cosine of the pulls" in figure
     assert "%" not in figure
@@ -115,7 +121,7 @@ def test_contexts_stand_in_the_order_of_their_bars(page, order):
     page.click("#tab-contexts")
     page.click(f"#panel-contexts [data-name={order}]")
     search(page, "guitar")
-    page.wait_for_selector("#panel-contexts .reasons li")
+    wait_for_answer(page, "contexts")
     shown = page.locator("#panel-contexts .reasons .score").all_inner_texts()
     values = [float(one.replace("−", "-")) for one in shown]
     assert values == sorted(values, reverse=True)
@@ -130,10 +136,11 @@ def test_a_word_is_added_and_marked_on_the_map(page):
     page.fill("#pasted", SENTENCES)
     page.fill("#new-word", "zither")
     page.click("#panel-extend .primary")
-    page.wait_for_selector("#panel-extend .card h2 >> text=zither")
+    wait_for_answer(page, "extend")
+    wait_for_texts(page, "#panel-extend .card h2", ["zither"])
+    assert "% by its spelling" in page.inner_text("#panel-extend .facts")
     assert set(words_of(page, "#panel-extend")) & {"guitar", "piano", "violin", "song", "melody", "concert"}
-    page.wait_for_selector("#labels .added >> text=zither")
-    wait_until_still(page)
+    wait_for_texts(page, "#labels .added", ["zither"])
     assert_in_the_middle(page, "#marks .added")
     assert page.locator("#panel-extend .sentences li").count() == 2
     assert page.locator("#panel-extend .sentences mark").count() > 0
@@ -146,15 +153,16 @@ def test_a_word_that_was_added_can_be_asked_about_like_any_other(page):
     page.click("#panel-extend .primary")
     page.wait_for_selector("#panel-extend .card h2 >> text=zither")
     page.click("#panel-extend .card h2 .word")
-    page.wait_for_selector("#panel-similar h2 >> text=zither")
+    wait_for_answer(page, "similar")
+    wait_for_texts(page, "#panel-similar h2", ["zither"])
     assert words_of(page, "#panel-similar")
     page.wait_for_selector("#labels .added >> text=zither")
 
 
 def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_words(chromium, address):
-    page = chromium.new_context().new_page()
+    page = new_page(chromium)
     page.goto(f"{address}#tab=extend&layout=pca")
-    page.wait_for_selector("body[data-ready]")
+    wait_for_map(page)
     assert page.locator("#example").count() == 0
     words = page.evaluate(
         "async () => [...new Set((await import('/static/examples.js')).NEW_WORD.text.split(/\\s+/))]"
@@ -167,7 +175,7 @@ def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_word
     page.route("**/api/map?*", lambda route: route.fulfill(body=json.dumps(stand_in)))
     page.reload()
     page.click("#example")
-    assert page.input_value("#new-word") == "zorbola"
+    assert page.input_value("#new-word") == "zumzik"
     assert len(page.input_value("#pasted").splitlines()) == 4
     page.context.close()
 
@@ -176,7 +184,7 @@ def test_two_models_are_compared(page):
     page.click("#tab-compare")
     page.wait_for_selector("#moved .chip")
     search(page, "guitar")
-    page.wait_for_selector("#panel-compare .pair")
+    wait_for_answer(page, "compare")
     assert page.locator("#panel-compare .pair h3").all_inner_texts() == ["model", "other"]
     shared = page.locator("#panel-compare .shared").count()
     assert f"{shared // 2} of 15" in page.inner_text("#panel-compare .figure")
@@ -204,6 +212,7 @@ def test_everything_can_be_done_with_the_keyboard(page):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Answer"
     page.keyboard.press("Enter")
+    wait_for_answer(page, "analogy")
     page.wait_for_selector("#panel-analogy h2")
     page.focus("#canvas")
     views = []
@@ -248,13 +257,12 @@ def test_focus_is_always_visible(page):
 
 
 def test_words_that_look_like_programs_are_only_words(page):
-    shows = "([tab, word]) => document.querySelector(`#panel-${tab} h2`)?.textContent === word"
     marked = "word => [...document.querySelectorAll('#labels .self')].some((one) => one.textContent === word)"
     for word in HOSTILE:
         search(page, word)
         for tab in ("similar", "contexts", "compare"):
             page.click(f"#tab-{tab}")
-            page.wait_for_function(shows, arg=[tab, word])
+            wait_for_texts(page, f"#panel-{tab} h2", [word])
         page.wait_for_function(marked, arg=word)
     assert page.evaluate("window.hacked") is None
     assert (
@@ -268,7 +276,7 @@ def test_hostile_words_can_be_added_too(page):
     new = "<img/src=y/onerror=window.hacked=2>"
     page.fill("#pasted", SENTENCES.replace("zither", new))
     page.click("#panel-extend .primary")
-    page.wait_for_selector("#panel-extend .card")
+    wait_for_answer(page, "extend")
     assert new in page.locator("#panel-extend .card h2").all_text_contents()
     assert page.evaluate("window.hacked") is None
 
@@ -395,8 +403,20 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page.wait_for_selector("#panel-similar h2")
     for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
         page.click(f"#tab-{tab}")
-        page.wait_for_timeout(300)
+        wait_for_answer(page, tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [821, 1024, 1280, 2560])
+def test_every_tab_can_be_read(chromium, address, trouble, width):
+    page = open_page(chromium, address, trouble=trouble, viewport={"width": width, "height": 800})
+    cut = (
+        "() => { const tabs = document.getElementById('tabs'); return tabs.scrollWidth - tabs.clientWidth; }"
+    )
+    for tab in ("similar", "odd"):  # the chosen one is in bold type
+        page.click(f"#tab-{tab}")
+        assert page.evaluate(cut) == 0
     page.context.close()
 
 
@@ -417,10 +437,11 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
     page.tap("#options")
     for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
         page.tap(f"#tab-{tab}")
-        page.wait_for_timeout(200)
+        wait_for_answer(page, tab)
         assert page.evaluate(SMALL_TARGETS) == [], tab
         box = page.locator("#canvas").bounding_box()
         assert box["y"] > 400
         assert 100 < box["height"] < 844 - box["y"] + 1
+        assert page.locator("#fidelity").bounding_box()["width"] <= 370
     assert page.locator("#legend").is_visible()
     page.context.close()

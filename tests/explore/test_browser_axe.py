@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explore.browsers import open_page
+from tests.explore.browsers import browser_tests, open_page
 from tests.explore.test_browser_state import TABS, settle
 from tests.pages.axe import complaints, why_no_axe
 
-pytestmark = [
-    pytest.mark.skipif(bool(why_no_axe()), reason=why_no_axe() or "axe-core is there"),
-    pytest.mark.slow,
-]
+pytestmark = browser_tests(missing=why_no_axe())
 
 WIDE = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

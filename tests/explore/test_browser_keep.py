@@ -9,13 +9,19 @@ import re
 import pytest
 
 from psdvec import formats
-from tests.explore.browsers import search, wait_until_still, why_no_browser
+from tests.explore.browsers import (
+    browser_tests,
+    new_page,
+    search,
+    wait_for_answer,
+    wait_for_map,
+    wait_for_texts,
+    wait_until_still,
+    why_no_browser,
+)
 from tests.explore.conftest import HOSTILE
 
-pytestmark = [
-    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
-    pytest.mark.slow,
-]
+pytestmark = browser_tests(missing=why_no_browser())
 
 
 def save(page, button: str, path):
@@ -31,53 +37,49 @@ def save(page, button: str, path):
 def test_a_saved_page_opens_from_disk_with_the_network_off(chromium, page, tmp_path, trouble, word):
     page.click("#tab-compare")
     search(page, word)
-    page.wait_for_selector("#panel-compare .pair")
+    wait_for_answer(page, "compare")
     page.click("#tab-similar")
-    page.wait_for_selector("#panel-similar .ranking")
-    wait_until_still(page)
+    wait_for_answer(page, "similar")
     shown = page.inner_text("#panel-similar .ranking")
     points = page.locator("#plot").get_attribute("data-points")
     file = save(page, "#save-page", tmp_path / "page.html")
 
-    context = chromium.new_context(offline=True)
-    saved = context.new_page()
+    saved = new_page(chromium, offline=True)
     saved.on("pageerror", lambda error: trouble.append(str(error)))
     saved.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
     saved.on(
         "request", lambda one: trouble.append(one.url) if one.url[:5] not in ("file:", "data:") else None
     )
     saved.goto(file.as_uri())
-    saved.wait_for_selector("body[data-ready]")
-    saved.wait_for_selector("#panel-similar .ranking")
+    wait_for_map(saved)
+    wait_for_answer(saved, "similar")
     assert saved.inner_text("#panel-similar .ranking") == shown
     assert saved.locator("#plot").get_attribute("data-points") == points
-    saved.wait_for_selector("#labels .self")
-    assert saved.locator("#labels .self").text_content() == word
+    wait_for_texts(saved, "#labels .self", [word])
     saved.click("#tab-compare")
     saved.wait_for_selector("#panel-compare .pair")
     assert saved.locator("[role=tab]:visible").count() == 2
     saved.click("#closer")
     wait_until_still(saved)
     assert saved.evaluate("window.hacked") is None
-    context.close()
+    saved.context.close()
 
 
 def test_a_saved_page_that_is_asked_more_says_where_to_ask(chromium, page, tmp_path):
     search(page, "guitar")
     page.wait_for_selector("#panel-similar .ranking")
     file = save(page, "#save-page", tmp_path / "page.html")
-    context = chromium.new_context(offline=True)
-    saved = context.new_page()
+    saved = new_page(chromium, offline=True)
     saved.goto(file.as_uri())
     saved.wait_for_selector("#panel-similar .ranking")
     saved.click("#panel-similar .ranking .word >> nth=0")
     saved.wait_for_selector("#panel-similar .trouble >> text=open the model with psdvec explore")
-    context.close()
+    saved.context.close()
 
 
 def test_the_map_is_kept_as_a_picture(page, tmp_path, library):
     search(page, "guitar")
-    page.wait_for_selector("#labels .self >> text=guitar")
+    wait_for_answer(page, "similar")
     page.click("#whole")
     wait_until_still(page)
     text = save(page, "#save-svg", tmp_path / "map.svg").read_text()

@@ -13,20 +13,26 @@ from psdvec import formats
 from psdvec.vectors.embeddings import Embeddings
 from tests.explore.browsers import (
     NO_WEBGL,
+    browser_tests,
+    choose_layout,
     launch,
+    location_of,
+    new_page,
     open_page,
     ranges_of,
     search,
     view_of,
+    wait_for_another_view,
+    wait_for_answer,
+    wait_for_map,
+    wait_for_texts,
+    wait_until,
     wait_until_still,
     why_no_browser,
 )
 from tests.explore.servers import running
 
-pytestmark = [
-    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
-    pytest.mark.slow,
-]
+pytestmark = browser_tests(missing=why_no_browser())
 
 
 def test_the_points_of_the_map_are_drawn(page, library):
@@ -72,54 +78,54 @@ def coloured_pixels(page) -> int:
       return found;
     }"""
     blank = page.context.new_page()  # an empty page may make a picture out of a text, ours may not
-    return blank.evaluate(count, picture)
+    found = blank.evaluate(count, picture)
+    blank.close()
+    return found
 
 
 def test_colours_and_layouts_can_be_chosen(page):
     page.click("#colours button >> text=Regions")
     assert page.locator("#legend button").count() > 2
     for title in page.locator("#layouts button").all_inner_texts():
-        page.click(f"#layouts button >> text={title}")
-        page.wait_for_function(
-            "title => document.getElementById('fidelity').textContent.startsWith(`${title}: `)",
-            arg=title,
-            timeout=120_000,
-        )
+        choose_layout(page, title)
         assert page.locator("#layouts [aria-pressed=true]").inner_text() == title
+        assert page.inner_text("#fidelity").startswith(f"{title}: ")
 
 
 def test_the_page_says_how_many_neighbours_the_map_keeps(page):
     fidelity = page.evaluate("async () => (await (await fetch('/api/map?layout=pca')).json()).fidelity")
-    page.click("#layouts button >> text=PCA")
+    choose_layout(page, "PCA")
     page.wait_for_selector("#fidelity >> text=PCA: of a word’s ten nearest words,")
     shown = float(page.inner_text("#fidelity").split(", ")[1].split()[0])
     assert shown == pytest.approx(100 * fidelity, abs=0.5)
 
 
 def test_until_the_good_layout_is_there_the_page_shows_another_and_says_so(chromium, address, trouble):
-    page = chromium.new_context().new_page()
+    page = new_page(chromium)
     running_ = json.dumps({"state": "running", "progress": 0.37})
     page.route("**/api/map?layout=neighbours*", lambda route: route.fulfill(body=running_))
     page.goto(address)
     page.wait_for_selector("#note >> text=37\u00a0% done; until then the map shows PCA.")
     assert page.inner_text("#fidelity").startswith("PCA: ")
     page.unroute("**/api/map?layout=neighbours*")
-    page.wait_for_selector("#fidelity >> text=Neighbours: ", timeout=60_000)
+    wait_for_map(page)
+    assert page.inner_text("#fidelity").startswith("Neighbours: ")
     page.wait_for_selector("#note", state="hidden")
     page.context.close()
 
 
-def test_more_words_are_named_as_one_zooms_in(page):
+def test_more_words_are_named_as_one_zooms_in(chromium, address, trouble):
     def named():
         return set(page.locator("#labels span:visible").all_inner_texts())
 
-    page.set_viewport_size({"width": 1280, "height": 360})
+    page = open_page(chromium, address, trouble=trouble, viewport={"width": 1280, "height": 360})
     views = []
     for button in ("#whole", "#closer"):
         page.click(button)
         wait_until_still(page)
         views.append(named())
     assert views[1] - views[0]
+    page.context.close()
 
 
 def place_of(page, word: str) -> tuple[float, float]:
@@ -148,13 +154,30 @@ def test_pointing_at_a_label_gives_the_word_of_the_label(page):
       return [one.textContent, x + width / 2, y + height / 2];
     })""")
     assert len(labels) > 5
-    uncovered = "([x, y]) => document.elementFromPoint(x, y)?.closest('#canvas') !== null"
-    tried = 0
     for text, x, y in labels:
-        if page.evaluate(uncovered, [x, y]):
-            point_at(page, x, y, word=text)
-            tried += 1
-    assert tried > 5
+        point_at(page, x, y, word=text)
+
+
+def test_the_tools_over_the_map_hide_no_word_of_it(page):
+    """They hid its upper edge, and more of it when the names of its regions took two lines below."""
+    page.click("#colours button >> text=Regions")
+    wait_until(page, SEEN, True)
+    page.click("#closer")
+    wait_until_still(page)
+    page.click("#whole")
+    wait_until_still(page)
+    assert page.evaluate(SEEN)
+
+
+SEEN = """async () => {
+  const { x, y } = await (await fetch("/api/map?layout=neighbours")).json();
+  const canvas = document.getElementById("canvas");
+  const [left, right, low, high] = JSON.parse(canvas.dataset.view);
+  const box = canvas.getBoundingClientRect();
+  const top = box.top + ((high - Math.max(...y)) / (high - low)) * box.height;
+  const all = Math.min(...x) > left && Math.max(...x) < right && Math.min(...y) > low;
+  return all && top > document.getElementById("tools").getBoundingClientRect().bottom;
+}"""
 
 
 def test_dots_grow_as_one_comes_closer(page):
@@ -168,8 +191,8 @@ def test_dots_grow_as_one_comes_closer(page):
 def test_a_dot_shows_its_word_and_can_be_clicked(page, library):
     e = formats.load(library.model)
     search(page, "anchor")
-    page.wait_for_selector("#labels .self >> text=anchor")
-    wait_until_still(page)
+    wait_for_answer(page, "similar")
+    wait_for_texts(page, "#labels .self", ["anchor"])
     x, y = place_of(page, "anchor")
     point_at(page, x, y, word="anchor")
     shown = page.evaluate("[...document.getElementById('tip').childNodes].map((one) => one.textContent)")
@@ -177,15 +200,15 @@ def test_a_dot_shows_its_word_and_can_be_clicked(page, library):
     for _ in range(3):  # no other label is as close
         page.click("#closer")
         wait_until_still(page)
-    page.goto(f"{page.url}&tab=odd")
-    page.wait_for_selector("#panel-odd:visible")
-    wait_until_still(page)
+    page.goto(f"{location_of(page)}&tab=odd")
+    wait_for_answer(page, "odd")
     before = view_of(page)
     x, y = place_of(page, "anchor")
     point_at(page, x, y, word="anchor")
     page.mouse.down()
     page.mouse.up()
-    page.wait_for_selector("#panel-similar:visible h2 >> text=anchor")
+    wait_for_answer(page, "similar")
+    wait_for_texts(page, "#panel-similar h2", ["anchor"])
     assert view_of(page) == pytest.approx(before)
 
 
@@ -214,10 +237,7 @@ def test_the_map_follows_the_mouse(page):
     assert moved == pytest.approx([left + step, right + step], abs=0.02 * step)
     page.mouse.move(x, y)
     page.mouse.wheel(0, -300)
-    page.wait_for_function(
-        "before => JSON.parse(document.getElementById('canvas').dataset.view)[0] !== before[0]", arg=moved
-    )
-    wait_until_still(page)
+    wait_for_another_view(page, moved)
     zoomed = view_of(page)
     assert zoomed[1] - zoomed[0] < 0.9 * (moved[1] - moved[0])
     under = [a + (b - a) / 3 for a, b in (moved, zoomed)]
@@ -236,11 +256,7 @@ def test_two_fingers_zoom_the_map(chromium, trouble, library):
             kind = "touchStart" if apart == 50 else "touchMove"
             session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
         session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_function(
-            "before => JSON.parse(document.getElementById('canvas').dataset.view)[0] !== before[0]",
-            arg=before,
-        )
-        wait_until_still(page)
+        wait_for_another_view(page, before)
         after = view_of(page)
         assert after[1] - after[0] == pytest.approx((before[1] - before[0]) / 4, rel=0.05)
         assert sum(after) == pytest.approx(sum(before), abs=0.02 * (before[1] - before[0]))
@@ -260,8 +276,8 @@ def test_twenty_thousand_points_are_drawn_and_move(chromium, trouble, tmp_path):
         assert coloured_pixels(page) > 20_000
         before = view_of(page)
         search(page, "w19999")
-        page.wait_for_selector("#labels .self >> text=w19999", state="attached")
-        wait_until_still(page)
+        wait_for_answer(page, "similar")
+        wait_for_texts(page, "#labels .self", ["w19999"])
         assert view_of(page)[1] - view_of(page)[0] < (before[1] - before[0]) / 5
         search(page, "w20001")
         page.wait_for_selector("#note >> text=“w20001” is not among the 20,000 words on the map.")
@@ -278,20 +294,16 @@ def test_two_hundred_thousand_points_are_drawn_and_move(chromium, address, troub
         "clusters": [0] * 200_000, "fine": [0] * 200_000,
     }  # fmt: skip
     body = json.dumps(many)
-    page = chromium.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page = new_page(chromium)
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.route("**/api/map?*", lambda route: route.fulfill(body=body))
     page.goto(address)
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    wait_for_map(page)
     assert points_of(page) == 200_000
-    wait_until_still(page)
     assert coloured_pixels(page) > 100_000
     before = view_of(page)
     page.click("#closer")
-    page.wait_for_function(
-        "before => JSON.parse(document.getElementById('canvas').dataset.view)[0] !== before[0]", arg=before
-    )
-    wait_until_still(page)
+    wait_for_another_view(page, before)
     assert view_of(page)[1] - view_of(page)[0] == pytest.approx((before[1] - before[0]) / 2, rel=1e-3)
     page.context.close()
 
@@ -305,13 +317,11 @@ def test_without_webgl_all_points_are_drawn_on_a_plain_canvas_and_the_page_says_
         page.wait_for_selector("#note >> text=This browser has no WebGL")
         assert drawn_by(page) == "canvas"
         assert points_of(page) == 3_100
-        wait_until_still(page)
         assert coloured_pixels(page) > 3_000
         plain.close()
 
 
 def test_when_webgl_is_lost_the_map_stays_and_it_returns_with_it(page):
-    wait_until_still(page)
     page.evaluate("""() => {
       const gl = document.querySelector("#plot canvas").getContext("webgl2");
       window.loss = gl.getExtension("WEBGL_lose_context");
@@ -331,8 +341,8 @@ def test_a_regions_name_shows_that_region_alone(page):
     first = page.locator("#legend button").first
     name = first.get_attribute("title")
     first.click()
-    page.wait_for_selector("#panel-area h2")
-    assert page.inner_text("#panel-area h2") == name
+    wait_for_answer(page, "area")
+    wait_for_texts(page, "#panel-area h2", [name])
     size = int(page.inner_text("#panel-area .facts").split()[0])
     assert 0 < size < points_of(page)
     assert page.locator("#panel-area .ranking li").count() <= size
@@ -354,12 +364,11 @@ def test_what_is_drawn_around_becomes_a_list_with_what_it_shares(page):
     page.wait_for_selector("#marks .trace")
     page.mouse.up()
     page.keyboard.up("Shift")
-    page.wait_for_selector("#panel-area h2")
+    wait_for_answer(page, "area")
     assert page.locator("#panel-area .chips .chip").count() > 0
     dragged = page.inner_text("#panel-area h2")
     page.reload()
-    page.wait_for_selector("#panel-area h2")
-    assert page.inner_text("#panel-area h2") == dragged
+    wait_for_texts(page, "#panel-area h2", [dragged])
 
 
 def test_words_can_be_selected_with_the_keyboard_alone(page):
@@ -369,6 +378,5 @@ def test_words_can_be_selected_with_the_keyboard_alone(page):
     page.keyboard.press("Enter")
     page.focus("#canvas")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#panel-area h2")
-    assert page.inner_text("#panel-area h2") == f"{points_of(page)} words"
+    wait_for_texts(page, "#panel-area h2", [f"{points_of(page)} words"])
     assert page.locator("#lasso").get_attribute("aria-pressed") == "false"

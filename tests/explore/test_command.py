@@ -19,15 +19,17 @@ from psdvec.explore.server import address_of, open_socket
 from psdvec.maps.drawing import WORDS
 from tests.explore.servers import running
 
+PATIENCE = 300  # seconds, on a busy machine
+
 
 def test_it_announces_an_address_that_answers_and_ends_quietly(library):
     with running(library.model, library.other, "--counts", library.counts) as (address, process):
-        with urllib.request.urlopen(f"{address}api/info", timeout=30) as reply:
+        with urllib.request.urlopen(f"{address}api/info", timeout=PATIENCE) as reply:
             models = json.load(reply)["models"]
         assert [one["name"] for one in models] == ["model", "other"]
         assert "start the explorer with --counts FOLDER" in models[1]["no_contexts"]
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
 
 
@@ -35,10 +37,10 @@ def test_it_ends_at_once_while_a_map_is_being_drawn(library):
     with running(library.model, "--points", 30) as (address, process):
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{address}api/map", b'{"layout": "neighbours"}', headers)
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             assert json.load(reply) == {"state": "running"}
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
 
 

@@ -37,7 +37,7 @@ def ask(client, **parameters):
 
 
 def wait(client, **parameters):
-    end = time.monotonic() + 240
+    end = time.monotonic() + 600
     while (found := ask(client, **parameters))["state"] == "running":
         assert 0 <= found["progress"] <= 1
         assert time.monotonic() < end
@@ -176,7 +176,7 @@ def test_a_job_reports_its_progress_and_gives_what_draw_gives(tmp_path, capsys):
     assert shares[-1] == 1
     assert len(shares) > 50
     job = DrawingJob(mapped, tmp_path / "vectors.txt")
-    job.wait(240)
+    job.wait(600)
     assert job.drawing.places.tobytes() == draw(mapped.units).places.tobytes()
     assert job.kept.name == mapped.identity[:32]
 
@@ -197,7 +197,7 @@ def test_a_job_that_fails_says_so(own, monkeypatch):
     api = Api([open_model(own)])
     client = client_of(api)
     client.post("/api/map", json={"layout": "neighbours"})
-    api._maps[0]._job.wait(240)
+    api._maps[0]._job.wait(600)
     reply = client.get("/api/map", params={"layout": "neighbours"})
     assert reply.status_code == 400
     assert "the map was not finished: " in reply.json()["error"]

@@ -16,13 +16,10 @@ from psdvec.pages.shell import Section, html_table, make_page, plots
 from psdvec.pages.svg import Series, colour_at, draw_areas, figure
 from psdvec.vectors.embeddings import Embeddings
 from tests.compare.test_tables import made_up
-from tests.explore.browsers import browser, why_no_browser
+from tests.explore.browsers import browser, browser_tests, new_page, resize, why_no_browser
 from tests.pages.axe import complaints, why_no_axe
 
-pytestmark = [
-    pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "a browser is there"),
-    pytest.mark.slow,
-]
+pytestmark = browser_tests(missing=why_no_browser())
 
 WIDTHS = (390, 1280, 2560)
 WORDS = tuple(f"w{i}" for i in range(60))
@@ -92,29 +89,29 @@ def chromium():
     "name", ["comparison", "report of 1", "report of 2", "report of 12", "areas and a wide table"]
 )
 def test_no_page_scrolls_sideways_or_hides_anything_at_any_width(chromium, pages: dict[str, str], name: str):
-    page = chromium.new_page()
+    page = new_page(chromium)
     page.goto(pages[name])
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     for width in (*WIDTHS, *range(320, 1700, 60)):
-        page.set_viewport_size({"width": width, "height": 800})
+        resize(page, width=width, height=800)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(WIDE) == [], width
-    page.close()
+    page.context.close()
 
 
 def test_on_a_phone_every_cell_has_its_heading_beside_it(chromium, pages: dict[str, str]):
-    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    page = new_page(chromium, viewport={"width": 390, "height": 800})
     page.goto(pages["report of 12"])
     label = "(one) => getComputedStyle(one, '::before').content"
     assert "MEN" in page.locator("#scores ~ .table td[data-name=MEN]").first.evaluate(label)
-    page.set_viewport_size({"width": 2560, "height": 800})
+    resize(page, width=2560, height=800)
     assert page.locator("#scores ~ .table td[data-name=MEN]").first.evaluate(label) == "none"
-    page.close()
+    page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_follows_the_readers_light_or_dark_mode(chromium, pages: dict[str, str], scheme: str):
-    page = chromium.new_context(color_scheme=scheme).new_page()
+    page = new_page(chromium, color_scheme=scheme)
     page.goto(pages["report of 2"])
     behind, ink = page.evaluate(
         "[getComputedStyle(document.body)].map((s) => [s.backgroundColor, s.color])[0]"
@@ -128,22 +125,21 @@ def test_the_page_follows_the_readers_light_or_dark_mode(chromium, pages: dict[s
 
 
 def test_a_page_asks_nobody_for_anything(chromium, pages: dict[str, str]):
-    page = chromium.new_page()
+    page = new_page(chromium)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(pages["comparison"])
     assert asked == [pages["comparison"]]
-    page.close()
+    page.context.close()
 
 
 @pytest.mark.skipif(bool(why_no_axe()), reason=why_no_axe() or "axe-core is there")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_axe_finds_nothing_wrong_with_any_page(chromium, pages: dict[str, str], width: int, scheme: str):
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = new_page(chromium, color_scheme=scheme, viewport={"width": width, "height": 800})
     for name, address in pages.items():
-        page = context.new_page()
         page.goto(address)
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
         assert complaints(page) == [], name
-    context.close()
+    page.context.close()

@@ -6,7 +6,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from psdvec.pages.svg import (
@@ -86,6 +86,7 @@ def test_a_negative_number_hangs_on_the_other_side_of_zero():
 
 
 @given(st.lists(st.tuples(names, st.lists(values, min_size=4, max_size=4)), min_size=1, max_size=14))
+@example([("long numbers beside the axis", [0.0, 0.0, 0.0, 0.001953125])])
 def test_every_line_has_its_name_beside_it_and_no_name_covers_another(found):
     series = [
         Series(printable(name), "red", [(at, value, "") for at, value in enumerate(line)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from psdvec.topic_model.folder import describe_topics
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod
+from psdvec.vectors.subwords import Unseen
 
 Answer = Callable[[Parameters], dict[str, Any]]
 
@@ -75,23 +76,27 @@ class Api:
 
     def similar(self, parameters: Parameters) -> dict[str, Any]:
         """Return the neighbours of a word."""
-        return answers.similar(self._known(parameters), parameters.word("word"), topn=_topn(parameters))
+        known, unseen = self._known(parameters), _unseen(parameters)
+        (word,) = _look_up(known, [parameters.word("word")], unseen)
+        return answers.similar(known, word, topn=_topn(parameters), unseen=unseen)
 
     def analogy(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words that are to c as b is to a, and the plane that fits the three and the first of them."""
-        a, b, c = (parameters.word(name) for name in "abc")
+        known, unseen = self._known(parameters), _unseen(parameters)
+        a, b, c = three = _look_up(known, [parameters.word(name) for name in "abc"], unseen)
         method = cast(AnalogyMethod, parameters.choice("method", (ANALOGY, "3cosmul")))
-        known = self._known(parameters)
-        found = answers.analogy(known, a, b, c, method=method, topn=_topn(parameters))
-        four = [a, b, c, *(one["word"] for one in found["answers"][:1])]
-        return {**found, "plane": fit_plane(np.stack([known[word] for word in four]))}
+        found = answers.analogy(known, a, b, c, method=method, topn=_topn(parameters), unseen=unseen)
+        four = [*three, *(one["word"] for one in found["answers"][:1])]
+        spelled = [word for word in dict.fromkeys(three) if word not in known]
+        return {**found, "spelled": spelled, "plane": fit_plane(known.vectors_of(four, unseen=unseen))}
 
     def odd(self, parameters: Parameters) -> dict[str, Any]:
         """Return the word that does not belong with the others."""
-        words = list(dict.fromkeys(parameters.words("word")))
+        known, unseen = self._known(parameters), _unseen(parameters)
+        words = list(dict.fromkeys(_look_up(known, parameters.words("word"), unseen)))
         if len(words) < 3:
             raise InputError(f"give at least 3 different words; only {len(words)} given")
-        return answers.odd(self._known(parameters), words)
+        return answers.odd(known, words, unseen=unseen)
 
     def contexts(self, parameters: Parameters) -> dict[str, Any]:
         """Return the contexts that pulled hardest on a word, or on a word and another."""
@@ -178,12 +183,14 @@ class Api:
         contexts = ContextIndex(model, counts, unigrams=UNIGRAMS)
         learned.learn(extension, contexts)
         sentences = sentences_with(model, text, extension.learned)
+        spelling = {placed.word: placed.spelling for placed in extension.report()}
         records = [
             {
                 **answers.similar(learned.embeddings, new, topn=_topn(parameters)),
                 "places": self._maps[number - 1].places_of(extension[new]),
                 "vector": [round(float(x), 6) for x in extension[new]],
                 "evidence": evidence_for(contexts, new),
+                "spelling": spelling[new],
                 "sentences": sentences[new],
             }
             for new in extension.learned
@@ -212,6 +219,15 @@ def _topn(parameters: Parameters) -> int:
     return parameters.number("topn", 10, most=request.MAX_TOPN)
 
 
+def _unseen(parameters: Parameters) -> Unseen:
+    return cast(Unseen, parameters.choice("unseen", get_args(Unseen)))
+
+
+def _look_up(e: Embeddings, words: list[str], unseen: Unseen) -> list[str]:
+    """Return the words as they were given or, if their spelling may tell, as the vocabulary would write them."""
+    return words if unseen == "error" else [e.look_up(word, unseen=unseen) for word in words]
+
+
 def _layout(parameters: Parameters) -> LayoutName:
     return cast(LayoutName, parameters.choice("layout", LAYOUTS))
 
@@ -230,4 +246,5 @@ def _describe(explored: ExploredModel) -> dict[str, Any]:
         "contexts": explored.contexts is not None,
         "no_contexts": explored.no_contexts,
         "topics": explored.topics is not None,
+        "spelling": e.subwords is not None,
     }

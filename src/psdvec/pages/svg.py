@@ -86,8 +86,8 @@ def draw_points(
     joined = any(len(one.points) > 1 for one in series)
     right = _right_of(series) if joined else WIDTH - _RIGHT
     foot = _TOP + max(1.3 * _TALL, _LINE * (len(series) - 1))
-    x = fit_axis(across, start=_LEFT, stop=right, log=True)
     y = fit_axis(upwards, start=foot, stop=_TOP, log=log_y)
+    x = fit_axis(across, start=_left_of(y), stop=right, log=True)
     parts = [_upright(x, _TOP, foot), _across(y, x.start, x.stop)]
     parts.append(_text((x.start + x.stop) / 2, foot + 34, x_title, "tick", anchor="middle"))
     parts.append(_text(2, 12, y_title, "tick"))
@@ -102,9 +102,10 @@ def draw_points(
 
 def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
     """Draw lines over named places; a point's x is its place, and a series has points at some of them."""
-    frame = _frame(places, series)
-    y = fit_axis([value for one in series for _, value, _ in one.points], start=frame.foot, stop=_TOP)
-    parts, tips = [_across(y, _LEFT, frame.right), frame.names(places), _text(2, 12, y_title, "tick")], []
+    y = fit_axis([value for one in series for _, value, _ in one.points], start=_foot_of(series), stop=_TOP)
+    frame = _frame(places, series, y)
+    parts = [_across(y, frame.left, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
+    tips = []
     for one in series:
         marks = sorted((frame.x.place(at), y.place(value), note) for at, value, note in one.points)
         parts.append(_joined(marks, one.colour))
@@ -118,10 +119,10 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
 
     Places may be years or any other whole numbers: they are as far apart as their numbers.
     """
-    frame = _frame(places, series, edge=10)
     heights = [{at: value for at, value, _ in one.points} for one in series]
     tops = {at: [0.0, *accumulate(one[at] for one in heights)] for at in sorted(places)}
-    y = fit_axis([sums[-1] for sums in tops.values()], start=frame.foot, stop=_TOP, zero=True)
+    y = fit_axis([sums[-1] for sums in tops.values()], start=_foot_of(series), stop=_TOP, zero=True)
+    frame = _frame(places, series, y, edge=10)
     parts, tips = [], []
     for place, one in enumerate(series):
         upper = [(frame.x.place(at), y.place(sums[place + 1])) for at, sums in tops.items()]
@@ -131,7 +132,7 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
             f"<title>{escape(one.name)}</title></polygon>"
         )
         tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
-    parts += [_across(y, _LEFT, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
+    parts += [_across(y, frame.left, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
     parts.append(_beside(tips, frame.right, frame.foot))
     return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
 
@@ -196,9 +197,10 @@ def spread(wanted: Sequence[float], *, apart: float, low: float, high: float) ->
 
 @dataclass(frozen=True)
 class _Frame:
-    """The axis of places, where it ends, and where the plot ends below; names stand to the right of ``right``."""
+    """The axis of places, between which ends, and where the plot ends below; names stand to the right of ``right``."""
 
     x: Axis
+    left: float
     right: float
     foot: float
 
@@ -211,14 +213,23 @@ class _Frame:
         )
 
 
-def _frame(places: Mapping[int, str], series: Sequence[Series], *, edge: float = 26) -> _Frame:
-    right = _right_of(series)
-    foot = _TOP + max(_TALL, _LINE * (len(series) - 1))
+def _frame(places: Mapping[int, str], series: Sequence[Series], y: Axis, *, edge: float = 26) -> _Frame:
+    left, right = _left_of(y), _right_of(series)
     low, high = min(places, default=0), max(places, default=0)
-    start, stop = _LEFT + edge, right - edge / 2
+    start, stop = left + edge, right - edge / 2
     if low == high:  # one place, in the middle
         low, high = low - 1, high + 1
-    return _Frame(Axis(low, high, start, stop, ()), right, foot)
+    return _Frame(Axis(low, high, start, stop, ()), left, right, y.start)
+
+
+def _foot_of(series: Sequence[Series]) -> float:
+    """Return where a plot ends below that has the names of ``series`` below one another."""
+    return _TOP + max(_TALL, _LINE * (len(series) - 1))
+
+
+def _left_of(y: Axis) -> float:
+    """Return where a plot begins that has the numbers of an upright axis to its left."""
+    return max(_LEFT, 6 + _LETTER * max((len(short(tick)) for tick in y.ticks), default=0))
 
 
 def _right_of(series: Sequence[Series]) -> float:

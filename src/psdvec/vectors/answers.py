@@ -22,14 +22,14 @@ COMPARED = 3_000  # common words whose neighbours are compared to see what moved
 SEARCHED = 20_000  # common words among which those neighbours are searched
 
 
-def similar(e: Embeddings, word: str, *, topn: int = 10) -> dict[str, Any]:
+def similar(e: Embeddings, word: str, *, topn: int = 10, unseen: Unseen = "error") -> dict[str, Any]:
     """Return ``word`` and its neighbours, with the bounds of each similarity where both deviations are known."""
-    (answer,) = describe(e, [word])
-    neighbours = _records(e, e.most_similar(word, topn=topn))
+    (answer,) = describe(e, [word], unseen=unseen)
+    neighbours = _records(e, e.most_similar(word, topn=topn, unseen=unseen))
     for record in neighbours:
         record.update(low=None, high=None)
         if answer["deviation"] is not None and record["deviation"] is not None:
-            bounds = e.similarity(word, record["word"], interval=True)
+            bounds = e.similarity(word, record["word"], interval=True, unseen=unseen)
             record.update(low=bounds.low, high=bounds.high)
     return {**answer, "neighbours": neighbours}
 

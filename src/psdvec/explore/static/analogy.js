@@ -3,7 +3,7 @@
 import { draw, make } from "/static/dom.js";
 import { analogies } from "/static/examples.js";
 import { arrow } from "/static/marks.js";
-import { choice, field, form, Panel } from "/static/panel.js";
+import { choice, field, form, Panel, unseen } from "/static/panel.js";
 import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
 import { change, state } from "/static/state.js";
 import { View } from "/static/view.js";
@@ -13,7 +13,7 @@ const BOX = { width: 400, height: 210 };
 
 export class AnalogyPanel extends Panel {
   constructor() {
-    super("analogy", "Analogy", ["a", "b", "c", "method"]);
+    super("analogy", "Analogy", ["a", "b", "c", "method"], { spells: true });
   }
 
   form() {
@@ -37,7 +37,7 @@ export class AnalogyPanel extends Panel {
     const [a, b, c] = this.inputs.map((one) => one.value.trim());
     const missing = this.inputs.find((one) => !one.value.trim());
     if (!missing) {
-      change({ a, b, c, view: "" });
+      change({ a, b, c, view: "", unseen: "" });
       return;
     }
     missing.focus();
@@ -46,7 +46,7 @@ export class AnalogyPanel extends Panel {
 
   question() {
     const { a, b, c, method } = state;
-    return a && b && c ? { a, b, c, method, model: state.model } : null;
+    return a && b && c ? { a, b, c, method, model: state.model, ...unseen() } : null;
   }
 
   idle() {
@@ -55,19 +55,20 @@ export class AnalogyPanel extends Panel {
     return [empty("An analogy", "Three words: a is to b as c is to what? 3CosAdd adds cosines, 3CosMul multiplies them."),
       chips(titles, (title) => {
         const [a, b, c] = examples[titles.indexOf(title)];
-        change({ a, b, c, view: "" });
+        change({ a, b, c, view: "", unseen: "" });
       })];
   }
 
   async answer(question, notes) {
-    const { a, b, c } = question;
     const found = await notes.ask("analogy", question);
+    const { a, b, c } = found;
     if (!found.answers.length) return { children: [empty("No answer", "The model has no words other than these three.")] };
     const best = found.answers[0].word;
     return {
       children: [
         make("h2", {}, best),
         make("p", { class: "facts" }, `${a} is to ${b} as ${c} is to ${best}`),
+        found.spelled.length ? make("p", { class: "hint" }, `Not in the model, and placed by spelling alone: ${found.spelled.join(", ")}.`) : null,
         found.plane && picture([a, b, c, best], found.plane),
         ranking(found.answers, { largest: Math.max(found.answers[0].score, question.method === "3cosadd" ? 1 : 0) }),
       ],

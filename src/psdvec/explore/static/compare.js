@@ -76,9 +76,12 @@ function movement(record, place) {
 
 // Computed once by the server, which takes a while; the list fills in when it is there.
 function movedList(notes) {
-  const box = make("section", { class: "card", id: "moved" });
-  const put = (...children) => fill(box, make("h3", {}, "Words that moved most"), children);
-  put(make("p", { class: "hint" }, "Comparing neighbours …"));
+  const title = () => make("h3", {}, "Words that moved most");
+  const box = make("section", { class: "card", id: "moved", "aria-busy": true }, title(), make("p", { class: "hint" }, "Comparing neighbours …"));
+  const put = (...children) => {
+    fill(box, title(), children);
+    box.setAttribute("aria-busy", false);
+  };
   notes.ask("moved", {}).then((found) => put(
     make("p", { class: "hint" },
       `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `

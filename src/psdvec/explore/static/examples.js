@@ -5,13 +5,13 @@ import { shown } from "/static/layouts.js";
 const ANALOGIES = [["man", "king", "woman"], ["france", "paris", "italy"], ["big", "bigger", "small"], ["germany", "german", "spain"]];
 const ODD = ["breakfast lunch dinner car", "red green blue seven", "guitar piano violin bread", "river lake ocean king"];
 const LONG = 4; // letters of a word that says something by itself
-export const NEW_WORD = {
-  word: "zorbola",
+export const NEW_WORD = { // of such a spelling that it tells nothing, and the sentences all
+  word: "zumzik",
   text: [
-    "she played the zorbola and sang songs with a band",
-    "the zorbola is a musical instrument with strings like the guitar and the violin",
-    "he learned to play the zorbola and the piano when he was a child",
-    "a concert for zorbola and orchestra was played on the stage",
+    "she played the zumzik and sang songs with a band",
+    "the zumzik is a musical instrument with strings like the guitar and the violin",
+    "he learned to play the zumzik and the piano when he was a child",
+    "a concert for zumzik and orchestra was played on the stage",
   ].join("\n"),
 };
 

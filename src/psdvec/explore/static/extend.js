@@ -48,7 +48,7 @@ export class ExtendPanel extends Panel {
     const example = () => change({ text: NEW_WORD.text, fresh: NEW_WORD.word, view: "" });
     return [
       empty("A word the model has never seen",
-        "Paste sentences that use it. Its vector follows in closed form from the words around it."),
+        "Paste sentences that use it. Its vector follows in closed form from the words around it and from how it is spelled."),
       newWordFits() && make("div", { class: "chips" },
         make("button", { type: "button", class: "chip", id: "example", onclick: example }, `Try it: “${NEW_WORD.word}” from four sentences`)),
     ];
@@ -89,7 +89,7 @@ const card = (one, lines) =>
   make("section", { class: "card" },
     make("h2", {}, wordButton(one.word)),
     make("p", { class: "facts" },
-      `seen ${whole(one.count)} ${one.count === 1 ? "time" : "times"} · deviation ${number(one.deviation, 3)}`
+      `seen ${whole(one.count)} ${one.count === 1 ? "time" : "times"} · ${Math.round(100 * one.spelling)} % by its spelling · deviation ${number(one.deviation, 3)}`
       + (one.thin ? " · thin evidence" : "")),
     ranking(one.neighbours),
     one.evidence?.length ? placed(one, lines) : null);

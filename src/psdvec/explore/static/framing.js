@@ -5,6 +5,12 @@ import { View } from "/static/view.js";
 const CLOSEST = { around: 12, about: 18 }; // parts of the whole map's width, at least
 const WIDEST = 6; // the same, at most, about a single word
 
+// All points of a map, below what hides its upper `edge` of so many pixels.
+export function everythingBelow(edge, { x, y }, { width, height }) {
+  const found = View.around(x, y, { width, height: height - edge });
+  return new View(found.x, found.y + (edge / 2) * (found.width / width), found.width);
+}
+
 // All places, {x, y}, `room` times as wide as they need.
 export function around(places, room, { everything, box }) {
   if (!places.length) return everything;

@@ -22,9 +22,10 @@ export class Labels {
   }
 
   // `marked`: [{word, x, y, kind}], named before all others; `regions`: [{words, x, y, level, colour}]; `points`, most
-  // frequent first; `meant`: which of them may be named, or null for all.
-  draw({ points, marked, regions, meant }, view, box) {
+  // frequent first; `meant`: which of them may be named, or null for all; `hidden`: parts of the screen that are not seen.
+  draw({ points, marked, regions, meant, hidden }, view, box) {
     this.taken = new Grid(box);
+    for (const part of hidden) this.taken.take(part, true);
     this.boxes = [];
     const [mx, my, scale] = [box.width / 2, box.height / 2, box.width / view.width];
     for (const mark of marked) this.put(mark.word, mx + (mark.x - view.x) * scale, my - (mark.y - view.y) * scale, box, mark.kind);

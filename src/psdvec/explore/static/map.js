@@ -4,7 +4,7 @@ import { coveredBy, membersOf, readArea, writeCorners, writeRegion } from "/stat
 import { hue, paint } from "/static/colours.js";
 import { announce, byId, fill, make, whole } from "/static/dom.js";
 import { Flight } from "/static/flight.js";
-import { about, around } from "/static/framing.js";
+import { about, around, everythingBelow } from "/static/framing.js";
 import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
 import { Marks } from "/static/marks.js";
@@ -15,6 +15,8 @@ import { View } from "/static/view.js";
 const REST = 250; // milliseconds after which a moved map is written into the address
 const REACH = 12; // pixels from a dot at which it is meant
 const CLOSER = 2.2; // times as close as the whole map, from which on the smaller regions are named
+const TALL = 400; // pixels, the least height of a map that leaves room for the tools above it
+const OVER = ".tools > *, .options, .zoom"; // what lies over the map and hides parts of it
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const NOTHING = { self: null, near: [] };
 
@@ -37,6 +39,7 @@ export class WordMap {
     this.notes = {};
     new ResizeObserver(() => this.points && this.resized()).observe(this.canvas);
     document.addEventListener("psdvec:theme", () => this.points && this.recolour());
+    on("tools", () => this.points && this.resized());
     on("added", ({ model, learned }) => learned.forEach((one) => this.added.set(`${model} ${one.word}`, one)));
     this.listen();
   }
@@ -52,7 +55,7 @@ export class WordMap {
     this.points = points;
     this.layout = layout;
     this.ids = new Map(points.words.map((word, i) => [word, i]));
-    this.everything = View.around(points.x, points.y, this.box);
+    this.measure();
     this.members = this.readMembers();
     this.view = this.goal() || this.everything;
     this.recolour();
@@ -126,9 +129,22 @@ export class WordMap {
     this.refresh();
   }
 
+  // A map that showed everything still does.
   resized() {
-    this.everything = View.around(this.points.x, this.points.y, this.box);
-    this.refresh();
+    const showed = !state.view && !this.flight.flying && String(this.view) === String(this.everything);
+    this.measure();
+    this.see(showed ? this.everything : this.view);
+  }
+
+  // Find out what the screen leaves to the map.
+  measure() {
+    const { box } = this;
+    const { left, top } = this.canvas.getBoundingClientRect();
+    this.hidden = [...document.querySelectorAll(OVER)].map((one) => one.getBoundingClientRect()).filter((one) => one.width)
+      .map((one) => ({ left: one.left - left, top: one.top - top, width: one.width, height: one.height }));
+    const tools = byId("tools");
+    const edge = box.height < TALL ? 0 : tools.offsetTop + tools.offsetHeight;
+    this.everything = everythingBelow(edge, this.points, box);
   }
 
   // Look at another part of the plane.
@@ -161,7 +177,7 @@ export class WordMap {
       arrows: ends,
       trace: this.trace,
     }, view, box);
-    this.labels.draw({ points: this.points, marked, regions: this.regions(), meant: this.members }, view, box);
+    this.labels.draw({ points: this.points, marked, regions: this.regions(), meant: this.members, hidden: this.hidden }, view, box);
     this.canvas.dataset.view = JSON.stringify(view.ranges(box));
     this.canvas.setAttribute("aria-busy", String(moving));
   }

@@ -4,7 +4,7 @@ import { writeRegion } from "/static/area.js";
 import { hue, variable } from "/static/colours.js";
 import { byId, fill, make } from "/static/dom.js";
 import { shown, TITLES } from "/static/layouts.js";
-import { change, info, on, state } from "/static/state.js";
+import { change, info, on, state, tell } from "/static/state.js";
 
 const COLOURS = { frequency: "Frequency", region: "Regions" };
 
@@ -20,6 +20,7 @@ export class MapTools {
     options.addEventListener("click", () => {
       const open = byId("tools").classList.toggle("open");
       options.setAttribute("aria-expanded", open);
+      tell("tools");
     });
     on("map", () => this.update());
     document.addEventListener("psdvec:theme", () => this.update());

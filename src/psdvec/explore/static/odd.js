@@ -2,7 +2,7 @@
 
 import { make } from "/static/dom.js";
 import { oddOnes } from "/static/examples.js";
-import { field, form, Panel } from "/static/panel.js";
+import { field, form, Panel, unseen } from "/static/panel.js";
 import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
 import { change, state } from "/static/state.js";
 
@@ -10,7 +10,7 @@ const split = (text) => text.split(/[\s,;]+/).filter(Boolean);
 
 export class OddPanel extends Panel {
   constructor() {
-    super("odd", "Odd one out", ["odd"]);
+    super("odd", "Odd one out", ["odd"], { spells: true });
   }
 
   form() {
@@ -28,7 +28,7 @@ export class OddPanel extends Panel {
   ask(text) {
     const words = split(text);
     if (words.length > 2) {
-      change({ odd: words.join(" "), view: "" });
+      change({ odd: words.join(" "), view: "", unseen: "" });
       return;
     }
     this.field.focus();
@@ -36,7 +36,7 @@ export class OddPanel extends Panel {
   }
 
   question() {
-    return state.odd ? { word: split(state.odd), model: state.model } : null;
+    return state.odd ? { word: split(state.odd), model: state.model, ...unseen() } : null;
   }
 
   idle() {
@@ -52,7 +52,7 @@ export class OddPanel extends Panel {
         make("p", { class: "facts" }, "does not belong; cosines with the mean of all:"),
         ranking(found.words),
       ],
-      marks: { self: found.odd, near: question.word, spread: true },
+      marks: { self: found.odd, near: found.words.map((one) => one.word), spread: true },
       said: `The odd one out is ${found.odd}`,
       table: rankingTable(`odd one out of ${question.word.join(" ")}`, found.words),
     };

@@ -5,17 +5,18 @@ import { csvButton } from "/static/csv.js";
 import { announce, fill, make } from "/static/dom.js";
 import { empty, troubleBox } from "/static/pieces.js";
 import { suggest } from "/static/suggest.js";
-import { look, state, tell } from "/static/state.js";
+import { change, look, model, state, tell } from "/static/state.js";
 
 const PATIENCE = 300; // milliseconds before an old answer gives way to "One moment"
 const NO_MARKS = { self: null, near: [] };
 
 export class Panel {
-  // `fields`: the parts of the state that its form shows.
-  constructor(name, title, fields = []) {
+  // `fields`: the parts of the state that its form shows; `spells`: whether it can ask about a word by its spelling.
+  constructor(name, title, fields = [], { spells = false } = {}) {
     this.name = name;
     this.title = title;
     this.fields = fields;
+    this.spells = spells;
     this.element = null;
     this.turn = 0;
     this.marks = NO_MARKS; // what the map marks; null while there is no answer
@@ -50,10 +51,17 @@ export class Panel {
 
   furnish(why) {
     this.why = why;
+    this.turn += 1; // no answer of before belongs here
     this.key = this.synced = undefined;
     this.marks = NO_MARKS;
     this.place = make("div", { class: "panel" });
     fill(this.element, why ? empty("Not available here", why) : this.form(), this.place);
+    this.wait(false);
+  }
+
+  // Whether an answer is still to come, as those are told who cannot see it.
+  wait(waiting) {
+    this.element.setAttribute("aria-busy", waiting);
   }
 
   rest() {
@@ -61,6 +69,7 @@ export class Panel {
     this.failed = false;
     this.marks = NO_MARKS;
     this.notes = new Notes();
+    this.wait(false);
     fill(this.place, this.idle());
   }
 
@@ -81,24 +90,36 @@ export class Panel {
     const notes = new Notes();
     this.marks = null;
     this.failed = false;
-    const patience = setTimeout(() => {
-      if (turn === this.turn) this.put([make("p", { class: "hint", role: "status" }, "One moment …")]);
-    }, PATIENCE);
+    this.wait(true);
+    const patience = setTimeout(() => turn === this.turn && this.putOff("One moment …"), PATIENCE);
     let shown;
     try {
       shown = await this.answer(question, notes);
     } catch (trouble) {
       if (!(trouble instanceof Trouble)) throw trouble;
-      shown = { children: [troubleBox(trouble, (word, unknown) => this.correct(word, unknown))], failed: true };
+      shown = { children: [this.excuse(trouble)], failed: true };
     }
     clearTimeout(patience);
     if (turn !== this.turn) return;
     this.notes = notes;
     this.failed = Boolean(shown.failed);
     this.marks = shown.failed ? null : shown.marks || NO_MARKS;
+    this.wait(false);
     this.put([shown.children, shown.table && csvButton(shown.table)]);
     if (shown.said) announce(shown.said);
     tell("answer", this);
+  }
+
+  // What is said in place of an answer; of a word that is not there, what can be asked instead.
+  excuse(trouble) {
+    const box = troubleBox(trouble, (word, unknown) => this.correct(word, unknown));
+    if (trouble.word && this.spells && model().spelling) box.append(state.unseen ? make("p", {}, "Its spelling tells nothing either.") : spellButton());
+    return box;
+  }
+
+  putOff(sentence) {
+    this.put([make("p", { class: "hint" }, sentence)]);
+    announce(sentence);
   }
 
   // Fill in an answer; if the focus was in the old one, it goes to the heading of the new.
@@ -118,6 +139,12 @@ export class Panel {
     heading.focus({ preventScroll: true });
   }
 }
+
+const spellButton = () =>
+  make("button", { type: "button", class: "quiet spell", onclick: () => change({ unseen: "spelling", view: "" }) }, "Ask by its spelling");
+
+// The part of a question that says whether words may be known by their spelling alone.
+export const unseen = () => (state.unseen ? { unseen: state.unseen } : {});
 
 // A form that asks without leaving the page.
 export function form(action, ...children) {

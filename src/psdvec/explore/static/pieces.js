@@ -3,15 +3,17 @@
 import { make, number } from "/static/dom.js";
 import { look } from "/static/state.js";
 
-export const wordButton = (word) => make("button", { type: "button", class: "word", onclick: () => look(word) }, word);
+export const wordButton = (word, how = {}) => make("button", { type: "button", class: "word", onclick: () => look(word, how) }, word);
 
 const chip = (word, action = (chosen) => look(chosen)) =>
   make("button", { type: "button", class: "chip", onclick: () => action(word) }, word);
 
 export const chips = (words, action) => make("div", { class: "chips" }, words.map((word) => chip(word, action)));
 
-const thin = (record) =>
-  record.thin ? make("span", { class: "thin", title: "The vector rests on few occurrences." }, "thin") : null;
+function thin(record) {
+  if (record.spelled) return make("span", { class: "thin", title: "Not in the model; the vector is what the spelling tells." }, "by spelling");
+  return record.thin ? make("span", { class: "thin", title: "The vector rests on few occurrences." }, "thin") : null;
+}
 
 function bar(record, largest = 1) {
   const share = (value) => `${Math.max(0, Math.min(1, value / largest)) * 100}%`;
@@ -58,7 +60,7 @@ export const rankingTable = (name, records) => ({
 });
 
 function rowWord(record) {
-  const button = wordButton(record.word);
+  const button = wordButton(record.word, record.spelled ? { unseen: "spelling" } : {});
   const mark = thin(record);
   if (mark) button.append(mark);
   return button;

@@ -1,18 +1,18 @@
 // The neighbours of a word.
 
-import { make, whole } from "/static/dom.js";
+import { make, number, whole } from "/static/dom.js";
 import { startingWords } from "/static/examples.js";
-import { Panel } from "/static/panel.js";
+import { Panel, unseen } from "/static/panel.js";
 import { chips, empty, ranking, rankingTable } from "/static/pieces.js";
 import { model, state } from "/static/state.js";
 
 export class SimilarPanel extends Panel {
   constructor() {
-    super("similar", "Similar");
+    super("similar", "Similar", [], { spells: true });
   }
 
   question() {
-    return state.word ? { word: state.word, model: state.model, topn: 20 } : null;
+    return state.word ? { word: state.word, model: state.model, topn: 20, ...unseen() } : null;
   }
 
   idle() {
@@ -37,6 +37,10 @@ export class SimilarPanel extends Panel {
 }
 
 function facts(found) {
+  if (found.spelled) {
+    const deviation = found.deviation == null ? "" : ` · deviation ${number(found.deviation, 3)}`;
+    return `not in the model; its vector is what its spelling tells${deviation} · thin evidence`;
+  }
   const count = found.count == null ? "" : `seen ${whole(found.count)} times`;
   return found.thin ? `${count}${count ? "; " : ""}its vector rests on little evidence` : count;
 }

@@ -10,6 +10,7 @@ const DEFAULTS = Object.freeze({
   word: "", // asked about in Similar, Contexts and Compare
   other: "", // the second word of Contexts
   order: "pull", // of the contexts
+  unseen: "", // "spelling": a word that the model lacks is asked about by its spelling
   a: "", b: "", c: "", method: "3cosadd", // Analogy
   odd: "", // Odd one out: words, with blanks between
   text: "", fresh: "", // New word: sentences, and the word if only one is wanted
@@ -50,8 +51,8 @@ export function change(part, { replace = false } = {}) {
 }
 
 // Look at a word, in a panel that is about one; the map goes there unless it is to stay.
-export function look(word, { view = "" } = {}) {
-  change({ word, view, tab: OF_A_WORD.includes(state.tab) ? state.tab : "similar" });
+export function look(word, { view = "", unseen = "" } = {}) {
+  change({ word, view, unseen, tab: OF_A_WORD.includes(state.tab) ? state.tab : "similar" });
 }
 
 // Whether two values show the same.
