@@ -6,8 +6,10 @@ DATA holds the two sets (see the options), PYTHON is an interpreter with the riv
 MODEL and COUNTS are vectors of other text and the counts they were made from. Every method gets the same words: 20
 Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of scikit-learn's list, words
 of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens: coherence (NPMI of the ten top
-words, windows of ten words, same text), diversity, NMI with the labels, purity. Our numbers (ρ, λ, sixteen words) were
-chosen on 20 Newsgroups; BBC News had no part in it.
+words, windows of ten words, same text; by our count, and to the digit of OCTIS), diversity, NMI with the labels,
+purity, and what whole commands cost. Our numbers (ρ, λ, sixteen words) were chosen on 20 Newsgroups; BBC News had no
+part in it. ``--stability`` learns topics from each half of the documents instead, matches them one to one, and says how
+many of their ten words they share. Finished runs are kept in WORK, and the same command goes on after them.
 """
 
 from __future__ import annotations
@@ -16,26 +18,32 @@ import argparse
 import json
 import lzma
 import re
-import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from itertools import product
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.measure import PSDVEC, run, run_script
+from benchmarks.octis_npmi import octis_coherence
 from benchmarks.records import Records
 
+from psdvec.compare.values import Cost
 from psdvec.errors import InputError
-from psdvec.loading import load
-from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents
+from psdvec.topic_model.folder import read_topics
 from psdvec.topic_model.quality import coherence
-from psdvec.topic_model.run import topics
+from psdvec.topic_model.values import Topics
 
 NUMBERS = (10, 20, 30, 40, 50)
 RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")
+HALF_TOPICS = 20  # of each half of the documents
+FROM_ALL = "psdvec, vectors of all"  # documents, so that the halves have something in common
+OURS = ("psdvec, vectors of the half", FROM_ALL)
 _QUOTED = re.compile(r"(writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>)")
 
 
@@ -95,7 +103,7 @@ def bbc(folder: Path) -> Set:
 
 
 def judge(data: Set, words: list[list[str]], proportions: Any) -> dict[str, float]:
-    """Return the four measures of topics that are given by their words and by their shares in the documents."""
+    """Return the measures of topics that are given by their words and by their shares in the documents."""
     from sklearn.metrics import normalized_mutual_info_score
 
     ids = {word: i for i, word in enumerate(dict.fromkeys(w for doc in data.documents for w in doc))}
@@ -111,6 +119,7 @@ def judge(data: Set, words: list[list[str]], proportions: Any) -> dict[str, floa
     every = [word for each in words for word in each]
     return {
         "npmi": float(coherence(read, named, words=len(ids)).mean()),
+        "octis": octis_coherence(read, named, words=len(ids)),
         "diversity": len(set(every)) / len(every),
         "nmi": float(normalized_mutual_info_score(labels[told], owners[told])),
         "purity": float(table.max(axis=1).sum() / told.sum()),
@@ -123,35 +132,43 @@ def run_rival(data: Set, method: str, seed: int, given: argparse.Namespace, reco
     key = {"set": data.name, "method": method, "seed": seed}
     if records.find(key) is not None:
         return
+    place = given.work / f"{data.name}-{method}-{seed}"
+    cost = learn_rival(data, method, NUMBERS, seed, place, given)
+    scores = {number: judge(data, *read_rival(place, number)) for number in NUMBERS}
+    records.add(key, {**asdict(cost), "scores": scores})
+
+
+def learn_rival(
+    data: Set, method: str, numbers: Sequence[int], seed: int, place: Path, given: argparse.Namespace
+) -> Cost:
+    """Run a rival's program, which keeps its topics beside ``place``."""
     _, listed = data.write(given.work)
     script = Path(__file__).with_name("topic_rivals.py")
-    place = given.work / f"{data.name}-{method}-{seed}"
-    cost = run(
-        [given.rivals, script, method, listed, place, "--topics", *map(str, NUMBERS), "--seed", str(seed)]
-    )
-    result: dict[str, Any] = {
-        "wall": cost.wall,
-        "processor": cost.processor,
-        "memory": cost.memory,
-        "scores": {},
-    }
-    for number in NUMBERS:
-        with np.load(f"{place}-{number}.npz", allow_pickle=False) as found:
-            words = [each.split() for each in found["words"].tolist()]
-            result["scores"][number] = judge(data, words, found["proportions"])
-    records.add(key, result)
+    how = ["--topics", *map(str, numbers), "--seed", str(seed)]
+    return run([given.rivals, script, method, listed, place, *how])
 
 
-def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
-    """Return our vectors by where they come from: other text, the documents themselves, both."""
+def read_rival(place: Path, number: int) -> tuple[list[list[str]], Any]:
+    """Return the top words of a rival's topics, and the documents' proportions."""
+    with np.load(f"{place}-{number}.npz", allow_pickle=False) as found:
+        return [each.split() for each in found["words"].tolist()], found["proportions"]
+
+
+def own_vectors(data: Set, given: argparse.Namespace) -> tuple[Path, Path]:
+    """Return counts of the documents themselves, and vectors from them."""
     text, _ = data.write(given.work)
-    found = {}
     counts, own = given.work / f"{data.name}-counts", given.work / f"{data.name}-model"
     if not own.exists():
         how = ["--tokenizer", "paper", "--min-count", "1"]
         run([*PSDVEC, "count", text, "-o", counts, *how])
         run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100"])
-    found["documents"] = own
+    return counts, own
+
+
+def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
+    """Return our vectors by where they come from: other text, the documents themselves, both."""
+    counts, own = own_vectors(data, given)
+    found = {"documents": own}
     if given.model:
         found["other text"] = given.model
     if given.counts:
@@ -164,48 +181,47 @@ def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
 
 
 def run_ours(data: Set, given: argparse.Namespace, records: Records) -> None:
-    text, _ = data.write(given.work)
-    for name, path in vectors_of(data, given).items():
+    for name, vectors in vectors_of(data, given).items():
         for seed in range(given.runs):
             key = {"set": data.name, "method": f"psdvec, {name}", "seed": seed}
             if records.find(key) is not None:
                 continue
-            model = load(path)
-            result: dict[str, Any] = {"scores": {}}
-            begun = time.perf_counter(), time.process_time()
+            scores, costs = {}, []
             for number in NUMBERS:
-                found = topics(model, text, number, seed=seed, min_documents=1, progress=SilentProgress())
-                result["scores"][number] = judge(data, found.top_words(), found.proportions)
-            result["wall"], result["processor"] = (
-                time.perf_counter() - begun[0],
-                time.process_time() - begun[1],
-            )
-            records.add(key, result)
+                found, cost = learn_ours(data, vectors, number, seed, given)
+                costs.append(cost)
+                scores[number] = judge(data, found.top_words(), found.proportions)
+            records.add(key, {**asdict(reduce(add, costs)), "scores": scores})
 
 
-def stability(data: Set, given: argparse.Namespace, number: int = 20) -> None:
-    """Print how many of their ten words the topics of two halves of the documents share, matched one to one."""
+def learn_ours(
+    data: Set, vectors: Path, number: int, seed: int, given: argparse.Namespace
+) -> tuple[Topics, Cost]:
+    """Run ``psdvec topics`` as a command, so that it is measured as the rivals are."""
+    text, _ = data.write(given.work)
+    folder = given.work / f"{data.name}-topics"
+    how = ["--topics", str(number), "--seed", str(seed), "--min-documents", "1", "--overwrite", "--quiet"]
+    cost = run([*PSDVEC, "topics", vectors, text, "-o", folder, *how])
+    return read_topics(folder), cost
+
+
+def run_stability(data: Set, method: str, seed: int, given: argparse.Namespace, records: Records) -> None:
+    """Learn topics from each half of the documents, and keep how many of their words they share."""
+    key = {"halves of": data.name, "method": method, "seed": seed}
+    if records.find(key) is not None:
+        return
     halves = [Set(f"{data.name}-half{h}", data.documents[h::2], data.labels[h::2]) for h in (0, 1)]
-    model = load(vectors_of(data, given)["documents"])
-    ours = [
-        topics(
-            model, half.write(given.work)[0], number, min_documents=1, progress=SilentProgress()
-        ).top_words()
-        for half in halves
-    ]
-    print(
-        f"two halves of {data.name}, {number} topics: psdvec shares {shared_words(*ours):.2f} of the words",
-        flush=True,
-    )
-    for method in given.methods if given.rivals else ():
-        found = []
-        for half in halves:
-            place = given.work / f"{half.name}-{method}"
-            script = Path(__file__).with_name("topic_rivals.py")
-            run([given.rivals, script, method, half.write(given.work)[1], place, "--topics", str(number)])
-            with np.load(f"{place}-{number}.npz", allow_pickle=False) as kept:
-                found.append([each.split() for each in kept["words"].tolist()])
-        print(f"{method} shares {shared_words(*found):.2f}", flush=True)
+    found = []
+    for half in halves:
+        if method in OURS:
+            source = data if method == FROM_ALL else half
+            vectors = own_vectors(source, given)[1]
+            found.append(learn_ours(half, vectors, HALF_TOPICS, seed, given)[0].top_words())
+        else:
+            place = given.work / f"{half.name}-{method}-{seed}"
+            learn_rival(half, method, [HALF_TOPICS], seed, place, given)
+            found.append(read_rival(place, HALF_TOPICS)[0])
+    records.add(key, {"shared": shared_words(*found)})
 
 
 def shared_words(first: list[list[str]], second: list[list[str]]) -> float:
@@ -219,24 +235,40 @@ def shared_words(first: list[list[str]], second: list[list[str]]) -> float:
 
 def table(records: Records) -> str:
     """Write the means over numbers of topics and runs, a row for each method and set."""
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for text, result in records.found.items():
-        key = json.loads(text)
-        rows.setdefault((key["set"], key["method"]), []).append(result)
     lines = [
-        "| set | method | NPMI | diversity | NMI | purity | told | processor s a number | runs |",
-        "|---|---|" + "---:|" * 7,
+        "| set | method | NPMI | by OCTIS | diversity | NMI | purity | told | processor s a number | peak MB | runs |",
+        "|---|---|" + "---:|" * 9,
     ]
-    for (name, method), results in sorted(rows.items()):
+    for (name, method), results in by_method(records, "set"):
         scores = [score for result in results for score in result["scores"].values()]
         means = [
             np.mean([score[what] for score in scores])
-            for what in ("npmi", "diversity", "nmi", "purity", "told")
+            for what in ("npmi", "octis", "diversity", "nmi", "purity", "told")
         ]
         seconds = np.mean([result["processor"] for result in results]) / len(NUMBERS)
+        memory = max(result["memory"] for result in results) / 1e6
         shown = " | ".join(f"{mean:.3f}" for mean in means)
-        lines.append(f"| {name} | {method} | {shown} | {seconds:.1f} | {len(results)} |")
+        lines.append(f"| {name} | {method} | {shown} | {seconds:.1f} | {memory:.0f} | {len(results)} |")
     return "\n".join(lines)
+
+
+def stability_table(records: Records) -> str:
+    """Write how many words the topics of two halves share, a row for each method and set."""
+    lines = ["| set | method | shared words | runs |", "|---|---|---:|---:|"]
+    for (name, method), results in by_method(records, "halves of"):
+        mean = np.mean([result["shared"] for result in results])
+        lines.append(f"| {name} | {method} | {mean:.3f} | {len(results)} |")
+    return "\n".join(lines)
+
+
+def by_method(records: Records, what: str) -> list[tuple[tuple[str, str], list[dict[str, Any]]]]:
+    """Return the results of each set and method; ``what`` is how their keys name the set."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for text, result in records.found.items():
+        key = json.loads(text)
+        if what in key:
+            rows.setdefault((key[what], key["method"]), []).append(result)
+    return sorted(rows.items())
 
 
 def main() -> None:
@@ -259,17 +291,16 @@ def main() -> None:
         raise InputError(f"'{given.data}' holds no bbc-octis.tsv.xz; name the folder of the two sets")
     records = Records(given.work / "topics.jsonl")
     sets = [bbc(given.data), newsgroups(given.data)]
+    rivals = given.methods if given.rivals else ()
     if given.stability:
-        for data in sets:
-            stability(data, given)
+        for seed, method, data in product(range(given.runs), (*OURS, *rivals), sets):
+            run_stability(data, method, seed, given, records)
+        print(stability_table(records))
         return
     for data in sets:
         run_ours(data, given, records)
-    if given.rivals:
-        for seed in range(given.runs):
-            for method in given.methods:
-                for data in sets:
-                    run_rival(data, method, seed, given, records)
+    for seed, method, data in product(range(given.runs), rivals, sets):
+        run_rival(data, method, seed, given, records)
     print(table(records))
 
 

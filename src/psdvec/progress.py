@@ -48,6 +48,15 @@ class Progress(Protocol):
         """Show a remark that stays visible after the stage has ended."""
 
 
+def count_of(number: int, thing: str) -> str:
+    """Return how many there are of something, as a sentence says it.
+
+    >>> count_of(1, "document"), count_of(1200, "document")
+    ('1 document', '1,200 documents')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 class SilentProgress:
     """Shows nothing."""
 

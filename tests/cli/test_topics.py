@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
         for i, text in enumerate(texts)
     ]
     Path("records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    Path("unheard.txt").write_text("nothing is known here\n")
     Path("texts").mkdir()
     for i, text in enumerate(texts):
         Path("texts", f"{i:02}.txt").write_text(text)
@@ -39,6 +40,23 @@ def test_topics_are_printed_and_written(run, folder: Path):
     assert output.splitlines()[0].split() == ["topic", "label", "words", "size"]
     assert all(label in output for label in found.labels)
     assert "4 topics written to out; have a look at out/topics.html" in output
+
+
+def test_one_topic_of_one_document_is_said_in_the_singular(run, folder: Path):
+    code, output, _ = run(
+        "topics", "model", "-", "-o", "out", "--topics", 1, "--min-documents", 1, stdin="bank0 bank1 sea1\n"
+    )
+    assert code == 0
+    assert "1 topic written to out" in output
+
+
+def test_what_is_left_out_is_said(run, folder: Path):
+    seeded = ("--seed-words", "finance: bank0 unheard")
+    command = ("topics", "model", "-", "-o", "out", "--topics", 4, *seeded)
+    code, _, errors = run(*command, stdin=Path("lines.txt").read_text() + "nothing known\n")
+    assert code == 0
+    assert "without a known word, and so without a topic: 1 of 41 documents" in errors
+    assert "seed words of 'finance' that too few documents have: unheard" in errors
 
 
 def test_a_folder_of_files_is_a_document_a_file(run, folder: Path):
@@ -104,12 +122,18 @@ def test_info_describes_topics(run, folder: Path):
         (["nothing.txt"], "nothing.txt"),
         (["lines.txt", "--topics", "many"], "--topics many is not a number; give one, such as 50, or auto"),
         (["lines.txt", "--topics", "0"], "topics is 0; give 1 or more"),
-        (["lines.txt", "--topics", "41"], "41 topics were asked for, but only 40 documents have a known word"),
+        (["lines.txt", "--topics", "41"], "41 topics were asked for, but only 40 documents have a known word; "
+         "ask for fewer: --topics N"),
         (["lines.txt", "--seed-words", "bank"], "names no topic and words; write them as 'economy: bank loan"),
         (["lines.txt", "--seed-words", "x: unheard"], "none of the seed words of 'x' (unheard) is in enough"),
-        (["records.jsonl"], "has no text in field 'text' (it has: body)"),
+        (["lines.txt", "--seed-words", "x: bank0", "--seed-words", "x: sea1"], "seed words of 'x' are given twice"),
+        (["records.jsonl"], "has no text in field 'text' (it has: body); leave it out, or name the field that "
+         "holds the text: --text NAME"),
+        (["texts", "--by", "year"], "no document has a field 'year'; check its name (plain text has no fields"),
+        (["unheard.txt"], "no document has a word with a vector; give vectors of the same language"),
         (["records.jsonl", "--text", "body", "--by", "month"], "no document has a field 'month'"),
-        (["lines.txt", "--min-documents", "41"], "fewer than two words with a vector are in 41 documents"),
+        (["lines.txt", "--min-documents", "41"], "fewer than two words with a vector are in 41 documents or more; give "
+         "vectors of the same language, or ask for fewer documents: --min-documents N"),
         (["model"], "psdvec: "),
     ],
 )  # fmt: skip

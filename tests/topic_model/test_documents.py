@@ -139,8 +139,8 @@ def test_names_of_files_that_do_not_exist_are_not_taken_for_texts(tmp_path: Path
         (3, {}, "documents are names of files, texts or a table"),
         (["cat", 3], {}, r"row 1 of the documents is 3, not a text; leave such rows out"),
         (["cat", ["dog", None]], {}, r"row 1 of the documents is \['dog', None\], not a text"),
-        ([{"body": "cat"}], {}, r"row 0 has no text in field 'text' \(it has: body\); name the field"),
-        ([{"text": None}], {}, "row 0 has no text in field 'text'"),
+        ([{"body": "cat"}], {}, r"row 0 has no text in field 'text' \(it has: body\); leave it out, or name"),
+        ([{"text": None}], {}, "row 0 has None in field 'text', which is no text; leave it out"),
         (RECORDS, {"by": ["month"]}, "no document has a field 'month'; check its name"),
     ],
 )
@@ -208,8 +208,15 @@ def test_more_topics_than_documents_with_known_words_are_refused():
 
 
 def test_documents_without_a_known_word_are_refused():
-    with pytest.raises(InputError, match="fewer than two words with a vector are in 5 documents or more"):
+    with pytest.raises(
+        InputError, match="no document has a word with a vector; give vectors of the same language"
+    ):
         topics(planted_vectors(), ["was weiß ich"] * 9, 2, progress=SILENT)
+
+
+def test_words_that_too_few_documents_have_are_not_enough():
+    with pytest.raises(InputError, match="fewer than two words with a vector are in 5 documents or more"):
+        topics(planted_vectors(), planted_texts(documents=2), 2, progress=SILENT)
 
 
 def test_a_word_that_every_document_has_hardly_counts():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from psdvec.topic_model.folder import describe_topics
-from psdvec.topic_model.page import as_html, places_of
+from psdvec.topic_model.page import as_html, place_names, places_of
 from psdvec.topic_model.run import topics
 from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
@@ -90,14 +90,44 @@ def test_words_names_and_fields_are_escaped(found):
     assert any(EVIL in text for text in page.texts)
 
 
-def test_a_single_topic_and_topics_that_are_alike_have_a_map():
+def test_topics_that_are_alike_have_a_map_and_a_single_one_has_none():
     e = Embeddings(("a", "b"), np.ones((2, 3), dtype=np.float32))
-    for number in (1, 2):
-        alike = topics(e, ["a b", "b a", "a a"], number, min_documents=1, progress=SILENT)
-        page = page_of(alike)
-        numbers = [value for name, value in page.attributes if name in ("cx", "cy", "r")]
-        assert len(numbers) == 3 * number
-        assert all(np.isfinite(float(value)) for value in numbers)
+    alike = page_of(topics(e, ["a b", "b a", "a a"], 2, min_documents=1, progress=SILENT))
+    numbers = [value for name, value in alike.attributes if name in ("cx", "cy", "r")]
+    assert len(numbers) == 2 * 2 * 3  # on the wide map and on the narrow one
+    assert all(np.isfinite(float(value)) for value in numbers)
+    alone = page_of(topics(e, ["a b"], 1, min_documents=1, progress=SILENT))
+    assert "svg" not in alone.tags
+    assert "1 topic in 1 document" in alone.texts
+
+
+def test_narrow_screens_have_a_map_of_their_own_whose_names_are_within_it(found):
+    source = as_html(replace(found, labels=("l" * 40, *found.labels[1:])), describe_topics(found))
+    maps = re.findall(r'<svg class="(\w+)" viewBox="0 0 (\d+) \d+".*?</svg>', source)
+    assert [kind for kind, _ in maps] == ["wide", "narrow"]
+    assert "svg.narrow { display: none; }" in source
+    narrow = source[source.index('<svg class="narrow"') :]
+    names = re.findall(r'<text x="([\d.]+)" [^>]*>([^<]*)</text>', narrow[: narrow.index("</svg>")])
+    assert len(names) >= 4
+    for x, name in names:
+        assert 3 * len(name) <= float(x) <= 400 - 3 * len(name)
+
+
+def test_a_name_does_not_cover_the_line_below_it():
+    for y in (0.1 * i for i in range(5000)):
+        assert (
+            place_names([("one", 50, y, "strong"), ("feeds, keeps", 50, y + 15.0, "more")], 400).count(
+                "<text"
+            )
+            == 2
+        )
+
+
+def test_the_map_names_a_topic_as_it_was_named(found):
+    named = replace(found, labels=("money", *found.labels[1:]))
+    source = as_html(named, describe_topics(named))
+    assert re.search(r'class="strong"[^>]*>money</text>', source)
+    assert f'aria-label="topic 0: money, {", ".join(named.top_words()[0][:2])} (' in source
 
 
 def test_places_on_the_map_keep_distances_that_a_plane_can_hold():

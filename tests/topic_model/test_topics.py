@@ -144,7 +144,7 @@ def test_seed_words_that_cannot_be_met_are_refused():
         InputError, match=r"none of the seed words of 'x' \(un, heard\) are in enough documents"
     ):
         find(seed_words={"x": ["un", "heard"]})
-    with pytest.raises(InputError, match="2 topics have seed words, but only 1 were asked for"):
+    with pytest.raises(InputError, match="more topics than were asked for, 2 instead of 1"):
         find(1, seed_words={"a": ["bank1"], "b": ["sea1"]})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ from psdvec.cli.options import Overwrite, Quiet, Vectors, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError
+from psdvec.progress import count_of
 from psdvec.resources import format_size, peak_memory
 
 
@@ -64,7 +66,7 @@ def topics(
         _number(number),
         text=text,
         by=by or (),
-        seed_words=dict(_seed(one) for one in seed_words or ()),
+        seed_words=_seeds(seed_words or ()),
         min_documents=min_documents,
         quick=quick,
         seed=seed,
@@ -80,7 +82,7 @@ def topics(
     ]
     print_table(("topic", "label", "words", "size"), rows, styles=[""] * len(rows), left=3)
     print(f"diversity {found.diversity:.2f}, coherence {found.coherence.mean():.3f}")
-    print(f"{len(found)} topics written to {output}; have a look at {output / 'topics.html'}")
+    print(f"{count_of(len(found), 'topic')} written to {output}; have a look at {output / 'topics.html'}")
     print(f"peak memory {format_size(peak_memory())}")
 
 
@@ -90,6 +92,17 @@ def _number(text: str) -> int | Literal["auto"]:
     if not text.isdecimal() or len(text) > 9:
         raise InputError(f"topics={text!r} is not a number; give one, such as 50, or auto")
     return int(text)
+
+
+def _seeds(texts: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, words in map(_seed, texts):
+        if name in found:
+            raise InputError(
+                f"seed words of '{name}' are given twice; give them all at once, or another name"
+            )
+        found[name] = words
+    return found
 
 
 def _seed(text: str) -> tuple[str, list[str]]:

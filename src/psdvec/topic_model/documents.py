@@ -131,7 +131,10 @@ def read_documents(
         raise InputError("there are no documents; give a file with one document a line, or a folder of texts")
     for field, values in fields.items():
         if all(value is None for value in values):
-            raise InputError(f"no document has a field '{field}'; check its name")
+            raise InputError(
+                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines, Parquet "
+                "and tables do)"
+            )
     starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     tokens = np.concatenate(pieces)
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
@@ -180,10 +183,15 @@ def _is_cut(row: Any) -> bool:
 
 
 def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Record:
-    if not isinstance(record.get(text), str):
+    if text not in record:
         has = ", ".join(map(str, record))
         raise InputError(
-            f"{where} has no text in field '{text}' (it has: {has}); name the field that holds it: text=\"NAME\""
+            f"{where} has no text in field '{text}' (it has: {has}); leave it out, or name the field that holds the "
+            'text: text="NAME"'
+        )
+    if not isinstance(record[text], str):
+        raise InputError(
+            f"{where} has {record[text]!r:.40} in field '{text}', which is no text; leave it out"
         )
     given = record.get("id")
     return name if given is None else str(given), record

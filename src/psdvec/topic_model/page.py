@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -11,37 +12,49 @@ import numpy as np
 from psdvec.arrays import Float64s
 from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
 from psdvec.pages.svg import Series, colour_at, draw_areas, figure
+from psdvec.progress import count_of
 from psdvec.topic_model.tables import Sizes, sizes_over
 from psdvec.topic_model.values import Topics
 
-_WIDTH, _HEIGHT = 960.0, 620.0
-_LETTER, _LINE = 6.6, 15.0  # of a name on the map
+_LETTER, _LINE = 7.0, 15.0  # of a name on the map
 _LARGEST = 9  # topics that a plot over a field shows by name
 _MAIN = 3  # topics that a value is said to be about
 _ROUNDS = 300
 _DIGITS = 10  # of a longer number, which is no time
 _ABOUT_MAP = (
-    "Topics that lie close have words in common. A circle's area is the topic's share of all words; follow it to the "
-    "topic's panel."
+    "Topics that lie close have words in common. The larger a circle, the more words are of the topic; follow it to "
+    "the topic's panel."
 )
 _ABOUT_SIZES = (
     "The mean share of a document's words that each topic has; what is missing to 100 % belongs to no topic."
 )
 
 
+@dataclass(frozen=True)
+class _Sheet:
+    """What a map is drawn on: its class in the page's style, its size, and the radius of a topic of all words."""
+
+    kind: str
+    width: float
+    height: float
+    largest: float
+
+
+_SHEETS = (_Sheet("wide", 960, 620, 60), _Sheet("narrow", 400, 480, 40))  # the second is for telephones
+
+
 def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of ``topics``, ``described`` as in ``topics.json``."""
-    count = "1 topic" if len(topics) == 1 else f"{len(topics)} topics"
     coherent = topics.coherence[np.isfinite(topics.coherence)]
     quality = f"coherence {coherent.mean():.3f} (NPMI of the ten top words), " if len(coherent) else ""
-    largest = [topics.labels[k].partition(",")[0] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
+    largest = [topics.labels[k] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
     sections = [
-        Section("Map", paragraph(_ABOUT_MAP) + _map(topics, described)),
+        Section("Map", _maps(topics, described)),
         *(Section(f"Topics over {field}", _over(topics, field)) for field in topics.fields),
         Section("Topics", plots([_panel(one) for one in described])),
     ]
     return make_page(
-        f"{count} in {len(topics.names):,} documents",
+        f"{count_of(len(topics), 'topic')} in {count_of(len(topics.names), 'document')}",
         f"The documents are most about: {'; '.join(largest)}.",
         sections,
         about=f"From {len(topics.space.words):,} words; {quality}diversity {topics.diversity:.2f}.",
@@ -70,37 +83,50 @@ def places_of(vectors: Float64s) -> Float64s:
     return places
 
 
-def _map(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
+def _maps(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
+    """Return the map, drawn for wide screens and for narrow ones; a single topic needs none."""
+    if len(topics) == 1:
+        return ""
     places = places_of(topics.vectors.astype(np.float64))
+    return paragraph(_ABOUT_MAP) + "".join(_map(topics, described, places, sheet) for sheet in _SHEETS)
+
+
+def _map(topics: Topics, described: Sequence[Mapping[str, Any]], places: Float64s, sheet: _Sheet) -> str:
     low, high = places.min(axis=0), places.max(axis=0)
-    middle, reach = (low + high) / 2, np.maximum(high - low, 1e-9)
-    x = (_WIDTH / 2 + (places[:, 0] - middle[0]) / reach[0] * (_WIDTH - 180)).tolist()
-    y = (_HEIGHT / 2 - (places[:, 1] - middle[1]) / reach[1] * (_HEIGHT - 120)).tolist()
+    parts = (places - (low + high) / 2) / np.maximum(high - low, 1e-9)
+    x = (sheet.width * (0.5 + 0.8 * parts[:, 0])).tolist()
+    y = (sheet.height * (0.5 - 0.8 * parts[:, 1])).tolist()
     order = np.argsort(-topics.sizes, kind="stable").tolist()
+    named = [_named(one) for one in described]
     circles = []
     for k in order:
-        about = (
-            f"topic {k}: {', '.join(described[k]['words'][:3])} ({100 * topics.sizes[k]:.1f} % of all words)"
-        )
+        about = f"topic {k}: {', '.join(named[k])} ({100 * topics.sizes[k]:.1f} % of all words)"
+        radius = 6 + sheet.largest * float(np.sqrt(topics.sizes[k]))
         circles.append(
             f'<a href="#topic-{k}" aria-label="{escape(about)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
-            f'r="{6 + 60 * float(np.sqrt(topics.sizes[k])):.1f}" fill="{colour_at(k)}" fill-opacity=".55">'
-            f"<title>{escape(about)}</title></circle></a>"
+            f'r="{radius:.1f}" fill="{colour_at(k)}" fill-opacity=".55"><title>{escape(about)}</title></circle></a>'
         )
-    first = [(described[k]["words"][0], x[k], y[k] + 4, "strong") for k in order]
-    more = [(", ".join(described[k]["words"][1:3]), x[k], y[k] + 4 + _LINE, "tick") for k in order]
-    names = _names([*first, *more])
-    frame = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="group" aria-label="map of topics"'
-    return f"<svg {frame}>{''.join(circles)}{names}</svg>"
+    first = [(named[k][0], x[k], y[k] + 4, "strong") for k in order]
+    more = [(", ".join(named[k][1:]), x[k], y[k] + 4 + _LINE, "more") for k in order]
+    names = place_names([*first, *more], sheet.width)
+    frame = f'viewBox="0 0 {sheet.width:.0f} {sheet.height:.0f}" role="group" aria-label="map of topics"'
+    return f'<svg class="{sheet.kind}" {frame}>{"".join(circles)}{names}</svg>'
 
 
-def _names(wanted: Sequence[tuple[str, float, float, str]]) -> str:
+def _named(one: Mapping[str, Any]) -> list[str]:
+    """Return what stands on the map: the name that was given to a topic and two words, or its first three words."""
+    words: list[str] = list(one["words"][:3])
+    return words if one["label"] == ", ".join(words) else [one["label"], *words[:2]]
+
+
+def place_names(wanted: Sequence[tuple[str, float, float, str]], width: float) -> str:
     """Write names at their places, the first ones first; one that would cover another is left out."""
     shown: list[str] = []
     taken: list[tuple[float, ...]] = []
-    for text, x, y, kind in wanted:
+    for text, place, y, kind in wanted:
         half = _LETTER * len(text) / 2
-        box = (x - half, x + half, y - _LINE, y)
+        x = max(half, min(width - half, place))
+        box = (x - half, x + half, y - _LINE + 1, y)  # a line below does not touch it, however y is rounded
         if not any(_cover(box, other) for other in taken):
             taken.append(box)
             shown.append(
@@ -118,7 +144,9 @@ def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def _over(topics: Topics, field: str) -> str:
     """Return how large topics are over the values of a field: areas over years, a table over other values."""
     sizes = sizes_over(topics, field)
-    missing = f"{sizes.missing:,} documents have no {field} and are left out." if sizes.missing else ""
+    missing = (
+        f"Without a {field}, and left out: {count_of(sizes.missing, 'document')}." if sizes.missing else ""
+    )
     shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
     return (
         paragraph(_ABOUT_SIZES)
@@ -186,7 +214,7 @@ def _panel(one: Mapping[str, Any]) -> str:
     about = "; ".join(f"{found['name']} ({100 * found['share']:.0f} %)" for found in one["documents"])
     lines = (
         paragraph(", ".join(one["words"]))
-        + paragraph(f"Only here: {', '.join(one['exclusive'][:6])}", kind="note")
+        + paragraph(f"Mostly here: {', '.join(one['exclusive'][:6])}", kind="note")
         + paragraph(f"Nearest: {', '.join(one['nearest'][:6])}", kind="note")
         + paragraph(f"Documents: {about}" if about else "", kind="note")
     )

@@ -12,7 +12,7 @@ import numpy as np
 from psdvec.arrays import Float64s
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.formats import load
-from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
@@ -103,7 +103,7 @@ def topics(
     least = min_documents or max(_FEWEST, len(read) // _THOUSANDTH)
     kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)
-    anchors_of = _seeds(space, seed_words or {})
+    anchors_of = _seeds(space, seed_words or {}, progress)
     prior = Prior()
     with ExitStack() as stack:
         work = None
@@ -124,7 +124,7 @@ def topics(
                 ),
                 len(anchors_of),
             )
-            progress.say(f"{number} topics foretell the held-out words best")
+            progress.say(f"held-out words are foretold best by {count_of(number, 'topic')}")
         _check_number(number, kept, len(anchors_of))
         state = _learned(
             kept, space, number, list(anchors_of.values()),
@@ -138,12 +138,14 @@ def topics(
 
 def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Documents, Space]:
     """Return the documents in numbers of the words that enough of them have, and the space of these words."""
+    if read.tokens.max(initial=-1) < 0:
+        raise InputError("no document has a word with a vector; give vectors of the same language")
     ids = frequent_words(read, words=len(embeddings), least=least)
     ids = ids[embeddings.lengths[ids] > 0]
     if len(ids) < 2:
         raise InputError(
-            f"fewer than two words with a vector are in {least} documents or more; give vectors of the same language, "
-            "or a smaller min_documents"
+            f"fewer than two words with a vector are in {count_of(least, 'document')} or more; give vectors of the "
+            "same language, or ask for fewer documents: min_documents=N"
         )
     numbers = np.full(len(embeddings), -1, np.int32)
     numbers[ids] = np.arange(len(ids))
@@ -159,7 +161,9 @@ def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Docum
 def _say_what_is_left_out(kept: Documents, progress: Progress) -> None:
     empty = int((kept.lengths == 0).sum())
     if empty:
-        progress.say(f"{empty:,} of {len(kept):,} documents have no known word, and so no topic")
+        progress.say(
+            f"without a known word, and so without a topic: {empty:,} of {count_of(len(kept), 'document')}"
+        )
 
 
 def _check_number(number: int, documents: Documents, seeded: int) -> None:
@@ -167,26 +171,30 @@ def _check_number(number: int, documents: Documents, seeded: int) -> None:
     if number > told:
         have = "document has" if told == 1 else "documents have"
         raise InputError(
-            f"{number} topics were asked for, but only {told} {have} a known word; ask for fewer topics"
+            f"{number} topics were asked for, but only {told} {have} a known word; ask for fewer: topics=N"
         )
     if number < seeded:
         raise InputError(
-            f"{seeded} topics have seed words, but only {number} were asked for; ask for more topics"
+            f"seed words are given for more topics than were asked for, {seeded} instead of {number}; ask for more: "
+            "topics=N"
         )
 
 
-def _seeds(space: Space, seed_words: Mapping[str, Sequence[str]]) -> dict[str, Float64s]:
+def _seeds(space: Space, seed_words: Mapping[str, Sequence[str]], progress: Progress) -> dict[str, Float64s]:
     """Return, by the names of seeded topics, how much each word of the space stands for them, (n,)."""
     places = {word: i for i, word in enumerate(space.words)}
     found = {}
     for name, words in seed_words.items():
         known = [places[word] for word in words if word in places]
+        unknown = [word for word in words if word not in places]
         if not known:
             are = "are" if len(words) > 1 else "is"
             raise InputError(
                 f"none of the seed words of '{name}' ({', '.join(words)}) {are} in enough documents with a vector; "
                 "give others"
             )
+        if unknown:
+            progress.say(f"seed words of '{name}' that too few documents have: {', '.join(unknown)}")
         found[as_written(name)] = np.bincount(known, minlength=len(space.words)) / len(known)
     return found
 

@@ -51,7 +51,7 @@ function one(topic) {
     children: [
       make("h2", {}, topic.label),
       make("p", { class: "facts" }, `topic ${topic.topic}, ${share(topic.size)} of all words${coherence}`, back),
-      ...part("What it raises", topic.words), ...part("Only here", topic.exclusive), ...part("Nearest", topic.nearest),
+      ...part("What it raises", topic.words), ...part("Mostly here", topic.exclusive), ...part("Nearest", topic.nearest),
       topic.documents.length ? make("h3", {}, "Documents") : null,
       topic.documents.length ? make("ul", {}, topic.documents.map((found) => make("li", {}, `${found.name} (${share(found.share)})`))) : null,
       topic.words.length ? null : empty("No words", "No word names this topic."),
