@@ -124,7 +124,7 @@ def test_a_local_cluster_that_is_slow_to_close_is_no_warning(monkeypatch, caplog
             logger.warning("Worker process still alive after 4.0 seconds, killing")
 
     monkeypatch.setattr("distributed.LocalCluster", SlowCluster)
-    monkeypatch.setattr("distributed.Client", nullcontext)
+    monkeypatch.setattr("distributed.Client", lambda cluster, **_: nullcontext(cluster))
     with open_client(cluster="local:1"):
         logger.warning("a worker takes much memory")
     assert [record.getMessage() for record in caplog.records] == ["a worker takes much memory"]

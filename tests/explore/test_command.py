@@ -78,7 +78,7 @@ def test_wrong_calls_are_one_sentence(run, library, tmp_path):
     assert "counts were given 2 times for 1 models" in err
     code, _, err = run("explore", library.counts, "--no-open")
     assert code == 1
-    assert "cooccurrence" in err
+    assert "holds counts, not word vectors" in err
     assert run("explore", library.model, "--port", "70000")[0] == 2
 
 

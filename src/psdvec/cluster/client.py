@@ -47,9 +47,7 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
         yield None
         return
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
-    with _left_out_of_the_log(
-        lambda record: bool(record.exc_info)
-    ):  # it is raised too, and said in a sentence
+    with _left_out_of_the_log(_has_traceback):
         if cluster is not None:
             # What is large goes straight to the workers, which are in reach, and not by way of the scheduler.
             with (
@@ -66,6 +64,11 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
             ) from error
         with client:
             yield client
+
+
+def _has_traceback(record: logging.LogRecord) -> bool:
+    """Say whether Dask logs an error with its traceback; what of it matters is raised too, and said in a sentence."""
+    return bool(record.exc_info)
 
 
 @contextmanager
