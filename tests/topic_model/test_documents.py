@@ -156,7 +156,7 @@ def test_what_is_no_documents_gets_a_sentence(source, options, sentence: str):
         ("bad.jsonl", b'{"text": "cat"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
         ("list.jsonl", b'["cat"]\n', "list.jsonl' line 1 is not a record; write each document"),
         ("other.jsonl", b'{"body": "cat"}\n', "other.jsonl' line 1 has no text in field 'text'"),
-        ("broken.jsonl.gz", gzip.compress(b'{"text": "cat"}\n' * 99)[:-12], "broken.jsonl.gz"),
+        ("broken.jsonl.gz", gzip.compress(b'{"text": "cat"}\n' * 99, mtime=0)[:-12], "broken.jsonl.gz"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, name, data, sentence: str):
