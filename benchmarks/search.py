@@ -34,7 +34,6 @@ from records import Records
 from split import development_tasks
 
 COUNTING = ("window", "weighting", "gaps")
-WITHOUT_SUBWORDS = "fasttext-words"
 
 # What stands here replaces a method's defaults; {} is the defaults. ``window``, ``weighting`` and
 # ``gaps`` are options of counting, where they are not settings of the method itself.
@@ -42,9 +41,9 @@ _PAPER = {"subsample": 1e-3, "negative": 15, "epochs": 5}  # word2vec in the pap
 _FASTTEXT = [
     {},
     {"epochs": 15},
-    {"epochs": 15, "window": 10},
-    {"epochs": 15, "negative": 15},
-    {"epochs": 15, "alpha": 0.025},
+    {"epochs": 10, "window": 10},
+    {"negative": 15},
+    {"alpha": 0.025},
     {"epochs": 15, "subsample": 1e-5},
 ]
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -66,11 +65,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "word2vec": [
         _PAPER,
-        {**_PAPER, "epochs": 15},
         {},
         {"negative": 15},
-        {"negative": 15, "window": 10},
-        {"negative": 15, "alpha": 0.025},
+        {"window": 10},
+        {"alpha": 0.025},
+        {"subsample": 1e-5},
     ],
     "skipgram": [_PAPER, {"epochs": 5}, {}, {"negative": 15}, {"window": 10}, {"subsample": 1e-5}],
     "glove": [
@@ -106,7 +105,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"window": 5, "power": 0.0, "context_smoothing": 1.0},
     ],
     "fasttext": _FASTTEXT,
-    WITHOUT_SUBWORDS: [{**settings, "longest": 0} for settings in _FASTTEXT],
+    "fasttext-words": _FASTTEXT,
     "sparse": [  # codes of the best vectors of word2vec, so it comes after it
         {"l1": 0.05},
         {"l1": 0.1},
@@ -165,14 +164,13 @@ def main():
 
 def train(name: str, settings: dict[str, Any], tasks, records: Records, tries: list[Try], options) -> Try:
     """Train a method with some settings in a process of its own and score it, or find what came of it before."""
-    method = method_of(name)
-    if options.epochs and "epochs" in settings_of(method):
+    if options.epochs and "epochs" in settings_of(name):
         settings = {**settings, "epochs": options.epochs}
-    counting, own = sort_settings(method, settings)
-    if method == "sparse":
+    counting, own = sort_settings(name, settings)
+    if name == "sparse":
         own["vectors"] = str(best_of("word2vec", tries).vectors)
     key = {
-        "method": method, "settings": own, "counting": counting, "dim": options.dim, **common_key(tasks, options)
+        "method": name, "settings": own, "counting": counting, "dim": options.dim, **common_key(tasks, options)
     }  # fmt: skip
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]
     vectors = options.work / "models" / f"{name}-{digest}"
@@ -181,8 +179,8 @@ def train(name: str, settings: dict[str, Any], tasks, records: Records, tries: l
         counts = count_once(
             options.corpus, options.work, tokenizer=options.tokenizer, words=options.words, **counting
         )
-        command = [*PSDVEC, "fit", counts, "-o", vectors, "--method", method, "--dim", str(options.dim)]
-        if METHODS[method].reads == "corpus" and "vectors" not in own:
+        command = [*PSDVEC, "fit", counts, "-o", vectors, "--method", name, "--dim", str(options.dim)]
+        if METHODS[name].reads == "corpus" and "vectors" not in own:
             command += ["--corpus", options.corpus]
         for setting, value in own.items():
             command += ["--set", f"{setting}={str(value).lower() if isinstance(value, bool) else value}"]
@@ -204,10 +202,6 @@ def judge_other(name: str, setting: str, path: Path, tasks, records: Records, op
         found = {"points": score(shared, tasks)}
         records.add(key, found)
     return Try(name, setting, found, path)
-
-
-def method_of(name: str) -> str:
-    return "fasttext" if name == WITHOUT_SUBWORDS else name
 
 
 def sort_settings(method: str, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -34,15 +34,12 @@ def test_no_two_rows_of_an_ablation_are_the_same_fit(recipe: str):
 
 
 def test_every_method_has_six_tries_at_most_each_with_settings_that_it_has():
-    assert {search.method_of(name) for name in search.SETTINGS} == set(METHODS) - {
-        "psd-unreg",
-        "psd-original",
-    }
+    assert set(search.SETTINGS) == set(METHODS) - {"psd-unreg", "psd-original"}
     for name, tries in search.SETTINGS.items():
         described = [search.describe(settings) for settings in tries]
         assert len(set(described)) == len(tries) <= 6
         for settings in tries:
-            search.sort_settings(search.method_of(name), settings)
+            search.sort_settings(name, settings)
 
 
 def test_the_window_is_counted_where_it_is_no_setting_of_the_method():

@@ -492,5 +492,13 @@ def test_skipgram_and_cbow_differ():
     assert np.abs(one.vectors - two.vectors).max() > 1e-4
 
 
+def test_how_words_are_spelled_matters_to_fasttext_but_not_without_subwords():
+    text = sentences()
+    spelled = [[{"w0": "umbrella", "w1": "umbrellas"}.get(word, word) for word in line] for line in text]
+    for name, matters in (("fasttext", True), ("fasttext-words", False)):
+        plain, other = (numbers(fit(name, lines)) for lines in (text, spelled))
+        assert np.array_equal(plain, other) is not matters
+
+
 def test_the_paper_s_core_is_a_third_and_never_too_large():
     assert [paper_core(n) for n in (1, 9, 60_000, 180_000)] == [1, 3, 20_000, 25_000]

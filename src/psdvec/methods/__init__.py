@@ -87,6 +87,7 @@ METHODS: dict[str, Method] = {
     ),
     "sparse": Method("sparse coding of word2vec's vectors", "sparse.fit", "corpus", package="gensim"),
     "fasttext": Method("skip-gram with subwords", "fasttext.fit", "corpus", package="gensim"),
+    "fasttext-words": Method("fastText without subwords", "fasttext.fit_words", "corpus", package="gensim"),
 }
 
 

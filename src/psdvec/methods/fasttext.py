@@ -1,4 +1,7 @@
-"""fastText: skip-gram in which a word is the sum of its subwords (Bojanowski et al. 2017), trained by gensim."""
+"""fastText: skip-gram in which a word is the sum of its subwords (Bojanowski et al. 2017), trained by gensim.
+
+:func:`fit_words` leaves the subwords out, which shows what they alone are worth.
+"""
 
 from __future__ import annotations
 
@@ -43,4 +46,26 @@ def fit(
         "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
         window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
         min_n=shortest, max_n=longest, bucket=buckets,
+    )  # fmt: skip
+
+
+def fit_words(
+    corpus: Corpus | Sentences,
+    *,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+    skipgram: bool = True,
+    window: int = 5,
+    negative: int = 5,
+    epochs: int = 5,
+    subsample: float = 1e-4,
+    alpha: float = 0.05,
+) -> Embeddings:
+    """Train on ``corpus`` with whole words alone, and in all else as :func:`fit`."""
+    return fit(
+        corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, skipgram=skipgram,
+        window=window, negative=negative, epochs=epochs, subsample=subsample, alpha=alpha, longest=0,
     )  # fmt: skip
