@@ -43,6 +43,7 @@ from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import META, open_artefact
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
+_WIDTH = 512  # columns of X to leave room for: the pairs are built before X is, and few models are wider
 _POLL = 1.0  # seconds after which to see whether the worker of a share is still there
 _FORGOTTEN = 3600.0  # seconds after which a share that nobody asked for is no longer kept
 _ATTEMPTS = 5  # at a share, each on another worker
@@ -111,7 +112,7 @@ def forget_run(run: str) -> None:
 
 def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     places, pool = spec.shares[number], ThreadPoolExecutor(1)
-    tall = 4 * places[0].words * 512
+    tall = 4 * places[0].words * _WIDTH
     room = memory_of_job(spec.memory, worker) - current_memory() - _TALL * tall
     blocks = build_blocks(
         open_counts(spec.counts, spec.digest),
