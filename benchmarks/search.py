@@ -42,7 +42,7 @@ _FASTTEXT = [
     {},
     {"epochs": 15},
     {"epochs": 10, "window": 10},
-    {"negative": 15},
+    {"exponent": 0.75},
     {"alpha": 0.025},
     {"epochs": 15, "subsample": 1e-5},
 ]

@@ -27,6 +27,7 @@ def fit(
     epochs: int = 5,
     subsample: float = 1e-4,
     alpha: float = 0.05,
+    exponent: float = 0.5,
     shortest: int = 3,
     longest: int = 6,
     buckets: int = 2_000_000,
@@ -37,6 +38,8 @@ def fit(
     ----------
     skipgram, window, negative, epochs, subsample, alpha
         See :func:`psdvec.methods.word2vec.fit`.
+    exponent
+        Wrong answers are drawn by the counts of words raised to this power; word2vec has 0.75 here.
     shortest, longest
         Lengths of the subwords, in letters.
     buckets
@@ -45,7 +48,7 @@ def fit(
     return train(
         "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
         window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
-        min_n=shortest, max_n=longest, bucket=buckets,
+        ns_exponent=exponent, min_n=shortest, max_n=longest, bucket=buckets,
     )  # fmt: skip
 
 
@@ -63,9 +66,11 @@ def fit_words(
     epochs: int = 5,
     subsample: float = 1e-4,
     alpha: float = 0.05,
+    exponent: float = 0.5,
 ) -> Embeddings:
     """Train on ``corpus`` with whole words alone, and in all else as :func:`fit`."""
     return fit(
         corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, skipgram=skipgram,
-        window=window, negative=negative, epochs=epochs, subsample=subsample, alpha=alpha, longest=0,
+        window=window, negative=negative, epochs=epochs, subsample=subsample, alpha=alpha,
+        exponent=exponent, longest=0,
     )  # fmt: skip
