@@ -3,13 +3,14 @@
 python -m benchmarks.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
 
 DATA holds the two sets (see the options), PYTHON is an interpreter with the rivals (``topic_rivals.py`` says which),
-MODEL and COUNTS are vectors of other text and the counts they were made from. Every method gets the same words: 20
-Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of scikit-learn's list, words
-of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens: coherence (NPMI of the ten top
-words, windows of ten words, same text; by our count, and to the digit of OCTIS), diversity, NMI with the labels,
-purity, and what whole commands cost. Our numbers (ρ, λ, sixteen words) were chosen on 20 Newsgroups; BBC News had no
-part in it. ``--stability`` learns topics from each half of the documents instead, matches them one to one, and says how
-many of their ten words they share. Finished runs are kept in WORK, and the same command goes on after them.
+MODEL and COUNTS are vectors of other text and the counts they were made from, by ``--tokenizer paper``. Every method
+gets the same words: 20 Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of
+scikit-learn's list, words of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens:
+coherence (NPMI of the ten top words, windows of ten words, same text; by our count, and to the digit of OCTIS),
+diversity, NMI with the labels, purity, and what whole commands cost. Our numbers (ρ, λ, sixteen words) were chosen on
+20 Newsgroups; BBC News had no part in it. ``--stability`` learns topics from each half of the documents instead,
+matches them one to one, and says how many of their ten words they share. Finished runs are kept in WORK, and the same
+command goes on after them.
 """
 
 from __future__ import annotations
