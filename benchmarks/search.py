@@ -39,10 +39,10 @@ COUNTING = ("window", "weighting", "gaps")
 # ``gaps`` are options of counting, where they are not settings of the method itself.
 _PAPER = {"subsample": 1e-3, "negative": 15, "epochs": 5}  # word2vec in the paper whose tables we follow
 _FASTTEXT = [
-    {},
+    {"exponent": 0.5},
+    {"exponent": 0.75},
     {"epochs": 15},
     {"epochs": 10, "window": 10},
-    {"exponent": 0.75},
     {"alpha": 0.025},
     {"epochs": 15, "subsample": 1e-5},
 ]

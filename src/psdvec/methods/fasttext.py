@@ -27,7 +27,7 @@ def fit(
     epochs: int = 5,
     subsample: float = 1e-4,
     alpha: float = 0.05,
-    exponent: float = 0.5,
+    exponent: float = 0.75,
     shortest: int = 3,
     longest: int = 6,
     buckets: int = 2_000_000,
@@ -39,7 +39,7 @@ def fit(
     skipgram, window, negative, epochs, subsample, alpha
         See :func:`psdvec.methods.word2vec.fit`.
     exponent
-        Wrong answers are drawn by the counts of words raised to this power; word2vec has 0.75 here.
+        Wrong answers are drawn by the counts of words raised to this power; fastText's own program has 0.5.
     shortest, longest
         Lengths of the subwords, in letters.
     buckets
