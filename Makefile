@@ -7,11 +7,11 @@ BIN := .venv/bin
 .PHONY: test test-skipped torture wheel-test lint demo docs interop screenshots clean
 
 test: .venv/dev lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n logical --dist loadfile
 
 # What the last `make test` skipped, after you have installed what was missing: torch, a browser.
 test-skipped: .venv/dev lint
-	$(BIN)/python -m pytest -n auto --dist loadfile --skipped
+	$(BIN)/python -m pytest -n logical --dist loadfile --skipped
 
 # Hostile input by the thousand, for an hour; `make torture TORTURE="--minutes 5 --seed 2"` is shorter, and another.
 TORTURE ?= --minutes 60
