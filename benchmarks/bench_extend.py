@@ -189,7 +189,7 @@ def train_fasttext(text: Path, seen: Mapping[str, int], words: Sequence[str], op
     from gensim.models import FastText
 
     model = FastText(
-        vector_size=options.dim, sg=1, window=5, negative=5, ns_exponent=0.5, sample=1e-4, alpha=0.05, min_count=1,
+        vector_size=options.dim, sg=1, window=5, negative=5, sample=1e-4, alpha=0.05, min_count=1,
         epochs=options.epochs, workers=resolve_workers(None),
     )  # fmt: skip
     model.build_vocab_from_freq(dict(seen))

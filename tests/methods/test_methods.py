@@ -492,6 +492,14 @@ def test_skipgram_and_cbow_differ():
     assert np.abs(one.vectors - two.vectors).max() > 1e-4
 
 
+@pytest.mark.parametrize("name", ["fasttext", "fasttext-words"])
+def test_the_power_by_which_fasttext_draws_wrong_answers_matters(name):
+    counts = count_pairs(sentences(), min_count=1)
+    options = {"vocabulary": counts.vocabulary, "dim": 4, "workers": 1, **SMALL.get(name, {})}
+    even, steep = (METHODS[name].function(sentences(), **options, exponent=power) for power in (0.0, 1.0))
+    assert np.abs(even.vectors - steep.vectors).max() > 1e-4
+
+
 def test_how_words_are_spelled_matters_to_fasttext_but_not_without_subwords():
     text = sentences()
     spelled = [[{"w0": "umbrella", "w1": "umbrellas"}.get(word, word) for word in line] for line in text]

@@ -60,7 +60,6 @@ def fit_words(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = LogProgress(),
-    skipgram: bool = True,
     window: int = 5,
     negative: int = 5,
     epochs: int = 5,
@@ -68,9 +67,8 @@ def fit_words(
     alpha: float = 0.05,
     exponent: float = 0.5,
 ) -> Embeddings:
-    """Train on ``corpus`` with whole words alone, and in all else as :func:`fit`."""
+    """Train on ``corpus`` by skip-gram with whole words alone; see :func:`fit`."""
     return fit(
-        corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, skipgram=skipgram,
-        window=window, negative=negative, epochs=epochs, subsample=subsample, alpha=alpha,
-        exponent=exponent, longest=0,
+        corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, window=window,
+        negative=negative, epochs=epochs, subsample=subsample, alpha=alpha, exponent=exponent, longest=0,
     )  # fmt: skip
