@@ -59,6 +59,14 @@ def test_vectors_help_with_words_never_seen_in_training():
     assert base.scale is None
 
 
+def test_vectors_help_whatever_the_sign_of_their_components():
+    pytest.importorskip("pycrfsuite")
+    telling = telling_vectors()
+    negative = Embeddings(telling.words, telling.vectors - 3)
+    _, result = evaluate_tagging({"negative": negative}, toy_data(), iterations=50, every=1)
+    assert result.total.f1 > 0.95
+
+
 def test_tagging_twice_gives_the_same():
     pytest.importorskip("pycrfsuite")
     first, second = (

@@ -28,6 +28,9 @@ from psdvec.vectors.sparse import csr_of
 BASELINE = "no vectors"
 PENALTIES = (0.1, 0.3, 1.0)
 SCALES = (0.1, 0.3, 1.0)
+# CRFsuite has no weight for a feature and a tag if the feature's values add up to less than a minimum over the words with
+# that tag. Its own minimum, 0, leaves out every component of the vectors that is mostly negative there.
+_NO_MINIMUM = -1e30
 
 Features = dict[str, float]
 
@@ -168,7 +171,9 @@ def train_tagger(
     """Train a CRF on ``sentences`` and return the function that tags one."""
     crfsuite = check_tagger()
     trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": penalty, "max_iterations": iterations})
+    trainer.set_params(
+        {"c1": 0.0, "c2": penalty, "max_iterations": iterations, "feature.minfreq": _NO_MINIMUM}
+    )
     with progress.stage("features", total=len(sentences), unit="sentences") as stage:
         for sentence in sentences:
             trainer.append(extract(sentence), list(sentence.tags))
