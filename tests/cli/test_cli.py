@@ -59,7 +59,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
         "count", "corpus.txt", "-o", "counts", "--dry-run", "--memory", "1G", "--workers", "2"
     )
     assert code == 0
-    assert "read 1 files, 34 B, with tokenizer unicode" in out
+    assert "read 1 file, 34 B, with tokenizer unicode" in out
     assert "use at most 1.0 GB of memory and 2 threads" in out
     assert "write 'counts'" in out
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]

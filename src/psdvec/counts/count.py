@@ -22,7 +22,7 @@ from psdvec.counts.plan import Counted, Counting, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError, demand_words
-from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
@@ -216,7 +216,7 @@ def plan_counting(
     words = max_words if vocabulary is None else len(set(vocabulary))
     size = corpus.raw_size
     lines = [
-        f"read {len(corpus.files):,} files, {'of unknown size' if size is None else format_size(size)}, "
+        f"read {count_of(len(corpus.files), 'file')}, {'of unknown size' if size is None else format_size(size)}, "
         f"with tokenizer {corpus.tokenizer}",
         f"count {'all' if words is None else f'at most {words:,}'} words"
         + (f" that occur at least {min_count} times" if vocabulary is None else " of the given list")
