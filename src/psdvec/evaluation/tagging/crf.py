@@ -28,8 +28,8 @@ from psdvec.vectors.sparse import csr_of
 BASELINE = "no vectors"
 PENALTIES = (0.1, 0.3, 1.0)
 SCALES = (0.1, 0.3, 1.0)
-# CRFsuite has no weight for a feature and a tag if the feature's values add up to less than a minimum over the words with
-# that tag. Its own minimum, 0, leaves out every component of the vectors that is mostly negative there.
+# CRFsuite gives a feature no weight for a tag if its values, summed over the words with that tag, stay below a minimum.
+# CRFsuite's own minimum, 0, leaves out every component of the vectors that is mostly negative there.
 _NO_MINIMUM = -1e30
 
 Features = dict[str, float]
