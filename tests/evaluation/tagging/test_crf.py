@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,9 @@ from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.page import as_html
 from psdvec.evaluation.tables import as_values, make_tables
 from psdvec.evaluation.tagging.conll import Sentence, TaggingData, load_tagging, read_conll
-from psdvec.evaluation.tagging.crf import BASELINE, base_features, evaluate_tagging, word_shape
+from psdvec.evaluation.tagging.crf import BASELINE, base_features, evaluate_tagging, train_tagger, word_shape
 from psdvec.formats import save
+from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings
 
 # Words whose letters tell nothing.
@@ -65,6 +68,38 @@ def test_vectors_help_whatever_the_sign_of_their_components():
     negative = Embeddings(telling.words, telling.vectors - 3)
     _, result = evaluate_tagging({"negative": negative}, toy_data(), iterations=50, every=1)
     assert result.total.f1 > 0.95
+
+
+def test_the_optimiser_stops_when_steps_gain_nothing_and_each_step_is_shown():
+    pytest.importorskip("pycrfsuite")
+    few, enough = (steps_shown(iterations) for iterations in (10, 1000))
+    assert few == 10
+    assert 10 < enough < 1000
+
+
+def steps_shown(iterations: int) -> float:
+    """Train a tagger and return how many steps its progress showed."""
+    progress = Counting()
+    train_tagger(toy_data().train, base_features, penalty=0.1, iterations=iterations, progress=progress)
+    return progress.done["steps"]
+
+
+class Counting(SilentProgress):
+    """Progress that counts what was done, by its unit."""
+
+    def __init__(self) -> None:
+        self.done: Counter[str] = Counter()
+
+    @contextmanager
+    def stage(self, label, *, total, unit):
+        self.unit = unit
+        yield self
+
+    def advance(self, done, **rates):
+        self.done[self.unit] += done
+
+    def note(self, text):
+        pass
 
 
 def test_tagging_twice_gives_the_same():

@@ -31,6 +31,7 @@ SCALES = (0.1, 0.3, 1.0)
 # CRFsuite gives a feature no weight for a tag if its values, summed over the words with that tag, stay below a minimum.
 # CRFsuite's own minimum, 0, leaves out every component of the vectors that is mostly negative there.
 _NO_MINIMUM = -1e30
+_TRIAL_STEPS = 100  # of the optimiser, while settings are chosen
 
 Features = dict[str, float]
 
@@ -66,7 +67,7 @@ def evaluate_tagging(
     window: int = 1,
     penalties: Sequence[float] = PENALTIES,
     scales: Sequence[float] = SCALES,
-    iterations: int = 100,
+    iterations: int = 1000,
     every: int = 3,
     progress: Progress = LogProgress(),
 ) -> tuple[TaggingResult, ...]:
@@ -77,8 +78,9 @@ def evaluate_tagging(
     window : how many words to the left and to the right lend their vectors as features, beside the word itself
     penalties : weights of the squared penalty to choose from, on the development part and without vectors
     scales : standard deviations of the vectors' components to choose from, per model, on the development part
-    iterations : the most steps that the optimiser may take
-    every : while settings are chosen, learn from every ``every``-th sentence only; the final tagger learns from all
+    iterations : the most steps of the optimiser, which stops before if ten of them gain next to nothing
+    every : while settings are chosen, learn from every ``every``-th sentence only, in at most 100 steps; the final
+        tagger learns from all
     """
     for name, embeddings in models.items():
         if csr_of(embeddings.vectors) is not None:
@@ -107,6 +109,8 @@ class _Settings:
         embeddings: Embeddings | None,
         penalty: float,
         scale: float | None,
+        *,
+        iterations: int,
     ) -> Tagger:
         extract = (
             base_features
@@ -114,7 +118,7 @@ class _Settings:
             else _VectorFeatures(embeddings, scale, self.window)
         )
         return train_tagger(
-            sentences, extract, penalty=penalty, iterations=self.iterations, progress=self.progress
+            sentences, extract, penalty=penalty, iterations=iterations, progress=self.progress
         )
 
 
@@ -128,14 +132,15 @@ def _tag(
     """Choose among penalties and scales on the development part, and tag the test part with the best."""
     start = time.monotonic()
     tried = []
+    learned, steps = data.train[:: settings.every], min(settings.iterations, _TRIAL_STEPS)
     for penalty, scale in candidates:
-        tagger = settings.train(data.train[:: settings.every], embeddings, penalty, scale)
+        tagger = settings.train(learned, embeddings, penalty, scale, iterations=steps)
         f1 = _sum([count_spans(sentence.tags, tagger(sentence)) for sentence in data.dev]).f1
         chosen = f"penalty {penalty:g}" + (f", scale {scale:g}" if scale is not None else "")
         settings.progress.say(f"{data.name}, {name}: {chosen}: F1 {100 * f1:.2f} on the development part")
         tried.append((f1, penalty, scale))
     dev_f1, penalty, scale = max(tried, key=lambda one: one[0])
-    tagger = settings.train(data.final, embeddings, penalty, scale)
+    tagger = settings.train(data.final, embeddings, penalty, scale, iterations=settings.iterations)
     tagged = [(sentence.tags, tagger(sentence)) for sentence in data.test]
     pairs = [pair for gold, found in tagged for pair in zip(gold, found, strict=True)]
     return TaggingResult(
@@ -165,7 +170,7 @@ def train_tagger(
     extract: Extractor,
     *,
     penalty: float,
-    iterations: int = 100,
+    iterations: int = 1000,
     progress: Progress = LogProgress(),
 ) -> Tagger:
     """Train a CRF on ``sentences`` and return the function that tags one."""
@@ -181,8 +186,8 @@ def train_tagger(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         with progress.stage("training the tagger", total=None, unit="steps") as stage:
+            trainer.message = lambda text: stage.advance(text.startswith("***** Iteration"))
             trainer.train(str(path))
-            stage.advance(iterations)
         tagger = crfsuite.Tagger()
         tagger.open(str(path))  # reads the whole file
     return lambda sentence: list(tagger.tag(extract(sentence)))
