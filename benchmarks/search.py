@@ -66,10 +66,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "word2vec": [
         _PAPER,
         {},
-        {"negative": 15},
-        {"window": 10},
-        {"alpha": 0.025},
-        {"subsample": 1e-5},
+        {"negative": 5},
+        {"negative": 5, "window": 10},
+        {"negative": 5, "alpha": 0.025},
+        {"negative": 5, "subsample": 1e-5},
     ],
     "skipgram": [_PAPER, {"epochs": 5}, {}, {"negative": 15}, {"window": 10}, {"subsample": 1e-5}],
     "glove": [

@@ -40,7 +40,7 @@ def fit(
     progress: Progress = LogProgress(),
     vectors: str | None = None,
     factor: int = 5,
-    l1: float = 0.1,
+    l1: float = 0.05,
     nonnegative: bool = False,
     passes: int = 10,
 ) -> Embeddings:
@@ -75,7 +75,7 @@ def encode(
     embeddings: Embeddings,
     *,
     factor: int = 5,
-    l1: float = 0.1,
+    l1: float = 0.05,
     nonnegative: bool = False,
     passes: int = 10,
     seed: int = 0,

@@ -19,7 +19,7 @@ def fit(
     workers: int | None = None,
     progress: Progress = LogProgress(),
     window: int = 5,
-    negative: int = 5,
+    negative: int = 15,
     epochs: int = 15,
     subsample: float = 1e-4,
     alpha: float = 0.05,
