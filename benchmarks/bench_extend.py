@@ -12,6 +12,7 @@ that have at least ten of them, and these sets beside it. The rows:
 - *placed*: ``psdvec.extend``;
 - *à la carte* (Khodak et al. 2018): the mean of the vectors around a word, times the matrix that best turns such means
   into the vectors of the words that were fitted;
+- *by spelling alone*: as words that nobody has seen, which is what fastText does;
 - *fastText*, with ``--fasttext``: once trained with all words, and once without those left out, whose vectors are then
   made of their subwords. Its rows are to be compared with each other. This takes long.
 
@@ -84,6 +85,8 @@ def main():
     place_words(table, "placed", model, counts, out, options)
     placed, took = timed(lambda: a_la_carte(model, counts, out))
     table.add("à la carte", placed, f"{took:.0f} s in all")
+    spelled, took = timed(lambda: model.with_spelled(out))
+    table.add("by spelling alone", spelled, each(took, out))
     if options.domain:
         other = count(options.domain, options)
         place_words(table, "placed from the domain", model, other, out, options)
