@@ -154,7 +154,8 @@ def test_a_package_that_does_not_fit_into_memory_is_not_called_missing(monkeypat
 @pytest.mark.parametrize("name", ["signal", "psdvec.errors", "typer"])
 def test_an_interrupt_before_the_commands_are_loaded_is_one_sentence(tmp_path, name):
     code = (
-        "import os, sys, psdvec.__main__ as m\n"
+        "import os, signal, sys, psdvec.__main__ as m\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a command in the background ignores it
         "class Finder:\n"
         "    def find_spec(self, name, *rest):\n"
         f"        if name == '{name}': os.kill(os.getpid(), {int(signal.SIGINT)})\n"
