@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.explore import request
 from psdvec.explore.api import Api
 from psdvec.explore.models import open_model
+from psdvec.explore.new_words import LearnedWords
 from psdvec.explore.suggestions import Suggestions
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
@@ -367,6 +370,77 @@ def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, mode
     assert reply["words_read"] == len(SENTENCES.split())
 
 
+def test_empty_lines_count_as_lines_but_are_not_looked_at(client, models, monkeypatch):
+    looked_at = []
+    tokenize = type(models[0].model).tokenize
+    monkeypatch.setattr(
+        type(models[0].model), "tokenize", lambda e, text: looked_at.append(text) or tokenize(e, text)
+    )
+    empty = 100_000
+    text = "\n" * empty + " \t\r\n" + SENTENCES.replace("\n", "\n\n")
+    found = learn(client, text=text)
+    lines = text.split("\n")
+    assert found["sentences"] == [k for k, line in enumerate(lines) if "zither" in line.split()]
+    assert min(found["sentences"]) > empty
+    assert len(looked_at) < 100
+
+
+def test_only_the_latest_words_are_kept_and_the_answer_says_which_are_forgotten(models):
+    api = Api(models)
+    api._learned[0] = LearnedWords(models[0].embeddings, words=2)
+    client = client_of(api)
+
+    def forgotten(word: str) -> list[str]:
+        text = SENTENCES.replace("zither", word)
+        return client.post("/api/extend", json={"text": text, "word": word}).json()["forgotten"]
+
+    assert [forgotten(word) for word in ("one", "two", "one", "three", "four")] == [
+        [],
+        [],
+        [],
+        ["two"],
+        ["one"],
+    ]
+    assert client.get("/api/similar", params={"word": "one"}).status_code == 404
+    assert client.get("/api/contexts", params={"word": "one"}).status_code == 404
+    assert client.get("/api/similar", params={"word": "three"}).status_code == 200
+
+
+def test_the_texts_behind_learned_words_are_kept_within_limits_but_never_without_the_latest(models):
+    api = Api(models)
+    api._learned[0] = LearnedWords(models[0].embeddings, pairs=1)
+    client = client_of(api)
+    for word, before in (("one", []), ("two", ["one"])):
+        text = SENTENCES.replace("zither", word)
+        reply = client.post("/api/extend", json={"text": text, "word": word}).json()
+        assert reply["forgotten"] == before
+        assert client.get("/api/contexts", params={"word": word}).status_code == 200
+
+
+def test_many_texts_at_once_wait_or_are_refused_in_a_sentence(api, monkeypatch):
+    """While the first is being read, one more may wait; other questions are answered meanwhile."""
+    monkeypatch.setattr("psdvec.explore.app.ACTIONS", 1)
+    monkeypatch.setattr("psdvec.explore.app.WAITING", 1)
+    go_on, begun, several = threading.Event(), threading.Event(), 4
+
+    def slow(parameters):
+        begun.set()
+        assert go_on.wait(600)
+        return {}
+
+    api.actions["extend"] = slow
+    with client_of(api) as client, ThreadPoolExecutor(several) as pool:
+        asked = [pool.submit(client.post, "/api/extend", json={}) for _ in range(several)]
+        assert begun.wait(600)
+        ended = as_completed(asked, timeout=600)
+        refused = [next(ended).result() for _ in range(2)]
+        assert client.get("/api/info").status_code == 200
+        go_on.set()
+        replies = [one.result() for one in asked]
+    assert all("try again in a moment" in reply.json()["error"] for reply in refused)
+    assert sorted(reply.status_code for reply in replies) == [200, 200, 503, 503]
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
@@ -378,6 +452,7 @@ def test_without_a_name_every_new_word_is_learned_or_listed_as_thin(client, mode
         ({"text": "zither the", "word": "zither"}, "too few words that the model knows"),
         ({"text": "zyx qqq"}, "no word in common"),
         ({"text": "x" * (request.MAX_TEXT_LENGTH + 1)}, "paste at most 1,000,000"),
+        ({"text": "x\n" * (request.MAX_LINES + 1)}, "has 20,001 lines with words; paste at most 20,000"),
         ({"text": 7}, "'text' is not text"),
         ({"text": SENTENCES, "word": "\ud800"}, "does not occur in the text"),
     ],

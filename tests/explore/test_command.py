@@ -10,12 +10,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import urllib.parse
 import urllib.request
+from contextlib import ExitStack, suppress
 
 import pytest
+import uvicorn
 
 from psdvec.cli.explore import explore
-from psdvec.explore.server import address_of, open_socket
+from psdvec.explore.api import Api
+from psdvec.explore.app import make_app
+from psdvec.explore.server import CONNECTIONS, Connection, address_of, open_socket
 from psdvec.maps.drawing import WORDS
 from tests.explore.servers import running
 
@@ -42,6 +48,44 @@ def test_it_ends_at_once_while_a_map_is_being_drawn(library):
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET /api/info HTTP/1.1\r\nhost: 127.0.0.1\r\nx-half: ",
+        b"POST /api/extend HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        b'content-length: 100\r\n\r\n{"text": "',
+        b"",
+    ],
+    ids=["half a header", "half a body", "nothing"],
+)
+def test_an_honest_request_is_answered_while_many_half_sent_ones_are_open(library, begun):
+    with running(library.plain) as (address, process), ExitStack() as stack:
+        port = urllib.parse.urlsplit(address).port
+        for _ in range(3 * CONNECTIONS):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+            half.sendall(begun)
+        for _ in range(3):
+            with urllib.request.urlopen(f"{address}api/info", timeout=PATIENCE) as reply:
+                assert json.load(reply)["models"][0]["name"] == "plain.txt"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_request_that_is_not_complete_in_time_is_given_up(library, monkeypatch):
+    monkeypatch.setattr("psdvec.explore.server.REQUEST_SECONDS", 0.0)
+    listener = open_socket("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(make_app(Api([]), host="127.0.0.1"), http=Connection, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    with socket.create_connection(listener.getsockname(), timeout=PATIENCE) as half:
+        half.sendall(b"GET /api/info HTTP/1.1\r\n")
+        with suppress(ConnectionResetError):
+            assert half.recv(1) == b""
+    server.should_exit = True
+    thread.join(PATIENCE)
 
 
 def test_as_many_words_are_on_the_map_as_fit_and_train_draw():

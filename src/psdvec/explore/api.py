@@ -39,7 +39,7 @@ class Api:
         self._learned = [LearnedWords(explored.embeddings) for explored in models]
         self._suggestions: dict[int, tuple[Embeddings, Suggestions]] = {}
         self._moved: dict[str, Any] | None = None
-        self._lock = threading.Lock()
+        self._lock, self._moving = threading.Lock(), threading.Lock()
         self.queries: dict[str, Answer] = {
             "info": self.info,
             "similar": self.similar,
@@ -69,7 +69,7 @@ class Api:
             "models": [_describe(explored) for explored in self.models],
             "layouts": list(LAYOUTS),
             "limits": {
-                "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH,
+                "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH, "lines": request.MAX_LINES,
                 "words": request.MAX_WORDS, "topn": request.MAX_TOPN, "ids": request.MAX_IDS,
             },
         }  # fmt: skip
@@ -140,7 +140,7 @@ class Api:
     def moved(self, parameters: Parameters) -> dict[str, Any]:
         """Return the words whose neighbours changed most between the two models."""
         first, second = self._both()
-        with self._lock:
+        with self._moving:  # which may take minutes, for which no other question waits
             if self._moved is None:
                 self._moved = answers.moved(first.embeddings, second.embeddings)
             return self._moved
@@ -173,7 +173,7 @@ class Api:
         return describe_shared(explored, self._known(parameters), rows, topn=_topn(parameters))
 
     def extend(self, parameters: Parameters) -> dict[str, Any]:
-        """Learn new words from a pasted text and keep them until the server ends; the old ones stay as they are."""
+        """Learn new words from a pasted text and keep the latest of them; the model's own stay as they are."""
         explored, number = self._model(parameters)
         model, learned = explored.model, self._learned[number - 1]
         if model is None:
@@ -181,12 +181,12 @@ class Api:
         text, word = parameters.text("text"), parameters.optional_word("word")
         extension, counts = add_words(model, text, word=word)
         contexts = ContextIndex(model, counts, unigrams=UNIGRAMS)
-        learned.learn(extension, contexts)
+        known, forgotten = learned.learn(extension, contexts)
         sentences = sentences_with(model, text, extension.learned)
         spelling = {placed.word: placed.spelling for placed in extension.report()}
         records = [
             {
-                **answers.similar(learned.embeddings, new, topn=_topn(parameters)),
+                **answers.similar(known, new, topn=_topn(parameters)),
                 "places": self._maps[number - 1].places_of(extension[new]),
                 "vector": [round(float(x), 6) for x in extension[new]],
                 "evidence": evidence_for(contexts, new),
@@ -195,7 +195,12 @@ class Api:
             }
             for new in extension.learned
         ]
-        return {"learned": records, "thin": list(extension.unplaced), "words_read": counts.tally.tokens}
+        return {
+            "learned": records,
+            "thin": list(extension.unplaced),
+            "words_read": counts.tally.tokens,
+            "forgotten": forgotten,
+        }
 
     def _known(self, parameters: Parameters) -> Embeddings:
         """Return the vectors that a request is about, with the words learned since the start."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -38,6 +38,8 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 SMALL = 1_000  # bytes: an answer shorter than this is sent as it is
+QUERIES, ACTIONS = 8, 2  # answered at a time at each address; others wait, which takes no thread
+WAITING = 16  # actions, of which each brings a text; further ones are refused
 _ANSWER_LEVEL = 4  # of compression: a map of 20,000 words in some hundredths of a second
 
 
@@ -123,12 +125,22 @@ def _answer(request: Request, value: Any) -> Response:
 def _endpoint(
     answer: Answer, read: Callable[[Request], Awaitable[Parameters]]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return the function that serves one address; the answer itself is computed in a thread."""
+    """Return the function that serves one address; the answer itself is computed in a thread.
+
+    Every address has threads of its own, so that many slow questions at one of them do not keep others from theirs.
+    """
+    acts = read is _read_body
+    threads = CapacityLimiter(ACTIONS if acts else QUERIES)
 
     async def respond(request: Request) -> Response:
         try:
             parameters = await read(request)
-            return await run_in_threadpool(lambda: _answer(request, answer(parameters)))
+            if acts and threads.statistics().tasks_waiting >= WAITING:
+                sentence = f"{WAITING} others are waiting for this already; try again in a moment"
+                return JSONResponse({"error": sentence}, status_code=503)
+            return await to_thread.run_sync(lambda: _answer(request, answer(parameters)), limiter=threads)
+        except ClientDisconnect:  # nobody is there to read an answer
+            return Response(status_code=400)
         except MissingWordError as error:
             suggestions = list(error.suggest(error.word))
             body = {"error": str(error), "word": error.word, "suggestions": suggestions}

@@ -14,6 +14,7 @@ import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.explore.contexts import ContextIndex
+from psdvec.explore.request import FILLED_LINE
 from psdvec.text.inputs import Texts
 from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_WORDS = 20  # learned at once if none is named: the most frequent ones of the text
 EVIDENCE = 20  # contexts at most that are told of each
+KEPT_WORDS = 1_000  # learned words at most that are kept
+KEPT_PAIRS = 10_000_000  # of words, counted in the texts that placed them, at most
 UNIGRAMS = "model"  # the old words' frequencies are the model's own, as a few sentences say little about them
 
 
@@ -33,28 +36,48 @@ class LearnedWords:
     """The words that were learned since the server started.
 
     ``embeddings`` are those of the model with the learned words after them. A word that is learned again is replaced.
+    Only the latest are kept, ``words`` of them at most, from texts with ``pairs`` counted pairs at most.
     """
 
-    def __init__(self, embeddings: Embeddings) -> None:
+    def __init__(self, embeddings: Embeddings, *, words: int = KEPT_WORDS, pairs: int = KEPT_PAIRS) -> None:
         self.embeddings = embeddings
+        self._most_words, self._most_pairs = words, pairs
         self._first = embeddings
         self._rows: dict[str, tuple[Float32s, int, float]] = {}
         self._contexts: dict[str, ContextIndex] = {}
         self._lock = threading.Lock()
 
-    def learn(self, extension: Extension, contexts: ContextIndex) -> None:
-        """Keep the words of an ``extension`` of the model, and the ``contexts`` that placed them."""
+    def learn(self, extension: Extension, contexts: ContextIndex) -> tuple[Embeddings, list[str]]:
+        """Keep the words of an ``extension`` of the model, and the ``contexts`` that placed them.
+
+        Return the vectors with them, and the words that were forgotten for them, the oldest first.
+        """
         with self._lock:
             for word in extension.learned:
+                self._rows.pop(word, None)  # so that one learned again is among the latest
                 row = extension.get_index(word)
                 known = int(extension.counts[row]), float(extension.deviations[row])
                 self._rows[word] = (np.array(extension.vectors[row]), *known)
                 self._contexts[word] = contexts
-            self.embeddings = self._grown()
+            forgotten = self._forget(keep=len(extension.learned))
+            if extension.learned:
+                self.embeddings = self._grown()
+            return self.embeddings, forgotten
 
     def contexts_of(self, word: str) -> ContextIndex | None:
         """Return what says why a learned word is where it is; None for any other word."""
         return self._contexts.get(word)
+
+    def _forget(self, *, keep: int) -> list[str]:
+        """Drop the oldest words until the others are few enough, but never the ``keep`` latest, and return them."""
+        forgotten = []
+        for word in list(self._rows)[: len(self._rows) - keep]:
+            texts = {id(contexts): contexts.counts.indices.size for contexts in self._contexts.values()}
+            if len(self._rows) <= self._most_words and sum(texts.values()) <= self._most_pairs:
+                break
+            del self._rows[word], self._contexts[word]
+            forgotten.append(word)
+        return forgotten
 
     def _grown(self) -> Embeddings:
         e = self._first
@@ -101,9 +124,18 @@ def evidence_for(contexts: ContextIndex, word: str) -> list[dict[str, Any]]:
 
 
 def sentences_with(model: Model, text: str, words: tuple[str, ...]) -> dict[str, list[int]]:
-    """Return for each of ``words`` the numbers of the lines of ``text`` that it occurs in, from 0."""
-    lines = [set(model.tokenize(line)) for line in text.splitlines()]
-    return {word: [number for number, line in enumerate(lines) if word in line] for word in words}
+    """Return for each of ``words`` the numbers of the lines of ``text`` that it occurs in, from 0.
+
+    A text may be a million empty lines: only those with something in them are looked at, one at a time.
+    """
+    found: dict[str, list[int]] = {word: [] for word in words}
+    number = end = 0
+    for line in FILLED_LINE.finditer(text):
+        number += text.count("\n", end, line.start())
+        end = line.start()
+        for word in found.keys() & set(model.tokenize(line[0])):
+            found[word].append(number)
+    return found
 
 
 def _count(model: Model, text: str) -> Cooccurrence:
@@ -115,7 +147,7 @@ def _count(model: Model, text: str) -> Cooccurrence:
     pasted: Texts | list[list[str]] = (
         Texts([text], tokenizer)  # never a name: what is pasted must not open a file
         if tokenizer in TOKENIZERS
-        else [model.tokenize(line) for line in text.splitlines()]
+        else [model.tokenize(line[0]) for line in FILLED_LINE.finditer(text)]
     )
     return count_pairs(pasted, min_count=1, workers=1, **options)
 

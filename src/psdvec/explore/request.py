@@ -6,6 +6,7 @@ Nothing here names a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,12 @@ from psdvec.errors import InputError
 
 MAX_WORD_LENGTH = 100
 MAX_TEXT_LENGTH = 1_000_000
+MAX_LINES = 20_000
 MAX_WORDS = 50
 MAX_TOPN = 100
 MAX_IDS = 5_000
+FILLED_LINE = re.compile(r"\S[^\n]*")  # with something in it, from its first word
+_WHOLE_FILES = "or use 'psdvec count' and 'psdvec extend' for whole files"
 
 
 class Parameters:
@@ -52,8 +56,12 @@ class Parameters:
         text = self._text(name)
         if len(text) > MAX_TEXT_LENGTH:
             raise InputError(
-                f"the text has {len(text):,} characters; paste at most {MAX_TEXT_LENGTH:,}, "
-                "or use 'psdvec count' and 'psdvec extend' for whole files"
+                f"the text has {len(text):,} characters; paste at most {MAX_TEXT_LENGTH:,}, {_WHOLE_FILES}"
+            )
+        lines = sum(1 for _ in FILLED_LINE.finditer(text))
+        if lines > MAX_LINES:
+            raise InputError(
+                f"the text has {lines:,} lines with words; paste at most {MAX_LINES:,}, {_WHOLE_FILES}"
             )
         return text
 

@@ -60,7 +60,7 @@ export class ExtendPanel extends Panel {
     const words = found.learned.map((one) => one.word);
     const lines = question.text.split("\n");
     return {
-      children: [...found.learned.map((one) => card(one, lines)), leftOut(found.thin)],
+      children: [...found.learned.map((one) => card(one, lines)), leftOut(found.thin), forgotten(found.forgotten)],
       marks: words.length === 1
         ? { self: words[0], near: found.learned[0].neighbours.map((one) => one.word) }
         : { self: null, near: words, spread: true },
@@ -112,3 +112,6 @@ function placed(one, lines) {
 
 const leftOut = (thin) =>
   thin.length ? make("p", { class: "hint" }, `Seen too rarely to be placed: ${thin.join(", ")}.`) : null;
+
+const forgotten = (words = []) =>
+  words.length ? make("p", { class: "hint" }, `Forgotten, to make room: ${words.join(", ")}.`) : null;
