@@ -72,7 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "analogies": "a b c d\nb a d c\nb c d a\n",
     }
     for entry in CATALOGUE:
-        (tmp_path / entry.files[0]).write_text(lines[entry.kind])
+        (tmp_path / entry.files[0]).write_text(lines[entry.kind] * 30)
     return tmp_path
 
 

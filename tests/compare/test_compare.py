@@ -48,7 +48,7 @@ def corpus(tmp_path):
 def task(tmp_path):
     """A task of similarity whose items any corpus of these tests covers."""
     path = tmp_path / "pairs.txt"
-    path.write_text("\n".join(f"w{i} w{i + 1} {i}" for i in range(12)))
+    path.write_text("\n".join(f"w{i} w{j} {i + j / 10}" for i in range(9) for j in range(i)))
     return str(path)
 
 

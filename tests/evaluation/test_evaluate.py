@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.ranks import bootstrap_spearman, spearman
 from psdvec.evaluation.resampling import bootstrap_mean, paired_test
+from psdvec.evaluation.scores import FEWEST_ITEMS
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, read_task
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of
@@ -131,16 +133,16 @@ def test_a_task_without_a_covered_item_has_no_score():
 
 
 def test_the_mean_is_over_tasks_each_by_its_first_metric():
-    choices = Choices("syn", (("king", "queen", "far"),))
-    wrong = Analogies("royal", (("man", "woman", "king", "far"),), ("one",))
+    choices = Choices("syn", (("king", "queen", "far"),) * FEWEST_ITEMS)
+    wrong = Analogies("royal", (("man", "woman", "king", "far"),) * FEWEST_ITEMS, ("one",) * FEWEST_ITEMS)
     report = evaluate(square(), [choices, wrong])
     assert report.columns == (("syn", "accuracy"), ("royal", "3cosmul"), ("royal", "3cosadd"))
     assert report.mean("model") == 0.5
 
 
 def test_the_same_seed_gives_the_same_intervals():
-    e = Embeddings(tuple("abcdefgh"), np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32))
-    items = tuple((x, y) for x in "abcdefgh" for y in "abcdefgh" if x < y)
+    e = Embeddings(tuple("abcdefghi"), np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32))
+    items = tuple((x, y) for x in "abcdefghi" for y in "abcdefghi" if x < y)
     task = Pairs("toy", items, np.random.default_rng(1).standard_normal(len(items)))
     first, second = (evaluate(e, [task]).get("model", "toy") for _ in range(2))
     assert (first.low, first.high) == (second.low, second.high)
@@ -189,7 +191,31 @@ def test_a_difference_is_tested_over_the_items_both_models_cover():
         "one": line_of_words("a b c", [0, 0.1, 0.5]),
         "two": line_of_words("a b c x", [0, 0.1, 0.5, 0.05]),
     }
-    assert evaluate(models, [PAIRS]).difference("one", "two", "toy") == 1.0
+    often = Pairs("toy", PAIRS.items * 10, np.tile(PAIRS.gold, 10))  # of which both cover three of four
+    assert evaluate(models, [often]).difference("one", "two", "toy") == 1.0
+    assert math.isnan(evaluate(models, [PAIRS]).difference("one", "two", "toy"))
+
+
+def test_fewer_than_thirty_items_have_a_value_but_nothing_is_concluded_from_it():
+    models = {"one": line_of_words("a b c", [0, 0.1, 0.5]), "two": line_of_words("a b c", [0, 0.5, 0.1])}
+    for copies, too_few in ((9, True), (10, False)):
+        task = Pairs("toy", PAIRS.items * copies, np.tile(PAIRS.gold, copies))
+        report = evaluate(models, [task])
+        score, other = (report.get(name, "toy") for name in ("one", "two"))
+        assert (score.size, score.total) == (3 * copies, 4 * copies)
+        assert score.value == pytest.approx(1)
+        assert score.too_few is too_few
+        nothing = [score.low, score.high, other.against_best.p, other.against_best.value, report.mean("one")]
+        assert [math.isnan(value) for value in nothing] == [too_few] * 5
+        assert (report.best("toy", "spearman") is None) is too_few
+
+
+def test_where_missing_words_count_too_all_items_make_the_score():
+    task = Pairs("toy", PAIRS.items * 8, np.tile(PAIRS.gold, 8))
+    e = line_of_words("a b c", [0, 0.1, 0.5])
+    assert evaluate(e, [task]).get("model", "toy").too_few
+    assert evaluate(e, [task], oov="zero").get("model", "toy").size == 32
+    assert not evaluate(e, [task], oov="zero").get("model", "toy").too_few
 
 
 def write(tmp_path: Path, text: str) -> Path:

@@ -108,9 +108,9 @@ def count_resampling(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-WORDS = tuple(f"w{i}" for i in range(30))
-PAIRS = "".join(f"w{i} w{i + 1} {i * 7 % 11}\n" for i in range(20))
-ANALOGIES = "".join(f"w{i} w{i + 1} w{i + 2} w{i + 3}\n" for i in range(20))
+WORDS = tuple(f"w{i}" for i in range(50))
+PAIRS = "".join(f"w{i} w{i + 1} {i * 7 % 11}\n" for i in range(40))
+ANALOGIES = "".join(f"w{i} w{i + 1} w{i + 2} w{i + 3}\n" for i in range(40))
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"], ["--intervals", "--sections"]])
@@ -118,7 +118,7 @@ def test_a_report_is_resampled_once_however_many_forms_it_takes(run, tmp_path, m
     drawn = count_resampling(monkeypatch)
     generator = np.random.default_rng(0)
     for name in ("one", "two", "three"):
-        save(Embeddings(WORDS, generator.standard_normal((30, 4)).astype(np.float32)), tmp_path / name)
+        save(Embeddings(WORDS, generator.standard_normal((50, 4)).astype(np.float32)), tmp_path / name)
     (tmp_path / "pairs.txt").write_text(PAIRS)
     (tmp_path / "analogies.txt").write_text(ANALOGIES)
     code, _, _ = run(

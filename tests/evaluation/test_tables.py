@@ -51,8 +51,8 @@ def tasks() -> list[Pairs | Analogies]:
     truth = models()["good"]
     items = tuple((WORDS[i], WORDS[j]) for i in range(60) for j in range(i) if (i + j) % 3 == 0)
     gold = np.array([truth.similarity(a, b) for a, b in items])
-    questions = tuple((WORDS[i], WORDS[i + 1], WORDS[i + 2], WORDS[i + 3]) for i in range(0, 40, 2))
-    sections = tuple("first" if i < 10 else "second" for i in range(20))
+    questions = tuple((WORDS[i], WORDS[i + 1], WORDS[i + 2], WORDS[i + 3]) for i in range(40))
+    sections = tuple("first" if i < 30 else "second" for i in range(40))
     return [Pairs("men", items, gold), Analogies("google", questions, sections)]
 
 
@@ -70,7 +70,7 @@ def test_the_best_is_marked_where_the_test_tells_it_from_all_others():
 
 
 def test_nothing_is_marked_as_best_where_the_test_does_not_decide(report: Report):
-    # twenty questions cannot tell models apart that answer nearly all of them wrongly
+    # forty questions cannot tell models apart that answer nearly all of them wrongly
     column = [row[2][-1] for row in score_table(report).rows[:-1]]
     assert "*" not in column
     highest = report.best("google", "3cosmul")
@@ -93,7 +93,7 @@ def test_marks_follow_the_tests_in_every_column_and_in_the_mean(report: Report):
 def test_a_score_that_nothing_can_be_compared_with_is_not_marked():
     other = Embeddings(("x", "y"), np.eye(2, dtype=np.float32))
     report = evaluate({"good": models()["good"], "none": other}, tasks())
-    assert [row[1] for row in score_table(report).rows[:2]] == ["100.0 ", "– "]
+    assert [row[1] for row in score_table(report).rows[:2]] == ["100.0 ", "too few (0) "]
 
 
 def test_the_difference_that_could_have_been_seen_is_shown(report: Report):
@@ -136,13 +136,14 @@ def test_a_list_of_vectors_is_a_method_trained_with_several_seeds():
 def test_coverage_is_shown_for_every_set(report: Report):
     table = coverage_table(report)
     total = report.get("good", "men").total
-    assert table.rows[0] == ("good", f"{total}/{total}", "20/20")
+    assert table.rows[0] == ("good", f"{total}/{total}", "40/40")
     assert table.rows[2][1] == f"{report.get('bad', 'men').covered}/{total}"
 
 
 def test_sections_are_shown_where_there_are_some(report: Report):
     table = section_table(report, "google", "3cosadd")
-    assert [row[:2] for row in table.rows] == [("first", "10"), ("second", "10")]
+    assert [row[:2] for row in table.rows] == [("first", "30"), ("second", "10")]
+    assert table.rows[1][2:] == ("too few (10)",) * 3
     assert section_table(report, "men", "spearman") is None
 
 
@@ -244,6 +245,32 @@ def test_scores_by_frequency_fall_into_bands_of_rank(report: Report):
     bands = frequency_bands(report.get("good", "men"))
     assert [name for name, _, _ in bands] == ["1–1k"]
     assert bands[0][2] == report.get("good", "men").covered
+
+
+def test_too_few_items_are_said_wherever_a_score_would_stand():
+    few = Pairs("rg-65", *(column[:29] for column in (tasks()[0].items, tasks()[0].gold)))
+    report = evaluate(models_of("good", "bad"), [tasks()[0], few])
+    tables = make_tables(report)
+    assert tables.scores.header == ("model", "MEN", "RG", "mean of 1 of 2")
+    assert [row[2] for row in tables.scores.rows] == ["too few (29) ", "too few (29) ", "– "]
+    assert [row[2] for row in tables.intervals.rows] == ["–", "–"]
+    said = (
+        "too few (n): n items are too few to tell; a score takes at least 30. "
+        "The mean is of 1 of 2 sets; left out: RG (29 of 29)."
+    )
+    assert tables.rules.endswith(said)
+    page = as_html(report, tables)
+    assert said in page
+    assert 'aria-label="RG' not in page
+    found = tables.values["scores"]
+    assert [one["too_few"] for one in found if one["task"] == "rg-65"] == [True, True]
+    assert found[-2]["score"] == pytest.approx(1)
+    assert (found[-2]["low"], found[-2]["best"]) == (None, False)
+    assert tables.values["mean_over"] == ["men"]
+    assert tables.values["left_out"] == {"rg-65": {"good": 29, "bad": 29}}
+    rows = list(csv.DictReader(io.StringIO(as_csv(report))))
+    assert [row["too_few"] for row in rows] == ["False", "False", "True", "True", "", ""]
+    assert (rows[-1]["covered"], rows[-1]["total"]) == ("1", "2")
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.report import Report, leaders
 from psdvec.evaluation.tagging.crf import BASELINE
 from psdvec.evaluation.tasks import Pairs
-from psdvec.evaluation.verdict import make_verdict
+from psdvec.evaluation.testsets import column_title
+from psdvec.evaluation.verdict import make_verdict, say_left_out
 from psdvec.vectors.embeddings import Embeddings
 
 WORDS = tuple(f"w{i}" for i in range(60))
@@ -105,12 +106,70 @@ def test_without_intervals_none_is_given():
 def test_a_model_without_a_mean_is_left_out_and_said_to_be():
     stranger = Embeddings(("x", "y"), np.eye(2, dtype=np.float32))
     known = {"good": vectors(noise=0.1), "bad": vectors(noise=3)}
-    left_out = "; stranger, without a score at some set, cannot be compared."
+    left_out = "; stranger, with too few items at most sets, cannot be compared."
     assert make_verdict(judge({**known, "stranger": stranger})).endswith(f"(p < 0.001){left_out}")
     alone = judge({"good": known["good"], "stranger": stranger})
     assert make_verdict(alone) == f"Only good has a mean over 2 test sets{left_out}"
-    assert make_verdict(judge({"stranger": stranger})) == (
-        "No mean can be taken, because there are sets without a score for stranger."
+    items = len(pairs("men").items)
+    assert make_verdict(judge({"stranger": stranger}, "men")) == (
+        f"No mean can be taken, because no set has the 30 items that a score takes: MEN (0 of {items})."
+    )
+
+
+def test_a_foreign_model_does_not_void_the_means_of_the_others():
+    stranger = Embeddings(("x", "y"), np.eye(2, dtype=np.float32))
+    known = {"good": vectors(noise=0.1), "bad": vectors(noise=3)}
+    report, without = judge({**known, "stranger": stranger}), judge(known)
+    assert {name: report.mean(name) for name in known} == {name: without.mean(name) for name in known}
+    assert say_left_out(report) == "There is no mean for stranger, with too few items at most sets."
+    assert say_left_out(without) == ""
+
+
+def test_all_means_are_over_the_sets_that_all_models_with_a_mean_have():
+    """The small model covers most of two sets, but of the third only pairs of frequent words."""
+    rare = pairs("rg-65", remainder=2)
+    far = [k for k, pair in enumerate(rare.items) if int(pair[0][1:]) >= 30]
+    sets = [
+        pairs("men"),
+        pairs("simlex-999", remainder=1),
+        Pairs("rg-65", tuple(rare.items[k] for k in far), rare.gold[far]),
+    ]
+    models = {"whole": vectors(noise=1), "small": vectors(noise=1, words=30)}
+    report = evaluate(models, sets, resamples=100)
+    assert report.counted == ("men", "simlex-999")
+    assert report.mean("whole") == np.mean([report.get("whole", task).value for task in report.counted])
+    assert say_left_out(report) == (f"The mean is of 2 of 3 sets; left out: RG (small 0 of {len(far)}).")
+    assert "mean over 2 of 3 test sets" in make_verdict(report)
+    alone = evaluate({"whole": models["whole"]}, sets, resamples=100)
+    assert alone.counted == ("men", "simlex-999", "rg-65")
+
+
+def test_who_leaves_the_others_without_common_items_is_named():
+    stranger = Embeddings(("x", "y"), np.eye(2, dtype=np.float32))
+    known = {"good": vectors(noise=0.1), "bad": vectors(noise=3)}
+    sets = [pairs("men"), pairs("simlex-999", remainder=1)]
+    report = evaluate({**known, "stranger": stranger}, sets, common=True, resamples=100)
+    items = sum(len(one.items) for one in sets)
+    verdict = (
+        f"No mean can be taken over common items, because stranger covers 0 of the {items:,} items; leave it out, or "
+        "judge each model by the items that it covers."
+    )
+    assert make_verdict(report) == say_left_out(report) == verdict
+    together = evaluate(known, sets, common=True, resamples=100)
+    assert together.counted == ("men", "simlex-999")
+
+
+def test_of_common_items_it_is_said_who_covers_the_fewest():
+    few = pairs("simlex-999", remainder=1)
+    near = [k for k, pair in enumerate(few.items) if int(pair[0][1:]) < 6 or int(pair[0][1:]) >= 30]
+    sets = [pairs("men"), Pairs("simlex-999", tuple(few.items[k] for k in near), few.gold[near])]
+    models = {"whole": vectors(noise=1), "small": vectors(noise=1, words=30)}
+    report = evaluate(models, sets, common=True, resamples=100)
+    size = report.get("small", "simlex-999").covered
+    assert 0 < size < 30
+    title, total = column_title("simlex-999"), len(near)
+    assert say_left_out(report) == (
+        f"The mean is of 1 of 2 sets; left out: {title} ({size} of {total}; small covers {size})."
     )
 
 

@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from psdvec.evaluation.report import MeanScore, Report
-from psdvec.evaluation.scores import Answers, Score
-from psdvec.evaluation.tables import BEST, SEEN, ReportTables, Table, score_cells
+from psdvec.evaluation.scores import FEWEST_ITEMS, Answers, Score
+from psdvec.evaluation.tables import BEST, SEEN, ReportTables, Table, mean_title, score_cells
 from psdvec.evaluation.testsets import column_title, set_title
 from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
 from psdvec.pages.svg import Row, Series, colour_at, draw_lines, draw_rows, figure
 
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
-_FEWEST = 10  # items of a band that is shown
 _TAGGING = {
     "NER": "named entities",
     "Chunk": "chunks, such as noun phrases",
@@ -53,7 +52,7 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
     sets = {column_title(task): set_title(task) for task in report.tasks}
     over = ", ".join(column_title(task) for task in report.counted)
     meanings = columns | {
-        "mean": f"of {over}; its interval takes the sets as independent",
+        mean_title(report): f"of {over or 'no set'}; its interval takes the sets as independent",
         SEEN: "the difference from the highest that a single test finds four times out of five",
     }
     seeds = tables.seeds
@@ -87,7 +86,7 @@ def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
     for name, (low, high) in zip(_band_names(), pairwise(_RANKS), strict=True):
         within = (items.rarest >= low) & (items.rarest < high)
         size = int((within & items.used).sum())
-        if size >= _FEWEST:
+        if size >= FEWEST_ITEMS:
             bands.append((name, items.score(within), size))
     return bands
 
@@ -112,7 +111,7 @@ def _score_figures(report: Report) -> list[str]:
         for column in report.columns
     ]
     if len(report.counted) > 1:
-        columns.insert(0, ("mean", f"over {len(report.counted)} sets", [*report.means.values()]))
+        columns.insert(0, (mean_title(report), f"over {len(report.counted)} sets", [*report.means.values()]))
     if len(report.models) == 1:
         rows = [row for title, _, scores in columns for row in _rows(report, scores, name=title)]
         return [figure(report.models[0], draw_rows(rows, label=report.models[0]))] if rows else []
@@ -128,7 +127,7 @@ def _rows(report: Report, scores: Sequence[Score | MeanScore | None], *, name: s
             low=100 * score.low, high=100 * score.high, strong=cell.endswith(BEST),
         )
         for score, cell in zip(scores, score_cells(scores), strict=True)
-        if score and math.isfinite(score.value)
+        if score and score.tells
     ]  # fmt: skip
 
 
@@ -145,7 +144,7 @@ def _bands(report: Report) -> str:
             figures.append(figure(title, draw_lines(shown, series, label=title), note=set_title(*column)))
     text = (
         "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of fewer than "
-        f"{_FEWEST} items are left out. Point at a mark to see how many there are."
+        f"{FEWEST_ITEMS} items are left out. Point at a mark to see how many there are."
     )
     return paragraph(text, kind="note") + plots(figures) if figures else ""
 

@@ -36,7 +36,7 @@ NOISE_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MeanScore:
-    """A model's mean over the tasks that count, NaN if it lacks one of them.
+    """A model's mean over the tasks that count, NaN if it lacks most of them or there is none.
 
     Its values are those of a :class:`~psdvec.evaluation.scores.Score`.
     """
@@ -49,6 +49,11 @@ class MeanScore:
     against_best: Difference
     p_adjusted: float
     spread: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a mean."""
+        return math.isfinite(self.value)
 
 
 @dataclass(frozen=True)
@@ -98,16 +103,49 @@ class Report:
         return score
 
     @cached_property
-    def counted(self) -> tuple[str, ...]:
-        """The tasks that the mean is over: not those of the catalogue that are not in the paper's tables."""
+    def candidates(self) -> tuple[str, ...]:
+        """The tasks that a mean would be over: not those of the catalogue that are not in the paper's tables."""
         return tuple(task for task in self.tasks if task not in NOT_IN_PAPER) or tuple(self.tasks)
 
-    def mean(self, model: str) -> float:
-        """Return the mean over the tasks that count, each by its first metric; NaN if the model lacks a score there.
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The models that have a mean: those whose scores tell something at half of the tasks at which any do."""
+        telling = [task for task in self.candidates if any(self._tells(model, task) for model in self.models)]
+        judged = [m for m in self.models if all(self.find(m, t, self.tasks[t]) for t in self.candidates)]
+        enough = [m for m in judged if 2 * sum(self._tells(m, task) for task in telling) >= len(telling)]
+        return tuple(enough) if telling else ()
 
-        Sets of the catalogue that are not in the paper's tables, such as Rare Words, do not count.
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The tasks that the means are over: the :attr:`candidates` at which all :attr:`ranked` models tell something.
+
+        So all means are over the same tasks, and can be compared.
         """
-        return float(np.mean([score.value if score else float("nan") for score in self._counted(model)]))
+        return tuple(
+            task
+            for task in self.candidates
+            if self.ranked and all(self._tells(model, task) for model in self.ranked)
+        )
+
+    @cached_property
+    def left_out(self) -> dict[str, tuple[Score, ...]]:
+        """The :attr:`candidates` that the means are not over, each with the scores that tell nothing there."""
+        rest = [task for task in self.candidates if task not in self.counted]
+        models = self.ranked or self.models
+        found = {task: [self.find(model, task, self.tasks[task]) for model in models] for task in rest}
+        return {task: tuple(s for s in scores if s and not s.tells) for task, scores in found.items()}
+
+    def _tells(self, model: str, task: str) -> bool:
+        score = self.find(model, task, self.tasks[task])
+        return score is not None and score.tells
+
+    def mean(self, model: str) -> float:
+        """Return the mean over the tasks that are :attr:`counted`, each by its first metric; NaN without any.
+
+        Sets of the catalogue that are not in the paper's tables, such as Rare Words, do not count, and neither do those
+        of which a model with a mean covers too few items.
+        """
+        return float(np.mean([score.value for score in self._counted(model)] or [float("nan")]))
 
     @cached_property
     def means(self) -> dict[str, MeanScore]:
@@ -140,22 +178,25 @@ class Report:
 
     def mean_difference(self, first: str, second: str) -> Difference:
         """Return how the means of two models differ, over the items of each set that both use."""
-        both = zip(self._counted(first), self._counted(second), strict=True)
+        both = zip(self._counted(first), self._counted(second), strict=False)
         found = np.array([_subtract(one, other) for one, other in both])
+        if not found.size:
+            return NO_DIFFERENCE
         value, error = float(found[:, 0].mean()), float(np.linalg.norm(found[:, 1]) / len(found))
         return Difference(value, error, normal_test(value, error))
 
-    def _counted(self, model: str) -> list[Score | None]:
-        return [self.find(model, task, self.tasks[task]) for task in self.counted]
+    def _counted(self, model: str) -> list[Score]:
+        """Return the scores that a model's mean is over; none if it has no mean."""
+        found = [self.find(model, task, self.tasks[task]) for task in self.counted]
+        return [score for score in found if score] if model in self.ranked else []
 
     def _mean_width(self, model: str, end: Literal["low", "high"]) -> float:
-        scores = self._counted(model)
-        widths = [getattr(score, end) - score.value if score else float("nan") for score in scores]
-        return float(np.linalg.norm(widths) / len(widths))
+        widths = [getattr(score, end) - score.value for score in self._counted(model)]
+        return float(np.linalg.norm(widths) / len(widths)) if widths else float("nan")
 
     def _mean_spread(self, model: str) -> float:
         """Return the standard deviation over seeds of the mean, if there are as many seeds for every set."""
-        found = [score.items.seed_scores() for score in self._counted(model) if score]
+        found = [score.items.seed_scores() for score in self._counted(model)]
         alike = len({len(scores) for scores in found}) == 1
         return spread_of(np.mean(found, axis=0)) if alike else float("nan")
 
@@ -185,16 +226,15 @@ def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
     The scores are those of one column, or the means. The highest comes first. Only if it is alone, and there are others
     to compare it with, do the tests say that it is the best.
     """
-    known = [score for score in scores if score and math.isfinite(score.value)]
+    known = [score for score in scores if score and score.tells]
     found = [score for score in known if score.is_best or not score.p_adjusted < NOISE_LEVEL]
     return tuple(score.model for score in sorted(found, key=lambda score: (not score.is_best, -score.value)))
 
 
-def _subtract(one: Score | None, other: Score | None) -> tuple[float, float]:
-    """Return the difference of two scores and its error, NaN if one is missing or they are of different kinds."""
-    if one and other:
-        if isinstance(one.items, Answers) and isinstance(other.items, Answers):
-            return one.items.subtract(other.items)
-        if isinstance(one.items, SpanCounts) and isinstance(other.items, SpanCounts):
-            return one.items.subtract(other.items)
+def _subtract(one: Score, other: Score) -> tuple[float, float]:
+    """Return the difference of two scores and its error, NaN if they are of different kinds."""
+    if isinstance(one.items, Answers) and isinstance(other.items, Answers):
+        return one.items.subtract(other.items)
+    if isinstance(one.items, SpanCounts) and isinstance(other.items, SpanCounts):
+        return one.items.subtract(other.items)
     return float("nan"), float("nan")

@@ -22,6 +22,9 @@ from psdvec.evaluation.resampling import bootstrap_f1, bootstrap_mean, f1_values
 from psdvec.evaluation.tagging.tags import Counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
 
+FEWEST_ITEMS = (
+    30  # that a score must be made of to say anything; fewer have no interval, no test, and no mean
+)
 NO_INTERVAL = (float("nan"), float("nan"))
 _SEEN = 1.959964 + 0.841621  # standard errors: two-sided level of 5 %, power of 80 %
 
@@ -69,6 +72,11 @@ class Answers:
     spelled: Bools | None = None
 
     @property
+    def size(self) -> int:
+        """How many items the score is made of."""
+        return int(self.used.sum())
+
+    @property
     def covered(self) -> int:
         """How many items have vectors for all their words, each its own."""
         return int((self.rarest >= 0).sum())
@@ -97,7 +105,7 @@ class Answers:
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
         """Return the 95 % interval of the score: by bootstrap, for analogies by their pairs of words."""
         outcomes = self.outcomes[:, self.used]
-        if self.used.sum() < 2:
+        if self.size < FEWEST_ITEMS:
             return NO_INTERVAL
         if self.pairs is not None:
             return cluster_interval(outcomes.mean(axis=0), self.pairs[self.used])
@@ -108,9 +116,12 @@ class Answers:
         return bootstrap_mean(outcomes.mean(axis=0), resamples=resamples, seed=seed)
 
     def test(self, other: Answers, *, seed: int) -> float:
-        """Return the probability of a difference from ``other`` this large, over the items that both use."""
+        """Return the probability of a difference from ``other`` this large, over the items that both use.
+
+        It is NaN if these are too few.
+        """
         used = self.used & other.used
-        if used.sum() < 2:
+        if used.sum() < FEWEST_ITEMS:
             return float("nan")
         if self.gold is not None:
             rows = (one.outcomes[:, used] for one in (self, other))
@@ -123,7 +134,7 @@ class Answers:
     def subtract(self, other: Answers) -> tuple[float, float]:
         """Return the difference from ``other`` over the items that both use, and its error (:class:`Difference`)."""
         used = self.used & other.used
-        if used.sum() < 2:
+        if used.sum() < FEWEST_ITEMS:
             return float("nan"), float("nan")
         difference = self._values(used) - other._values(used)
         return float(difference.mean()), error_of_mean(difference, self._pairs(used))
@@ -149,7 +160,7 @@ class SpanCounts:
         """How many sentences were tagged: all of them."""
         return len(self.sentences)
 
-    total = covered
+    size = total = covered
     covered_by_spelling = 0
 
     def seed_scores(self) -> Float64s:
@@ -163,14 +174,20 @@ class SpanCounts:
 
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
         """Return the bootstrap interval of F1 over resampled sentences."""
-        return bootstrap_f1(self._table(), resamples=resamples, seed=seed) if resamples else NO_INTERVAL
+        if resamples == 0 or self.size < FEWEST_ITEMS:
+            return NO_INTERVAL
+        return bootstrap_f1(self._table(), resamples=resamples, seed=seed)
 
     def test(self, other: SpanCounts, *, seed: int) -> float:
-        """Return the probability of a difference from ``other`` this large."""
+        """Return the probability of a difference from ``other`` this large; NaN if there are too few sentences."""
+        if self.size < FEWEST_ITEMS:
+            return float("nan")
         return paired_f1_test(self._table(), other._table(), seed=seed)
 
     def subtract(self, other: SpanCounts) -> tuple[float, float]:
         """Return the difference in F1 from ``other``, and its error (:class:`Difference`)."""
+        if self.size < FEWEST_ITEMS:
+            return float("nan"), float("nan")
         difference = f1_values(self._table()) - f1_values(other._table())
         return float(difference.mean()), error_of_mean(difference)
 
@@ -214,6 +231,21 @@ class Score:
     spread: float
     items: ItemScores = field(repr=False)
 
+    @property
+    def size(self) -> int:
+        """How many items the score is made of: those covered, or fewer, or all, as the report's rules are."""
+        return self.items.size
+
+    @property
+    def too_few(self) -> bool:
+        """Whether these are fewer than :data:`FEWEST_ITEMS`, so that the value says nothing."""
+        return self.size < FEWEST_ITEMS
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a value that says something."""
+        return math.isfinite(self.value) and not self.too_few
+
 
 def score_column(
     items: Mapping[str, Items],
@@ -230,11 +262,11 @@ def score_column(
     This is where intervals are made, one per model, and where every other model is tested against the best.
     """
     values = {model: one.score() for model, one in items.items()}
-    best = best_of(values)
+    best = best_of({model: values[model] for model, one in items.items() if one.size >= FEWEST_ITEMS})
     scores = {}
     for model, one in items.items():
         low, high = one.interval(resamples=resamples, seed=seed)
-        compared = best is not None and model != best and math.isfinite(values[model])
+        compared = model != best and math.isfinite(values[model])
         seed_scores = one.seed_scores()
         scores[model] = Score(
             model=model,

@@ -17,11 +17,11 @@ from statistics import median
 from typing import Any
 
 from psdvec.evaluation.report import NOISE_LEVEL, MeanScore, Report, leaders
-from psdvec.evaluation.scores import Score
+from psdvec.evaluation.scores import FEWEST_ITEMS, Score
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.tagging.tags import Counts
 from psdvec.evaluation.testsets import column_title
-from psdvec.evaluation.verdict import make_verdict
+from psdvec.evaluation.verdict import make_verdict, say_left_out
 
 BEST = "*"
 NOISE = "≈"
@@ -74,7 +74,7 @@ def score_table(report: Report) -> Table:
     With several models, a last row says what difference from the best could have been seen in each column: the median
     over the other models.
     """
-    header = ("model", *(column_title(*column) for column in report.columns), "mean")
+    header = ("model", *(column_title(*column) for column in report.columns), mean_title(report))
     columns: list[list[Score | MeanScore | None]]
     columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
     columns.append([*report.means.values()])
@@ -89,14 +89,30 @@ def score_cells(column: Sequence[Score | MeanScore | None]) -> list[str]:
     """Return the scores of a column in points, each with its mark.
 
     ``*`` marks the best where the test tells it apart from every other, ``≈`` those among which it does not decide.
+    Of too few items, their number stands for the score.
     """
-    known = [score for score in column if score and math.isfinite(score.value)]
+    known = [score for score in column if score and score.tells]
     leading = leaders(known) if len(known) > 1 else ()
     mark = BEST if len(leading) == 1 else NOISE
     return [
-        _number(score.value) + (mark if score.model in leading else " ") if score else f"{NONE} "
+        (too_few(score.size) if isinstance(score, Score) and score.too_few else _number(score.value))
+        + (mark if score.model in leading else " ")
+        if score
+        else f"{NONE} "
         for score in column
     ]
+
+
+def too_few(size: int) -> str:
+    """Return what stands in place of a score of ``size`` items, fewer than :data:`FEWEST_ITEMS`."""
+    return f"too few ({size})"
+
+
+def mean_title(report: Report) -> str:
+    """Return the title of the column of means, which says how many sets they are over if that is not all."""
+    if not report.left_out or not report.counted:
+        return "mean"
+    return f"mean of {len(report.counted)} of {len(report.candidates)}"
 
 
 def interval_table(report: Report) -> Table:
@@ -106,7 +122,7 @@ def interval_table(report: Report) -> Table:
         scores = [*(report.find(model, *column) for column in report.columns), report.means[model]]
         known = [score if score is not None and math.isfinite(score.low) else None for score in scores]
         rows.append((model, *(f"{100 * s.low:.1f}-{100 * s.high:.1f}" if s else NONE for s in known)))
-    header = ("95 % between", *(column_title(*column) for column in report.columns), "mean")
+    header = ("95 % between", *(column_title(*column) for column in report.columns), mean_title(report))
     return Table(header, tuple(rows))
 
 
@@ -117,9 +133,11 @@ def seed_table(report: Report) -> Table | None:
         scores = [report.find(model, *column) for column in report.columns]
         seeds = max((score.seeds for score in scores if score), default=1)
         if seeds > 1:
-            spreads = [*(score.spread if score else math.nan for score in scores), report.means[model].spread]
+            known = [score.spread if score and score.tells else math.nan for score in scores]
+            spreads = [*known, report.means[model].spread]
             rows.append((model, str(seeds), *(_number(spread, digits=2) for spread in spreads)))
-    header = ("standard deviation", "seeds", *(column_title(*column) for column in report.columns), "mean")
+    titles = (*(column_title(*column) for column in report.columns), mean_title(report))
+    header = ("standard deviation", "seeds", *titles)
     return Table(header, tuple(rows)) if rows else None
 
 
@@ -148,8 +166,12 @@ def section_table(report: Report, task: str, metric: str) -> Table | None:
     for section in sections:
         found = [score.sections.get(section) if score else None for score in scores]
         size = max(count for _, count in filter(None, found))
-        rows.append((section, str(size), *(_number(cell[0]) if cell else NONE for cell in found)))
+        rows.append((section, str(size), *(_section_cell(*cell) if cell else NONE for cell in found)))
     return Table((column_title(task, metric), "items", *report.models), tuple(rows))
+
+
+def _section_cell(value: float, size: int) -> str:
+    return _number(value) if size >= FEWEST_ITEMS else too_few(size)
 
 
 def tagging_table(report: Report) -> Table | None:
@@ -160,6 +182,9 @@ def tagging_table(report: Report) -> Table | None:
         total = result.total
         gain = "" if result.model == BASELINE else f"{100 * (total.f1 - base[result.task]):+.2f}"
         numbers = [f"{100 * value:.2f}" for value in (total.precision, total.recall, total.f1)]
+        tokens = f"{100 * result.accuracy:.2f}"
+        if len(result.sentences) < FEWEST_ITEMS:
+            numbers, gain, tokens = [NONE, NONE, too_few(len(result.sentences))], NONE, NONE
         scale = NONE if result.scale is None else f"{result.scale:g}"
         rows.append(
             (
@@ -167,7 +192,7 @@ def tagging_table(report: Report) -> Table | None:
                 result.model,
                 *numbers,
                 gain,
-                f"{100 * result.accuracy:.2f}",
+                tokens,
             )
             + (f"{100 * result.dev_f1:.2f}", f"{result.penalty:g}", scale, f"{result.seconds:.0f}")
         )
@@ -198,7 +223,9 @@ def rules(report: Report) -> str:
         )
     if seed_table(report):
         text += " Scores of a method trained with several seeds are means over them."
-    return text
+    if any(score.too_few for score in report.scores):
+        text += f" too few (n): n items are too few to tell; a score takes at least {FEWEST_ITEMS}."
+    return f"{text} {say_left_out(report)}".rstrip()
 
 
 def as_csv(report: Report) -> str:
@@ -207,13 +234,14 @@ def as_csv(report: Report) -> str:
     fields = ["model", "task", "metric", "score", "low", "high", "covered"]
     if report.oov == "spelling":
         fields.append("covered_by_spelling")
-    fields += ["total", "best", "p_against_best"]
+    fields += ["total", "too_few", "best", "p_against_best"]
     fields += ["p_adjusted", "detectable", "seeds", "spread"]
     writer = csv.DictWriter(file, fields, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_record(score, report) for score in report.scores)
+    sets = {"covered": len(report.counted), "total": len(report.candidates)}
     writer.writerows(
-        {"model": model, "task": "mean", **_mean_record(mean)} for model, mean in report.means.items()
+        {"model": model, "task": "mean", **sets, **_mean_record(mean)} for model, mean in report.means.items()
     )
     return file.getvalue()
 
@@ -228,11 +256,15 @@ def as_values(report: Report) -> dict[str, Any]:
             "seed": report.seed,
         },
         "means": {model: _mean_record(mean) for model, mean in report.means.items()},
+        "mean_over": list(report.counted),
+        "left_out": {
+            task: {score.model: score.size for score in scores} for task, scores in report.left_out.items()
+        },
         "scores": [
             _record(score, report)
             | {
                 "sections": {
-                    name: {"score": _finite(value), "items": size}
+                    name: {"score": _finite(value), "items": size, "too_few": size < FEWEST_ITEMS}
                     for name, (value, size) in score.sections.items()
                 }
             }
@@ -250,6 +282,7 @@ def _tagging_record(result: TaggingResult) -> dict[str, Any]:
         "task": result.task,
         "model": result.model,
         **shares(result.total),
+        "too_few": len(result.sentences) < FEWEST_ITEMS,
         "token_accuracy": result.accuracy,
         "dev_f1": result.dev_f1,
         "penalty": result.penalty,
@@ -271,6 +304,7 @@ def _record(score: Score, report: Report) -> dict[str, Any]:
         "covered": score.covered,
         **spelled,
         "total": score.total,
+        "too_few": score.too_few,
         **_comparison_record(score),
         "seeds": score.seeds,
     }

@@ -1,4 +1,7 @@
-"""The verdict of a report in one sentence: who is best, told apart from whom by which test, or that nobody is."""
+"""The verdict of a report in one sentence: who is best, told apart from whom by which test, or that nobody is.
+
+:func:`say_left_out` says which sets and models the means leave out.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from psdvec.evaluation.report import MeanScore, Report, leaders
+from psdvec.evaluation.scores import FEWEST_ITEMS, Score
 from psdvec.evaluation.tagging.crf import BASELINE
 from psdvec.evaluation.testsets import column_title
 
@@ -16,14 +20,13 @@ def make_verdict(report: Report) -> str:
     """Return what the means over tasks, and the tests of their differences, say of the models."""
     if not report.scores:
         return "Nothing was judged, because there was no test set."
-    known = {model: mean for model, mean in report.means.items() if math.isfinite(mean.value)}
-    judged = [model for model in report.models if model in known or model != BASELINE]
-    lacking = [model for model in judged if model not in known]
-    left_out = f"; {_names(lacking)}, without a score at some set, cannot be compared" if lacking else ""
-    if len(judged) == 1 and known:
-        return _one_alone(report, known[judged[0]])
+    known = {model: mean for model, mean in report.means.items() if mean.tells}
+    lacking = _lacking(report)
+    left_out = f"; {_names(lacking)}, with too few items at most sets, cannot be compared" if lacking else ""
     if not known:
-        return f"No mean can be taken, because there are sets without a score for {_names(lacking)}."
+        return say_left_out(report)
+    if len(known) == 1 and not lacking:
+        return _one_alone(report, *known.values())
     if len(known) == 1:
         (model,) = known
         return f"Only {model} has a {_what(report)}{left_out}."
@@ -33,6 +36,77 @@ def make_verdict(report: Report) -> str:
     if len(leading) == len(known):
         return _none_told_apart(report, known, leading) + left_out + "."
     return _several_lead(report, known, leading) + left_out + "."
+
+
+def say_left_out(report: Report) -> str:
+    """Return which sets and models the means leave out, and why; nothing if they leave out none."""
+    if not report.candidates:
+        return ""
+    sets = ", ".join(_few_items(task, scores, report) for task, scores in report.left_out.items())
+    if not report.counted:
+        return _blame(report) or (
+            f"No mean can be taken, because no set has the {FEWEST_ITEMS} items that a score takes"
+            f"{' for every model' if len(report.ranked or report.models) > 1 else ''}: {sets}."
+        )
+    said = []
+    if sets:
+        said.append(
+            f"The mean is of {len(report.counted)} of {len(report.candidates)} sets; left out: {sets}."
+        )
+    if lacking := _lacking(report):
+        said.append(f"There is no mean for {_names(lacking)}, with too few items at most sets.")
+    return " ".join(said)
+
+
+def _lacking(report: Report) -> list[str]:
+    """Return the models without a mean; the baseline of tagging is not missed."""
+    return [model for model in report.models if model not in report.ranked and model != BASELINE]
+
+
+def _few_items(task: str, scores: Sequence[Score], report: Report) -> str:
+    """Return a set with the number of items that its scores are made of, by model if that is not the same for all.
+
+    Of common items, it also says which model covers the fewest.
+    """
+    sizes = {
+        score.model: f"{score.size} of {score.total:,}" if score.too_few else "no score" for score in scores
+    }
+    same = len(sizes) == len(report.ranked or report.models) and len(set(sizes.values())) == 1
+    found = next(iter(sizes.values())) if same else ", ".join(f"{m} {size}" for m, size in sizes.items())
+    if report.common and len(report.models) > 1:
+        least = min(_scores_at(report, [task]), key=_own_items)
+        found += f"; {least.model} covers {_own_items(least)}"
+    return f"{column_title(task)} ({found})"
+
+
+def _blame(report: Report) -> str:
+    """Return who leaves the others without common items: the models that cover too few of every set themselves."""
+    if not report.common:
+        return ""
+    found: dict[str, list[Score]] = {}
+    for score in _scores_at(report, report.candidates):
+        found.setdefault(score.model, []).append(score)
+    lacking = [
+        f"{model} covers {sum(map(_own_items, scores))} of the {sum(score.total for score in scores):,} items"
+        for model, scores in found.items()
+        if all(_own_items(score) < FEWEST_ITEMS for score in scores)
+    ]
+    if not 0 < len(lacking) < len(found):
+        return ""
+    return (
+        f"No mean can be taken over common items, because {_names(lacking)}; leave "
+        f"{'it' if len(lacking) == 1 else 'them'} out, or judge each model by the items that it covers."
+    )
+
+
+def _scores_at(report: Report, tasks: Sequence[str]) -> list[Score]:
+    found = (report.find(model, task, report.tasks[task]) for model in report.models for task in tasks)
+    return [score for score in found if score]
+
+
+def _own_items(score: Score) -> int:
+    """Return how many items the model covers by itself, whatever others do."""
+    return score.covered + score.covered_by_spelling
 
 
 def _one_alone(report: Report, mean: MeanScore) -> str:
@@ -89,7 +163,8 @@ def _several_lead(report: Report, known: Mapping[str, MeanScore], leading: Seque
 def _what(report: Report) -> str:
     if len(report.counted) == 1:
         return f"score at {column_title(report.counted[0])}"
-    return f"mean over {len(report.counted)} test sets"
+    of = f" of {len(report.candidates)}" if report.left_out else ""
+    return f"mean over {len(report.counted)}{of} test sets"
 
 
 def _names(names: Sequence[str]) -> str:
