@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,15 @@ from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.page import as_html
 from psdvec.evaluation.tables import as_values, make_tables
 from psdvec.evaluation.tagging.conll import Sentence, TaggingData, load_tagging, read_conll
-from psdvec.evaluation.tagging.crf import BASELINE, base_features, evaluate_tagging, train_tagger, word_shape
+from psdvec.evaluation.tagging.crf import (
+    BASELINE,
+    TaggingResult,
+    base_features,
+    evaluate_tagging,
+    train_tagger,
+    word_shape,
+)
+from psdvec.evaluation.tagging.tags import Counts
 from psdvec.formats import save
 from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings
@@ -140,6 +149,21 @@ def test_f1_of_tagging_stands_beside_the_other_scores():
     assert float(ours[5]) == pytest.approx(100 * (results[1].total.f1 - results[0].total.f1), abs=0.01)
     assert as_values(report)["tagging"][1]["token_accuracy"] == results[1].accuracy
     assert ">Tagging</h2>" in as_html(report, make_tables(report))
+
+
+def test_a_few_tagged_sentences_are_too_few_to_tell():
+    for sentences, shown in ((29, "too few (29)"), (30, "50.00")):
+        counts = Counts(right=1, found=2, gold=2)
+        results = [
+            TaggingResult("toy", model, (counts,) * sentences, {"A": counts}, 0.5, 1.0, None, 0.5, 1.0)
+            for model in (BASELINE, "one")
+        ]
+        report = add_tagging(evaluate({}, []), results)
+        assert [row[4] for row in make_tables(report).tagging.rows] == [shown] * 2
+        assert (
+            report.get("one", "toy").too_few == as_values(report)["tagging"][1]["too_few"] == (sentences < 30)
+        )
+        assert math.isnan(report.get("one", "toy").low) == math.isnan(report.mean("one")) == (sentences < 30)
 
 
 def test_features_name_the_words_around():
