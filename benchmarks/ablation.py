@@ -1,4 +1,4 @@
-"""What each departure from the paper is worth: the rows of section 9 of docs/theory.md, one at a time.
+"""What each departure from the paper is worth: the rows of docs/results/departures.md, one at a time.
 
     python benchmarks/ablation.py CORPUS TESTSETS --work FOLDER [--words 30000] [--dim 200] [--seeds 3] [--device cuda]
         [--recipes default paper]
@@ -45,7 +45,7 @@ PARTS = ("development", "reported", "untouched")
 
 @dataclass(frozen=True)
 class Departure:
-    """A row of section 9: the ``settings`` that differ, or the ``counting``, or which words are the ``core``.
+    """A row: the ``settings`` that differ, or the ``counting``, or which words are the ``core``.
 
     ``only`` names the recipe that the row makes sense for, if it is only one: how words outside the core are placed
     changes nothing where there are none.

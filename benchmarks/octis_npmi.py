@@ -1,7 +1,7 @@
 """Coherence of topics to the digit of OCTIS, that is of gensim's ``CoherenceModel`` with ``c_npmi``.
 
 gensim moves its window along a document and forgets a word as soon as an occurrence of it leaves, even where the window
-holds another one (theory, section 12). Published figures are of this kind; it makes coherence a little lower.
+holds another one (docs/topic-model.md). Published figures are of this kind; it makes coherence a little lower.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ UNTOUCHED = ("simverb-3500", "semeval-2017")
 
 
 class Choice(NamedTuple):
-    """What some numbers of the recipe were chosen on; section 7 and 8 of docs/theory.md tell how."""
+    """What some numbers of the recipe were chosen on; docs/results/recipe.md has the table."""
 
     settings: str
     chosen_on: str

@@ -1,8 +1,8 @@
 """The regression of one new word in dense NumPy: the definition of what :mod:`psdvec.solver.ridge` computes.
 
-Takes every cell of the word with the core one by one, seen or not, two for each core word. Equations (9) to (12) and
-(16) of ``docs/theory.md``; nothing is summed in advance, and the evidence is that of the normal distribution of the
-targets.
+Takes every cell of the word with the core one by one, seen or not, two for each core word. Equations (9) to (12) of
+``docs/theory.md`` and (16) of ``docs/spelling.md``; nothing is summed in advance, and the evidence is that of the
+normal distribution of the targets.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def expect_topics(
     steps: int,
     tolerance: float,
 ) -> float:
-    """See :func:`psdvec.kernels.topics.expect_topics`: equations (20) to (22) of ``docs/theory.md``."""
+    """See :func:`psdvec.kernels.topics.expect_topics`: equations (20) to (22) of ``docs/topic-model.md``."""
     bound = 0.0
     for document, mine in enumerate(gamma):
         here = slice(starts[document], starts[document + 1])

@@ -20,7 +20,7 @@ Operator = Callable[[Tall], Tall]
 
 GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
 BLOCK = 64  # columns per Lanczos step: wide enough for fast products, narrow enough for a deep Krylov space
-BREADTH = 4.0  # Krylov basis vectors per wanted pair; see docs/theory.md for what was measured
+BREADTH = 4.0  # Krylov basis vectors per wanted pair; see docs/results/recipe.md for what was measured
 DEPTH = 8  # Lanczos steps at least
 NEGLIGIBLE = 1e-5  # a column that shrinks to this share of its length was a combination of others
 SINGULAR = 1e-6  # eigenvalues below this share of the largest are float32 rounding

@@ -2,7 +2,7 @@
 
 :func:`describe_placed` takes a model with placed words and returns a :class:`PlacedWord` for each, and
 :func:`write_report` writes them as a table. The parts of a vector are those of equations (15) to (17) of
-``docs/theory.md``.
+``docs/spelling.md``.
 """
 
 from __future__ import annotations

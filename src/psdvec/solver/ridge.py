@@ -20,7 +20,7 @@ from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
 from psdvec.storage.buffers import Scratch
 
-CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see section 8 of docs/theory.md
+CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see docs/results/intervals.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
 SINGULAR = "the equations of a word are singular; give a greater ridge, such as ridge=1"
 TOLERANCE = 1e-4  # of conjugate gradients; some six steps, each of which leaves less than a fourth

@@ -2,7 +2,7 @@
 
 :func:`learn_subwords` takes words with the unit vectors u of their contexts and returns the
 :class:`~psdvec.vectors.subwords.Subwords` that predict them best; :func:`mix` makes of a word's contexts and spelling
-the vector that is shown. Equations (13) to (18) of ``docs/theory.md``.
+the vector that is shown. Equations (13) to (18) of ``docs/spelling.md``.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def _parquet(file: str, text: str, origin: str) -> Iterator[Record]:
 
 
 def word_weights(documents: Documents, *, words: int) -> Float64s:
-    """Return how much an occurrence of each word tells: ``min(1, idf / log 10)``, equation (20) of ``docs/theory.md``.
+    """Return how much an occurrence of each word tells, ``min(1, idf / log 10)``: (20) of ``docs/topic-model.md``.
 
     A word that at most one in ten documents has counts in full, one that all of them have, hardly at all.
     """

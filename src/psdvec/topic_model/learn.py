@@ -1,7 +1,7 @@
 """Learning topics by variational EM: documents share out their words, topics follow the words, until nothing gains.
 
-The bound (22) of ``docs/theory.md`` rises with every round. Documents are taken in parts of fixed boundaries, each part
-by one thread, and what parts add up is added in their order: the same bytes for any number of threads.
+The bound (22) of ``docs/topic-model.md`` rises with every round. Documents are taken in parts of fixed boundaries, each
+part by one thread, and what parts add up is added in their order: the same bytes for any number of threads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the words that topics are expected to have, to the topics: equation (23) of ``docs/theory.md``.
+"""From the words that topics are expected to have, to the topics: equation (23) of ``docs/topic-model.md``.
 
 Each topic maximises a concave function of d numbers. A step goes to the top of the parabola that touches it where the
 topic is now: ``H x = g`` with the exact H, for all topics at once, by conjugate gradients. They need H only times

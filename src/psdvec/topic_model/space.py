@@ -1,6 +1,6 @@
 """The space that topics live in: the words of the documents, their vectors, and how frequent they are.
 
-Equation (19) of ``docs/theory.md`` is here: a topic t makes a word w more or less likely than it is on the whole,
+Equation (19) of ``docs/topic-model.md`` is here: a topic t makes a word w more or less likely than it is on the whole,
 ``P(w | t) = P(w) exp((v_w - v̄) · t) / Z(t)``.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
 
-HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/theory.md
+HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/topic-model.md
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,7 +239,7 @@ class Embeddings(Searchable):
 
         The bounds follow from the deviations of the two words (:func:`psdvec.vectors.intervals.cosine_interval`), to
         first order: they hold while d s² is small compared with |v|². A deviation that is not known counts as 0;
-        docs/theory.md says how often the bounds hold. A word that has only its spelling
+        docs/results/intervals.md says how often the bounds hold. A word that has only its spelling
         (``unseen="spelling"``) has the deviation of such words.
         """
         rows = self.vectors_of([a, b], unseen=unseen)

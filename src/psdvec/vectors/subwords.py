@@ -1,8 +1,8 @@
 """Vectors from spelling: what the letter n-grams of a word say about it, also if nobody has ever seen the word.
 
 :func:`letter_ngrams` cuts words into n-grams, which are known by their hash. A :class:`Subwords` holds one vector per
-n-gram; their sum, scaled, is the vector p = z B of a word's spelling, equation (14) of ``docs/theory.md``. The vectors
-are kept in 8 bits. How they are learned is in :mod:`psdvec.solver.spelling`.
+n-gram; their sum, scaled, is the vector p = z B of a word's spelling, equation (14) of ``docs/spelling.md``. The
+vectors are kept in 8 bits. How they are learned is in :mod:`psdvec.solver.spelling`.
 """
 
 from __future__ import annotations
