@@ -167,9 +167,8 @@ def test_equation_7_is_a_step_along_the_weighted_error(counts, H, recipe):
     np.testing.assert_allclose(T - W * X, (error + error.T) / 2, atol=1e-10)
     step = rounds_reference.truncate(X + (error + error.T) / 2, rank=5, spectrum=recipe.spectrum)
     before, after = (rounds_reference.objective(W, T, squares, one) for one in (X, step))
-    assert after <= before * (
-        1 + 1e-12
-    )  # where every weight is 1, X is the best already, and only rounding is left
+    rounding = 1e-12 * before  # all that is left where every weight is 1: there X is the best already
+    assert after <= before + rounding
 
 
 def test_equation_7_prime_looks_ahead_along_the_last_step(counts, H):

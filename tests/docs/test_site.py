@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from scripts import api_page
 
 import psdvec
 from psdvec.cli import app
@@ -84,6 +85,15 @@ def test_the_api_page_shows_every_public_name(site: Path):
     for name in psdvec.__all__:
         home = "psdvec.errors" if name == "PSDVecError" else "psdvec"
         assert f'id="{home}.{name}"' in text
+
+
+def test_the_api_page_lists_in_plain_markdown_what_the_code_has():
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed; pip install 'psdvec[sklearn]'")
+    page = api_page.PAGE.read_text(encoding="utf-8")
+    assert page == api_page.renew(page), "docs/api.md differs from the code; run python -m scripts.api_page"
+    listed = set(re.findall(r"^\| `[\w.]*?(\w+)[(`]", page, re.MULTILINE))
+    assert set(psdvec.__all__) <= listed
+    assert doctest.testmod(api_page).failed == 0
 
 
 def test_docstrings_become_markdown():
