@@ -204,7 +204,7 @@ def test_the_page_explains_every_column_where_it_stands(report: Report):
     scores = page[page.index('<h2 id="scores">') : page.index('<h2 id="scores-with-95-intervals">')]
     for heading, meaning in (
         ("MEN", "MEN, 3,000 pairs"), ("Google ×", "answered by 3CosMul"), ("Google +", "answered by 3CosAdd"),
-        ("mean", "of MEN, Google"), ("detectable", "four times out of five"),
+        ("mean", "of MEN, Google"), ("detectable", "a power of 80 %"),
     ):  # fmt: skip
         assert re.search(rf"<dt>{re.escape(heading)}</dt><dd>[^<]*{re.escape(meaning)}", scores), heading
     assert "* best: told apart from every other model" in scores

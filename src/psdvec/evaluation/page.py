@@ -53,7 +53,7 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
     over = ", ".join(column_title(task) for task in report.counted)
     meanings = columns | {
         mean_title(report): f"of {over or 'no set'}; its interval takes the sets as independent",
-        SEEN: "the difference from the highest that a single test finds four times out of five",
+        SEEN: "a difference from the highest that one test would find in four cases of five (a power of 80 %)",
     }
     seeds = tables.seeds
     tagging = tables.tagging

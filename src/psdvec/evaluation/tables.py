@@ -219,7 +219,7 @@ def rules(report: Report) -> str:
         text += (
             f" {BEST} best: told apart from every other model; {NOISE} highest, or not told apart from the highest at "
             f"this size (paired test, p ≥ {NOISE_LEVEL} by Holm's method over all pairs of models in the column). "
-            f"{SEEN}: the difference from the highest that a single test would have found four times out of five."
+            f"{SEEN}: a difference from the highest that one test would find in four cases of five (a power of 80 %)."
         )
     if seed_table(report):
         text += " Scores of a method trained with several seeds are means over them."
