@@ -142,7 +142,7 @@ def test_no_rate_is_shown_as_nothing(rate):
 
 
 def test_it_is_known_when_numba_compiles_and_when_it_does_not():
-    progress._listen()
+    progress.hear_numba()
     heard = []
     assert not is_compiling()
 

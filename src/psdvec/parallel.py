@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
+from itertools import pairwise
 from typing import TypeVar
 
 from psdvec.errors import InputError
@@ -46,3 +47,21 @@ def map_ordered(
             future.cancel()
     if fault:
         raise fault
+
+
+def in_stretches(
+    executor: Executor, function: Callable[[int, int], Out], size: int, *, threads: int
+) -> list[Out]:
+    """Return ``function(begin, end)`` of as many equal stretches of ``range(size)`` as there are ``threads``, in order.
+
+    The first is computed by the caller's own thread while the others are under way.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     in_stretches(pool, lambda begin, end: (begin, end), 7, threads=3)
+    [(0, 2), (2, 4), (4, 7)]
+    """
+    bounds = [size * thread // threads for thread in range(threads + 1)]
+    others = [executor.submit(function, *ends) for ends in pairwise(bounds[1:])]
+    own = function(*bounds[:2])
+    return [own, *(future.result() for future in others)]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TextIO
 
-from psdvec.resources import format_size
+from psdvec.resources import current_memory, format_size
 
 logger = logging.getLogger("psdvec")
 
@@ -25,6 +25,7 @@ COMPILING = "compiling, once"
 _RECENT = 30.0  # seconds of the past that a rate is measured over
 _FEWEST = 4  # updates that it is measured over at least, if there were as many
 _APART = 0.25  # updates that follow sooner count as one
+_MOST_TAKEN = 200_000_000  # bytes for compiling; what is more was taken by other threads
 _TICK = 0.5  # seconds between two looks at a stage that says nothing
 
 
@@ -233,10 +234,8 @@ def _ticking(look: Callable[[], None]) -> Iterator[None]:
 
     def tick() -> None:
         while not stop.wait(_TICK):
-            _listen()
             look()
 
-    _listen()
     thread = threading.Thread(target=tick, name="psdvec-progress", daemon=True)
     thread.start()
     try:
@@ -247,16 +246,27 @@ def _ticking(look: Callable[[], None]) -> Iterator[None]:
 
 
 class _Compilations:
-    """How many functions numba is compiling now; it says so itself, and says nothing of those it has in its cache."""
+    """How many functions numba is compiling now; it says so itself, and says nothing of those it has in its cache.
+
+    ``taken`` is how much larger the process has become meanwhile, in bytes.
+    """
 
     def __init__(self) -> None:
         self.under_way = 0
+        self.taken = self._before = 0
         self.is_listening = False
         self.lock = threading.Lock()
 
     def change(self, by: int) -> None:
         with self.lock:
-            self.under_way = max(self.under_way + by, 0)  # one that ends may have begun unheard
+            was, self.under_way = (
+                self.under_way,
+                max(self.under_way + by, 0),
+            )  # one that ends may have begun unheard
+            if was == 0 and self.under_way:
+                self._before = current_memory()
+            elif was and self.under_way == 0:
+                self.taken += max(current_memory() - self._before, 0)
 
 
 _compilations = _Compilations()
@@ -264,15 +274,22 @@ _compilations = _Compilations()
 
 def is_compiling() -> bool:
     """Tell whether numba is compiling a function now, which it does once and then keeps."""
-    _listen()
     return _compilations.under_way > 0
 
 
-def _listen() -> None:
-    """Have numba report when it compiles; nothing is done before something has loaded numba."""
-    events: Any = sys.modules.get("numba.core.event")
-    if not hasattr(events, "register"):  # not loaded, or being loaded by another thread
-        return
+def memory_in_use() -> int:
+    """Return the resident size of this process in bytes, as it would be if all kernels had come from numba's cache.
+
+    So a first run plans its memory as the second does. It is larger by what compiling takes, about 100 MB.
+    """
+    return max(current_memory() - min(_compilations.taken, _MOST_TAKEN), 0)
+
+
+def hear_numba() -> None:
+    """Have numba report when it compiles; :func:`psdvec.kernels.kernel` asks for it."""
+    import numba.core.event
+
+    events: Any = numba.core.event
     with _compilations.lock:
         if _compilations.is_listening:
             return

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ _MOST_WORKERS = 256  # threads that a machine of fewer processors may be asked f
 _PROBE = 1 << 20  # bytes at a time that a disk is measured with
 _MOST_PROBED = 1 << 26  # bytes in all
 _PROBING = 0.3  # seconds that it is written to and read from
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -132,18 +134,24 @@ def limit_blas(threads: int) -> Iterator[None]:
 
 @contextmanager
 def limit_threads(workers: int | None) -> Iterator[None]:
-    """Use this many threads in kernels and BLAS, and restore the previous numbers afterwards."""
-    import numba
-
-    before = numba.get_num_threads()
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    threads = min(resolve_workers(workers), most)
-    numba.set_num_threads(threads)
+    """Use this many threads in kernels and BLAS, one per processor at most, and the previous numbers afterwards."""
+    threads = min(resolve_workers(workers), resolve_workers(None))
+    token = _threads.set(threads)
     try:
         with limit_blas(threads):
             yield
     finally:
-        numba.set_num_threads(before)
+        _threads.reset(token)
+
+
+def thread_limit() -> int:
+    """Return how many threads :func:`limit_threads` allows here, by default one for each processor.
+
+    >>> with limit_threads(1):
+    ...     thread_limit()
+    1
+    """
+    return _threads.get() or resolve_workers(None)
 
 
 def cache_folder(name: str) -> Path:

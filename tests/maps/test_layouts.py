@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from psdvec.maps import layouts
 from psdvec.maps.layouts import Repulsion, by_neighbours, by_pca, nearest_to_each, without_self
 from psdvec.progress import SilentProgress
 from psdvec.reference import plane as reference
-from psdvec.resources import limit_threads
 from tests.maps.heaps import heaps
 
 QUIET = SilentProgress()
@@ -84,9 +82,10 @@ def test_springs_are_those_of_the_dense_matrix(seed, number):
 
     matrix = sparse.csr_array(weights)
     places = rng.normal(size=(number, 2))
-    found = plane.attract(
-        matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, places
-    )
+    springs = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
+    found = np.empty((number, 2))
+    for begin, end in ((0, number // 3), (number // 3, number)):
+        plane.attract_into(found, *springs, places, begin, end)
     np.testing.assert_allclose(found, reference.attract(weights, places), atol=1e-12)
 
 
@@ -100,9 +99,10 @@ def test_a_cubic_field_is_gathered_exactly():
     knots = np.arange(64) * 0.5 - 12.0
     field = np.asarray(knots[:, None] ** 3 - 2 * knots[:, None] * knots**2 + 5, np.float32)
     places = dots(3, width=20.0)
-    found = plane.gather(places, np.array([-12.0, -12.0]), 0.5, field[None])[:, 0]
+    found = np.empty((len(places), 1))
+    plane.gather_into(found, places, np.array([-12.0, -12.0]), 0.5, field[None], 0, len(places))
     x, y = places.T
-    np.testing.assert_allclose(found, x**3 - 2 * x * y**2 + 5, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(found[:, 0], x**3 - 2 * x * y**2 + 5, rtol=1e-4, atol=1e-2)
 
 
 def test_the_nearest_are_those_with_the_largest_cosines():
@@ -137,7 +137,8 @@ def test_the_same_vectors_give_the_same_places_for_any_number_of_threads(monkeyp
     units, _ = heaps(words=layouts.FEW + 100)
     found = []
     for threads in (1, 2, 4):
-        with limit_threads(min(threads, int(numba.config.NUMBA_NUM_THREADS))):
+        with monkeypatch.context() as patched:
+            patched.setattr(layouts, "thread_limit", lambda threads=threads: threads)
             nearest = nearest_to_each(units, progress=QUIET)
             found.append(by_neighbours(units, nearest, progress=QUIET).tobytes())
     assert len(set(found)) == 1

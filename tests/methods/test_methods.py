@@ -303,7 +303,7 @@ def test_a_pass_of_glove_equals_its_slow_twin():
     fast_squares = np.ones_like(vectors)
     for _ in range(2):
         expected = glove_reference.pass_over_pairs(*arrays, slow, squares, eta=0.05)
-        found = glove_kernel.pass_over_pairs(*arrays, vectors, fast_squares, 0.05, 1)
+        found = glove_kernel.pass_over_pairs(*arrays, vectors, fast_squares, 0.05, 0, len(pairs.rows))
         assert found == pytest.approx(expected, rel=1e-4)
     np.testing.assert_allclose(vectors, slow, atol=1e-4)
     np.testing.assert_allclose(fast_squares, squares, rtol=1e-3)
@@ -328,13 +328,13 @@ def test_the_steps_of_glove_go_down_the_gradient_of_its_loss():
     assert len(np.argwhere(after != before)) == 2 * 6
 
 
-def test_the_loss_of_glove_falls_with_one_thread_and_with_several():
+def test_the_loss_of_glove_falls_with_one_thread_and_with_several(monkeypatch):
     for threads in (1, 3):
         pairs, vectors = glove_case()
         arrays = (pairs.rows, pairs.columns, pairs.logs, pairs.weights)
         before = glove_reference.loss(*arrays, vectors[:, :, :-1], vectors[:, :, -1])
-        squares = np.ones_like(vectors)
-        losses = [glove_kernel.pass_over_pairs(*arrays, vectors, squares, 0.05, threads) for _ in range(15)]
+        monkeypatch.setattr(glove, "thread_limit", lambda threads=threads: threads)
+        losses = list(glove.descend(pairs, vectors, eta=0.05, epochs=15))
         assert all(later < earlier for earlier, later in pairwise(losses[:6]))
         assert glove_reference.loss(*arrays, vectors[:, :, :-1], vectors[:, :, -1]) < before / 3
 

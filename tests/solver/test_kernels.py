@@ -11,7 +11,7 @@ from psdvec.counts.weighting import UNIT
 from psdvec.kernels.machine import LARGEST, from_half, to_half
 from psdvec.kernels.pair_blocks import AT_ONCE, SPAN, STRIP, natural_log
 from psdvec.kernels.pair_columns import add_margins, add_tiles
-from psdvec.kernels.sparse_rows import deal_rows, product_into
+from psdvec.kernels.sparse_rows import BLOCKS, deal_rows, product_into
 from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver import problem
 from psdvec.solver.devices import cpu_blocks, cpu_layout
@@ -81,7 +81,9 @@ def test_a_sparse_product_takes_the_first_rows_and_columns(rows):
     indices = np.array([0, 2, 1, 0, 1, 2, 3, 4], dtype=np.int32)
     values = np.random.default_rng(0).standard_normal(8).astype(np.float32)
     Q, Y = np.arange(10, dtype=np.float32).reshape(5, 2) / 10, np.ones((rows, 2), np.float32)
-    product_into(indptr, indices, values, Q[:rows], Y)
+    bounds = deal_rows(indptr, rows)
+    for begin, end in ((0, BLOCKS // 3), (BLOCKS // 3, BLOCKS)):
+        product_into(Y, indptr, indices, values, Q[:rows], bounds, begin, end)
     matrix = dense_rows(indptr, indices, values, 5)[:rows, :rows]
     np.testing.assert_allclose(Y, 1 + matrix @ Q[:rows], rtol=1e-5, atol=1e-6)
 

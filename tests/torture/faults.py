@@ -31,8 +31,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import numba
-
 from psdvec import cli
 from tests.torture import injector
 from tests.torture.stages import STAGES, Stage, contents, count_in_chunks, make_inputs, prepare
@@ -407,7 +405,6 @@ def do_all(all_jobs: list[Callable[[], object]], draw: random.Random, minutes: f
 
 def open_torture(folder: Path, keep: Path | None = None) -> Torture:
     """Make the inputs below ``folder`` and put the hooks in place."""
-    numba.config.THREADING_LAYER = "workqueue"  # the one that survives a fork
     make_inputs(folder / "inputs")
     prepare(run_inside)
     torture = Torture(folder / "inputs", folder, keep)

@@ -24,7 +24,7 @@ def samples(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """A process that has computed nothing: OpenMP ends the forks of one that has, if they compute too."""
+    """A process without threads, from which others can be forked."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 

@@ -18,11 +18,11 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from psdvec.arrays import Int32s, Int64s, UInt64s
 from psdvec.counts.matrix import Rows
 from psdvec.counts.word_table import SENTENCE_END
+from psdvec.kernels import kernel
 from psdvec.kernels.machine import prefetch
 from psdvec.parallel import map_ordered
 
@@ -174,14 +174,14 @@ def add_rows(
     return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _row_of(word, first, rows):
     """Return ``word - first``, or ``rows`` for all other words; a branch would be mispredicted too often."""
     return min(np.uint32(word - first), np.uint32(rows))
 
 
 # tokens int32[t]; first int32; histogram int64[rows + 1], changed; its last entry is for all other words
-@njit(nogil=True, cache=True)
+@kernel
 def _count_tokens_into(histogram, tokens, begin, end, first):
     """Add how often word ``first``, and each that follows it, occurs in ``tokens[begin:end]``."""
     rows = len(histogram) - 1
@@ -190,7 +190,7 @@ def _count_tokens_into(histogram, tokens, begin, end, first):
 
 
 # cursors int64[rows + 1], changed: the next free place of each word; positions int32 out, its last place for the rest
-@njit(nogil=True, cache=True)
+@kernel
 def _place_positions_into(positions, cursors, tokens, begin, end, first):
     """Enter the positions of word ``first``, and of those that follow it, in ``tokens[begin:end]``."""
     rows = len(cursors) - 1
@@ -201,13 +201,13 @@ def _place_positions_into(positions, cursors, tokens, begin, end, first):
 
 
 # marks uint64[n/64 + 1]: one bit per column; tops uint64[n/4096 + 1]: one bit per entry of marks, set if not 0
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _mark(marks, tops, column):
     marks[column >> 6] |= _ONE << np.uint64(column & 63)
     tops[column >> 12] |= _ONE << np.uint64((column >> 6) & 63)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _lowest_bit(bits):
     """Return the lowest set bit, and its number."""
     bit = bits & (~bits + _ONE)
@@ -215,7 +215,7 @@ def _lowest_bit(bits):
 
 
 # columns int32, values int64: out; sums int64[n], marks, tops: the row, zero afterwards
-@njit(nogil=True, cache=True)
+@kernel
 def _emit_row(columns, values, at, sums, marks, tops):
     """Write the marked cells in order of column, leaving out zeros; return the next free place."""
     for k in range(len(tops)):
@@ -238,7 +238,7 @@ def _emit_row(columns, values, at, sums, marks, tops):
 
 
 # columns int32, values int64: out, with a place to spare; sums int64[n]: the row, zero afterwards
-@njit(nogil=True, cache=True)
+@kernel
 def _emit_full_row(columns, values, at, sums):
     """Write all cells in order of column, leaving out zeros; return the next free place."""
     for column in range(len(sums)):
@@ -250,7 +250,7 @@ def _emit_full_row(columns, values, at, sums):
 
 
 # weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
-@njit(nogil=True, cache=True)
+@kernel
 def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
     """Count, for the context words of rows ``begin`` to ``end``, the words that follow them within the window.
 
@@ -283,7 +283,7 @@ def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, top
 
 
 # in_columns int32, in_values int64: cells of all parts end to end; bounds int64[parts, rows + 1]: where each row lies
-@njit(nogil=True, cache=True)
+@kernel
 def _add_rows(in_columns, in_values, bounds, signs, sums, marks, tops, columns, values, sizes):
     """Add the same rows of several matrices, each taken ``signs[part]`` times."""
     at = 0
@@ -300,7 +300,7 @@ def _add_rows(in_columns, in_values, bounds, signs, sums, marks, tops, columns, 
 
 
 # indptr int64[n+1], in_columns int32, in_values int64; rows int64[m], -1 for none; column_map int32[n]
-@njit(nogil=True, cache=True)
+@kernel
 def gather_rows(indptr, in_columns, in_values, rows, column_map, columns, values):
     """Copy chosen rows end to end, their columns renamed by ``column_map``."""
     at = 0

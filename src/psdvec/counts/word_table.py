@@ -15,10 +15,10 @@ from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 
 from psdvec.arrays import Array, Bytes, Int32s, Int64s
 from psdvec.counts.vocabulary import WordCounts, WordList
+from psdvec.kernels import kernel
 from psdvec.kernels.word_keys import (
     HASHED,
     PADDING,
@@ -168,7 +168,7 @@ def _read_only(array: Array) -> Array:
 
 
 # slots uint64[2^k, 2]; blob uint8[b], offsets int64[n+1]; word = text[start : start + length]
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _find(slots, blob, offsets, key, text, start, length):
     """Return the slot where the word is or would go, and its id or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -185,13 +185,13 @@ def _find(slots, blob, offsets, key, text, start, length):
     return at, np.int64(-1)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _has_room(n, length, counts, offsets, blob):
     return n < len(counts) and offsets[n] + length <= len(blob)
 
 
 # word = text[start : start + length], which goes into slot ``at``; slots .. blob: the table, changed
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _enter(at, key, text, start, length, n, slots, counts, offsets, blob):
     """Enter a new word, with the id ``n`` and a count of 0."""
     used = offsets[n]
@@ -201,7 +201,7 @@ def _enter(at, key, text, start, length, n, slots, counts, offsets, blob):
 
 
 # new, old uint64[2^k, 2]; new is empty
-@njit(nogil=True, cache=True)
+@kernel
 def _move_slots_into(new, old):
     """Enter the words of the slots ``old`` into empty ``new`` ones."""
     mask = np.uint64(len(new) - 1)
@@ -214,7 +214,7 @@ def _move_slots_into(new, old):
 
 
 # text uint8[m + PADDING]; ids int32[m + 2] out; slots .. blob: the table, changed; overlong int64[1] changed
-@njit(nogil=True, cache=True)
+@kernel
 def _number_until_full(text, joined, begin, ids, t, n, slots, counts, offsets, blob, overlong):
     """Number the words of ``text[begin:]`` until the table is full; return where that was, t and n."""
     start, last = begin, len(text) - PADDING
@@ -249,7 +249,7 @@ def _number_until_full(text, joined, begin, ids, t, n, slots, counts, offsets, b
 
 
 # text uint8[m + PADDING]; ids int32[m + 2] out; returns t, blob uint8[b], offsets int64[n+1], counts int64[n], overlong
-@njit(nogil=True, cache=True)
+@kernel
 def _number_text(text, joined, ids):
     """Give each different word an id in order of first appearance; ``ids[:t]`` is the text in ids.
 
@@ -272,7 +272,7 @@ def _number_text(text, joined, ids):
     return t, blob[: offsets[n]].copy(), offsets[: n + 1].copy(), counts[:n].copy(), overlong[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _grown(array, n, capacity):
     """Return a copy of ``array[:n]`` with room for ``capacity`` entries."""
     grown = np.empty(capacity, dtype=array.dtype)
@@ -280,13 +280,13 @@ def _grown(array, n, capacity):
     return grown
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _part_of(key, parts):
     return np.int64((mixed(key) >> _PART_BITS) % np.uint64(parts))
 
 
 # slots uint64[2^k, 2], of n words; returns int64[n]
-@njit(nogil=True, cache=True)
+@kernel
 def _parts_of(slots, n, parts):
     """Return the part that each word belongs to."""
     found = np.empty(n, dtype=np.int64)
@@ -297,7 +297,7 @@ def _parts_of(slots, n, parts):
 
 
 # new_blob, new_offsets, new_counts: m words to add; slots .. blob: the table, changed
-@njit(nogil=True, cache=True)
+@kernel
 def _add_words(new_blob, new_offsets, new_counts, begin, part, parts, n, slots, counts, offsets, blob):
     """Add the counts of words from ``begin`` on, of one part by hash; return where the room ran out, and n."""
     for j in range(begin, len(new_counts)):
@@ -316,7 +316,7 @@ def _add_words(new_blob, new_offsets, new_counts, begin, part, parts, n, slots, 
 
 
 # asked_blob uint8, asked_offsets int64[m+1]; returns int32[m]
-@njit(nogil=True, cache=True)
+@kernel
 def _find_words(asked_blob, asked_offsets, slots, offsets, blob):
     """Return the id of each asked word, GAP where the table does not have it."""
     ids = np.empty(len(asked_offsets) - 1, dtype=np.int32)
@@ -329,7 +329,7 @@ def _find_words(asked_blob, asked_offsets, slots, offsets, blob):
 
 
 # ids int32[t], changed; table int32[n]; returns how many are left
-@njit(nogil=True, cache=True)
+@kernel
 def _translate_ids(ids, table, close_gaps):
     """Replace ids by ``table[id]`` in place; sentence ends stay, gaps stay or are closed."""
     n = 0

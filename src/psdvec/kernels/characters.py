@@ -7,7 +7,8 @@ no function looks beyond it; the byte :data:`REMOVED` marks where markup was rem
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from psdvec.kernels import kernel
 
 PAGE_END, REMOVED = 0x00, 0x01
 TAB, NEWLINE, SPACE = 0x09, 0x0A, 0x20
@@ -20,7 +21,7 @@ SMALL_F, SMALL_H = 0x66, 0x68
 OPEN_CURLY, BAR, CLOSE_CURLY, DELETE = 0x7B, 0x7C, 0x7D, 0x7F
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hash_bytes(text):
     """Return a hash of 40 bits for ``text``, which is taken in lower case and with ``_`` as a space."""
     value = np.int64(len(text))
@@ -30,25 +31,25 @@ def hash_bytes(text):
     return value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lower(byte):
     """Return an ASCII letter in lower case, any other byte as it is."""
     return byte + 0x20 if 0x41 <= byte <= 0x5A else byte
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def is_alphanumeric(byte):
     """Tell whether ``byte`` is an ASCII letter or digit."""
     return 0x61 <= byte <= 0x7A or 0x30 <= byte <= 0x39 or 0x41 <= byte <= 0x5A
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def is_blank(byte):
     """Tell whether ``byte`` is a space, a tab or the mark of something removed."""
     return byte in (SPACE, TAB, REMOVED)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def begins(text, position, token):
     """Tell whether ``text`` has the bytes ``token`` at ``position``."""
     if position + len(token) > len(text):
@@ -59,7 +60,7 @@ def begins(text, position, token):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find(text, position, token):
     """Return the first position of ``token`` from ``position`` on, or -1 if the page ends before it."""
     while position < len(text) and text[position] != PAGE_END:
@@ -69,7 +70,7 @@ def find(text, position, token):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def run_length(text, position, longest):
     """Return how often the byte at ``position`` is repeated there, counting up to ``longest``."""
     end = position + 1

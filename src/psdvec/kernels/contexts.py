@@ -7,12 +7,13 @@ takes contexts × d operations where the matrix takes contexts × d². What it c
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from psdvec.kernels import kernel
 
 
 # indptr int64[n + 1]; indices int32[m]; slot_of int32[n], the slots of the words that are looked for, -1 of others
-@numba.njit(nogil=True, cache=True)
+@kernel
 def count_slots(indptr, indices, slot_of, slots, begin, end):
     """Count the pairs that rows ``begin`` to ``end`` have in the column of each slot's word."""
     counts = np.zeros(slots, np.int64)
@@ -24,7 +25,7 @@ def count_slots(indptr, indices, slot_of, slots, begin, end):
 
 
 # as count_slots; values int64[m]; free int64[slots]: where the next pair of a slot goes; rows and found int64
-@numba.njit(nogil=True, cache=True)
+@kernel
 def fill_slots(indptr, indices, values, slot_of, begin, end, free, rows, found):
     """Put the rows and the values of the pairs that :func:`count_slots` counted where they belong."""
     for row in range(begin, end):
@@ -35,15 +36,15 @@ def fill_slots(indptr, indices, values, slot_of, begin, end, free, rows, found):
                 free[slot] += 1
 
 
-# indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n]
-@numba.njit(parallel=True, nogil=True, cache=True)
-def count_contexts(indptr, indices, words, starts, rows, core_of):
-    """Return how many different words with a core row stand in the row or the column of each word, itself left out.
+# indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n];
+# found int64[b], zeros
+@kernel
+def count_contexts(found, indptr, indices, words, starts, rows, core_of, begin, end):
+    """Count into ``found`` the different words with a core row in the row or the column of each word, itself left out.
 
-    Both are rising, and are merged.
+    Both are rising, and are merged. Only the words ``begin`` to ``end`` are counted for.
     """
-    found = np.zeros(words.size, np.int64)
-    for slot in numba.prange(words.size):
+    for slot in range(begin, end):
         word = words[slot]
         i, j = indptr[word], starts[slot]
         while i < indptr[word + 1] or j < starts[slot + 1]:
@@ -55,11 +56,10 @@ def count_contexts(indptr, indices, words, starts, rows, core_of):
                 j += 1
             if other != word and core_of[other] >= 0:
                 found[slot] += 1
-    return found
 
 
 # features float32[c, k]; rows int64[m]; weights, targets float32[m]; F float32[m, k]
-@numba.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def gather_into(F, features, rows, weights, targets):
     """Put the features of the contexts ``rows`` into ``F``; return Σ t f and Σ w |f|²."""
     k = features.shape[1]
@@ -75,7 +75,7 @@ def gather_into(F, features, rows, weights, targets):
 
 
 # F float32[m, k]; weights float32[m]; base, directions float32[k, k]; scales, b float32[k]
-@numba.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def solve_contexts(F, weights, base, directions, scales, b, tolerance, most):
     """Return x with (base + Σ w f fᵀ) x = b, and the steps that it took, ``most`` if it was not found.
 
@@ -100,7 +100,7 @@ def solve_contexts(F, weights, base, directions, scales, b, tolerance, most):
     return x, most
 
 
-@numba.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def add_seen(F, weights, p, image):
     """Add Σ w f fᵀ p to ``image``, reading each f once."""
     m, k = F.shape

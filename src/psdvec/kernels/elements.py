@@ -7,8 +7,7 @@ takes the rest of the article with it.
 
 from __future__ import annotations
 
-from numba import njit
-
+from psdvec.kernels import kernel
 from psdvec.kernels.characters import (
     BAR,
     CLOSE_CURLY,
@@ -32,7 +31,7 @@ INLINE, BLOCK, OPAQUE, LITERAL = 1, 2, 3, 4
 
 
 # source uint8[n], target uint8[>= n], tags int64[t], kinds uint8[t]
-@njit(nogil=True, cache=True)
+@kernel
 def drop_elements(source, target, tags, kinds):
     """Drop comments, HTML tags, and elements whose content is not prose."""
     size = position = 0
@@ -55,7 +54,7 @@ def drop_elements(source, target, tags, kinds):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _drop_tag(source, position, target, size, tags, kinds):
     """Drop the tag at ``position``, with its content if that is not prose; a mere ``<`` is copied."""
     closing = position + 1 < len(source) and source[position + 1] == SLASH
@@ -85,7 +84,7 @@ def _drop_tag(source, position, target, size, tags, kinds):
     return tag_end, size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tag_end(source, position):
     """Return the position after the next ``>``, or -1 if ``<`` or the end of the page comes first."""
     while position < len(source):
@@ -98,7 +97,7 @@ def _tag_end(source, position):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _closing_tag(source, position, name):
     """Return the position of the next ``</name``, or -1 if ``<name`` or the end of the page comes first."""
     while position < len(source) and source[position] != PAGE_END:
@@ -111,7 +110,7 @@ def _closing_tag(source, position, name):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _names_tag(source, start, name):
     """Tell whether the tag name at ``start`` is ``name``."""
     end = start + len(name)
@@ -123,7 +122,7 @@ def _names_tag(source, start, name):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _copy_literally(content, target, size):
     """Copy what ``nowiki`` protects, with spaces for the characters that later passes would take for markup."""
     for byte in content:
@@ -133,7 +132,7 @@ def _copy_literally(content, target, size):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _look_up(value, keys, values):
     for place in range(len(keys)):
         if keys[place] == value:

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+from psdvec.kernels import kernel
 
 LARGEST = 65504.0
 _GROW = np.float32(2.0**112)  # the exponents of the two formats differ by so much
@@ -21,7 +23,7 @@ _SHRINK = np.float32(2.0**-112)
 _TO_READ, _INTO_ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's instruction
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def from_half(half):
     """Return the float32 whose value the uint16 ``half`` stands for; it must be finite."""
     bits = (np.uint32(half) & np.uint32(0x7FFF)) << np.uint32(13)
@@ -29,7 +31,7 @@ def from_half(half):
     return np.uint32(bits).view(np.float32) * _GROW
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def to_half(number):
     """Return the nearest half of a float32, as uint16; what is too large becomes the largest."""
     bits = np.float32(np.float32(number) * _SHRINK).view(np.uint32)

@@ -9,8 +9,8 @@ arrays, and returns how many bytes it wrote, never more than it read. The functi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from psdvec.kernels import kernel
 from psdvec.kernels.characters import (
     APOSTROPHE,
     BAR,
@@ -47,7 +47,7 @@ MAX_PREFIX = 100
 MAX_DEPTH = 64
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def strip_markup(text, tags, kinds, namespaces, languages):
     """Run all passes over ``text``, uint8[n]; the tables are int64 hashes, ``kinds`` uint8[len(tags)]."""
     first, second = np.empty_like(text), np.empty_like(text)
@@ -61,7 +61,7 @@ def strip_markup(text, tags, kinds, namespaces, languages):
 
 
 # source uint8[n], target uint8[>= n]
-@njit(nogil=True, cache=True)
+@kernel
 def drop_templates(source, target):
     """Drop balanced ``{{...}}`` and ``{{{...}}}``; of unbalanced braces, drop only the braces."""
     starts = np.empty(len(source) // 2 + 1, np.int64)
@@ -93,7 +93,7 @@ def drop_templates(source, target):
 
 
 # source uint8[n], target uint8[>= n], namespaces int64[], languages int64[]
-@njit(nogil=True, cache=True)
+@kernel
 def resolve_links(source, target, namespaces, languages):
     """Replace ``[[...]]`` by its text; drop links to files, categories and other languages entirely."""
     starts, bars = np.empty(MAX_DEPTH, np.int64), np.empty(MAX_DEPTH, np.int64)
@@ -123,7 +123,7 @@ def resolve_links(source, target, namespaces, languages):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _close_link(target, start, bar, size, namespaces, languages):
     """Reduce the link written at ``target[start:size]``, whose first ``|`` is at ``bar``, to its text."""
     if _is_dropped(target[start:size], namespaces, languages):
@@ -143,13 +143,13 @@ def _close_link(target, start, bar, size, namespaces, languages):
     return _move(target, text, end, start)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _drop_line(target, start, size):
     """Remove what comes before the first newline from ``target[start:size]``."""
     return _move(target, _line_end(target[:size], start), size, start)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _move(target, start, end, place):
     """Move ``target[start:end]`` to ``place``, which is not after ``start``, and return where it then ends."""
     for offset in range(end - start):
@@ -157,7 +157,7 @@ def _move(target, start, end, place):
     return place + end - start
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_dropped(link, namespaces, languages):
     """Tell whether a link, given without its brackets, leads to a file, a category or another language."""
     link = link[:MAX_PREFIX]
@@ -179,7 +179,7 @@ def _is_dropped(link, namespaces, languages):
 
 
 # source uint8[n], target uint8[>= n]
-@njit(nogil=True, cache=True)
+@kernel
 def drop_tables(source, target):
     """Drop balanced ``{|...|}``; of a table without an end or a beginning, drop the lines that begin with ``|``."""
     starts = np.empty(len(source) // 2 + 1, np.int64)
@@ -213,7 +213,7 @@ def drop_tables(source, target):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _skip_indent(source, position):
     """Return the first position from ``position`` on that is neither blank nor a colon."""
     while position < len(source):
@@ -225,7 +225,7 @@ def _skip_indent(source, position):
 
 
 # source uint8[n], target uint8[>= n]
-@njit(nogil=True, cache=True)
+@kernel
 def drop_addresses(source, target):
     """Drop web addresses; of ``[address text]``, keep the text."""
     size = position = 0
@@ -251,7 +251,7 @@ def drop_addresses(source, target):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _address_end(source, position):
     """Return the position after the address at ``position``, or ``position`` if there is none."""
     place = position
@@ -273,7 +273,7 @@ def _address_end(source, position):
     return place
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _begins_with_scheme(source, position):
     return (
         begins(source, position, b"http://")
@@ -283,7 +283,7 @@ def _begins_with_scheme(source, position):
 
 
 # source uint8[n], target uint8[>= n]
-@njit(nogil=True, cache=True)
+@kernel
 def drop_line_markup(source, target):
     """Drop the marks of lists, headings and rules, runs of apostrophes, and magic words."""
     size = position = 0
@@ -323,7 +323,7 @@ def drop_line_markup(source, target):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _skip_line_marks(source, position):
     """Return where the text of a line begins, and where the marks after a heading begin, or -1."""
     if position < len(source) and source[position] == EQUALS:
@@ -345,12 +345,12 @@ def _skip_line_marks(source, position):
     return text, -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_list_mark(byte):
     return byte in (STAR, NUMBER, COLON, SEMICOLON)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _magic_word_end(source, position):
     """Return the position after the ``__MAGIC__`` word at ``position``, or ``position`` if there is none."""
     if not begins(source, position, b"__"):
@@ -365,14 +365,14 @@ def _magic_word_end(source, position):
     return position
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _line_end(source, position):
     while position < len(source) and source[position] != NEWLINE and source[position] != PAGE_END:
         position += 1
     return position
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _contains(values, value):
     for candidate in values:  # noqa: SIM110  (no generators in a kernel)
         if candidate == value:

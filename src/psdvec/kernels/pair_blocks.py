@@ -9,8 +9,8 @@ strip; the other pairs are sparse, with 16 bits of their column: a row is cut in
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from psdvec.kernels import kernel
 from psdvec.kernels.machine import from_half, to_half
 
 SPAN = 1 << 16  # columns that 16 bits can tell apart
@@ -21,7 +21,7 @@ _ROOT_HALF = np.int32(0x3F3504F3)  # the bits of √½
 
 
 # x float32, positive and finite; the same to one unit of the last place as np.log, which no loop of many can use
-@njit(nogil=True, cache=True, fastmath=True, error_model="numpy", inline="always")
+@kernel(fastmath=True, error_model="numpy", inline="always")
 def natural_log(x):
     """Return log x = e log 2 + 2 artanh z, where x = 2ᵉ m and z = (m - 1) / (m + 1), at most 0.172 in size."""
     bits = np.float32(x).view(np.int32)
@@ -35,7 +35,7 @@ def natural_log(x):
 
 
 # one and other: r, u, f, a, s, rho of the words; constants: κ, β, p, C, diagonal; all float32, as what comes back
-@njit(nogil=True, cache=True, fastmath=True, inline="always")
+@kernel(fastmath=True, inline="always")
 def smoothed_count(H, one, other, constants):
     """Return (1 - β) H + β f f / Σc of equation (3)."""
     beta = constants[1]
@@ -43,7 +43,7 @@ def smoothed_count(H, one, other, constants):
 
 
 # raised: the smoothed count to the power p
-@njit(nogil=True, cache=True, fastmath=True, error_model="numpy", inline="always")
+@kernel(fastmath=True, error_model="numpy", inline="always")
 def directed_terms(H, raised, one, other, is_same, constants):
     """Return :func:`psdvec.solver.pmi.pair_terms` of one directed pair: weight, target, square and shift.
 
@@ -70,7 +70,7 @@ def directed_terms(H, raised, one, other, is_same, constants):
 # counts is (indptr int64[>n], indices int32[nnz] rising in a row, values int64[nnz], unit float64); columns is
 # (starts int64[hi-lo+1], rows int32[m] rising in a column, counts float32[m]); scales float32[n, 6]; tail is (pointers
 # int64[rows*spans+1], indices, weights, targets and values uint16[room]); cells are weights, targets, values uint16
-@njit(nogil=True, cache=True)
+@kernel
 def build_rows(
     counts, columns, lo, hi, width, scales, constants, half_start, step, negligible, unit, tail, cells
 ):
@@ -114,7 +114,7 @@ def build_rows(
     return squares
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge_into(row, column, scales, found, numbers):
     """Take the next words that follow or precede a word: which, how often (-1 for never), and their scales."""
     indices, values, p, stop, count_unit = row
@@ -148,7 +148,7 @@ def _merge_into(row, column, scales, found, numbers):
 
 
 # numbers float32[10 * AT_ONCE]: two counts, the six scales of the other word, two counts smoothed and raised
-@njit(nogil=True, cache=True, fastmath=True, inline="always")
+@kernel(fastmath=True, inline="always")
 def _other(numbers, x):
     return (
         numbers[2 * AT_ONCE + x], numbers[3 * AT_ONCE + x], numbers[4 * AT_ONCE + x], numbers[5 * AT_ONCE + x],
@@ -156,7 +156,7 @@ def _other(numbers, x):
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _raise_into(c, one, constants, numbers):
     """Smooth both counts of each pair and raise them to the power p; a root is taken many at a time."""
     exponent = constants[2]
@@ -173,7 +173,7 @@ def _raise_into(c, one, constants, numbers):
             numbers[9 * AT_ONCE + x] **= exponent
 
 
-@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def _terms_into(c, dense, itself, one, constants, half_start, step, negligible, unit, numbers, halves):
     """Turn what was merged into halves: weight, target, value, and whether the pair is kept; return Σ R G².
 
@@ -202,7 +202,7 @@ def _terms_into(c, dense, itself, one, constants, half_start, step, negligible, 
     return float(squares)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _put_cells(found, halves, row, rows, width, cells):
     weights, targets, values = cells
     for x in range(found.size):
@@ -212,7 +212,7 @@ def _put_cells(found, halves, row, rows, width, cells):
         weights[k], targets[k], values[k] = halves[x], halves[AT_ONCE + x], halves[2 * AT_ONCE + x]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _put_tail(found, halves, first, last, pointer, span, o, tail):
     """Append the pairs that are kept, and return where the next goes and its span; there is room for all."""
     pointers, indices, weights, targets, values = tail
@@ -227,7 +227,7 @@ def _put_tail(found, halves, first, last, pointer, span, o, tail):
 
 
 # halves uint16[m]; out float32[m]
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def unpack_into(halves, unit, out):
     """Turn halves in units of ``unit`` into numbers."""
     for k in range(halves.size):
@@ -235,7 +235,7 @@ def unpack_into(halves, unit, out):
 
 
 # pointers int64[>=rows*spans+1], indices and values uint16[m], Q float32[n, k], Y float32[rows, k]
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def product_into(spans, pointers, indices, values, unit, Q, Y):
     """Add the sparse pairs of a block times Q to Y, for as many rows as Y has, and columns as Q has rows."""
     n, d = Q.shape
@@ -267,7 +267,7 @@ def product_into(spans, pointers, indices, values, unit, Q, Y):
 
 
 # as product_into; weights and targets uint16[m], P float32[rows, k]; values are renewed; sums float64[2] are added to
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def residual_into(spans, pointers, indices, weights, targets, values, unit, P, Q, momentum, Y, sums):
     """With X = P Qᵀ: values = T - W∘X on the sparse pairs, Y += ((1 + θ) new - θ old) · Q, sums += Σ T x, Σ W x².
 
@@ -289,7 +289,7 @@ def residual_into(spans, pointers, indices, weights, targets, values, unit, P, Q
                 )
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _residual_row(base, indices, weights, targets, values, unit, p, Q, momentum, y, sums, k, end):
     d = p.size
     while k + 4 <= end:
@@ -319,7 +319,7 @@ def _residual_row(base, indices, weights, targets, values, unit, p, Q, momentum,
         k += 1
 
 
-@njit(nogil=True, cache=True, fastmath=True, inline="always")
+@kernel(fastmath=True, inline="always")
 def _renewed(weights, targets, values, unit, k, x, momentum, sums):
     w, t = from_half(weights[k]), from_half(targets[k]) * unit
     sums[0] += t * x
@@ -331,7 +331,7 @@ def _renewed(weights, targets, values, unit, k, x, momentum, sums):
 
 
 # X float32[m]; weights, targets, values uint16[m]; sums float64[2] are added to
-@njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def cell_residual_into(X, weights, targets, values, unit, momentum, sums):
     """What residual_into does to the cells of a strip, without the product; X becomes (1 + θ) new - θ old."""
     tx = wxx = 0.0

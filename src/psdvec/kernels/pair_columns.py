@@ -7,11 +7,12 @@ threads gather them, each from its own range of rows, and what comes out does no
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from psdvec.kernels import kernel
 
 
 # indptr int64[n+1], indices int32[nnz], values int64[nnz]; rows and columns int64[n] are added to
-@njit(nogil=True, cache=True)
+@kernel
 def add_margins(indptr, indices, values, begin, end, rows, columns):
     """Add the values of rows ``begin`` to ``end`` to the sums of their rows and columns."""
     for i in range(begin, end):
@@ -23,7 +24,7 @@ def add_margins(indptr, indices, values, begin, end, rows, columns):
 
 
 # indptr int64[>n], indices int32[nnz] rising in a row; squares int64[tiles, tiles] and lengths int64[n] are added to
-@njit(nogil=True, cache=True)
+@kernel
 def add_tiles(indptr, indices, begin, end, tile, squares, lengths):
     """Count the pairs of rows ``begin`` to ``end`` by (tile, tile) square and by column, among the first n words."""
     n = lengths.size
@@ -36,7 +37,7 @@ def add_tiles(indptr, indices, begin, end, tile, squares, lengths):
 
 
 # indptr int64[>n], indices int32[nnz] rising in a row; cursor int64[n] comes back
-@njit(nogil=True, cache=True)
+@kernel
 def seek_column(indptr, indices, n, column):
     """Return for each of the first n rows the place of its first pair in ``column`` or after it."""
     cursor = np.empty(n, np.int64)
@@ -46,7 +47,7 @@ def seek_column(indptr, indices, n, column):
 
 
 # cursor int64[n]: where each row has its first pair in the columns; ends int64[n] is filled; int64[last-first] is back
-@njit(nogil=True, cache=True)
+@kernel
 def count_columns(indptr, indices, cursor, ends, begin, end, first, last):
     """Count the pairs that rows ``begin`` to ``end`` have in columns ``first`` to ``last``, by column."""
     lengths = np.zeros(last - first, np.int64)
@@ -60,7 +61,7 @@ def count_columns(indptr, indices, cursor, ends, begin, end, first, last):
 
 
 # values int64[nnz]; free int64[last-first]: where the next pair of a column goes; rows int32[m], counts float32[m]
-@njit(nogil=True, cache=True)
+@kernel
 def fill_columns(indices, values, unit, cursor, ends, begin, end, first, free, rows, counts):
     """Put the pairs that :func:`count_columns` counted where they belong: the row of each, and its count."""
     for i in range(begin, end):

@@ -7,8 +7,8 @@ they wrote. Whatever the source contains, the result is free of markup.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from psdvec.kernels import kernel
 from psdvec.kernels.characters import (
     APOSTROPHE,
     BAR,
@@ -36,7 +36,7 @@ SEPARATOR, FOREIGN, IGNORED = 0, 1, 2
 
 
 # source uint8[n], target uint8[>= 1.5 n]
-@njit(nogil=True, cache=True)
+@kernel
 def tidy_text(source, target):
     """Put single spaces between words, and remove the empty brackets that removed markup left."""
     size = position = 0
@@ -66,14 +66,14 @@ def tidy_text(source, target):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _before_brackets(target, size):
     """Return the size of ``target`` without its last byte, an opening bracket, and the space before it."""
     size -= 1
     return size - 1 if size and target[size - 1] == SPACE else size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_unwanted(byte, last, removed_in_brackets):
     """Tell whether ``byte`` after ``last`` would make a double bracket, or begin a bracket with a comma."""
     if last == OPEN_ROUND and removed_in_brackets:
@@ -81,7 +81,7 @@ def _is_unwanted(byte, last, removed_in_brackets):
     return byte == last and byte in (OPEN_CURLY, CLOSE_CURLY, OPEN_SQUARE, CLOSE_SQUARE)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _needs_space(last, byte, space, removed):
     """Tell whether a space belongs between ``last`` and ``byte``."""
     if last == PAGE_END or byte == PAGE_END:
@@ -95,12 +95,12 @@ def _needs_space(last, byte, space, removed):
     return space
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_closing_mark(byte):
     return byte in (CLOSE_ROUND, COMMA, SEMICOLON, FULL_STOP, COLON)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _space_width(source, position):
     """Return the width in bytes of the white space, or what becomes white space, at ``position``, or 0."""
     byte = source[position]
@@ -119,7 +119,7 @@ def _space_width(source, position):
 
 
 # source uint8[n], target uint8[>= n], classes uint8[65536]
-@njit(nogil=True, cache=True)
+@kernel
 def english_words(source, target, classes):
     """Write the words made of a to z and inner apostrophes, in lower case and separated by single spaces."""
     size = position = 0
@@ -147,7 +147,7 @@ def english_words(source, target, classes):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _finish_word(target, word_start, size, foreign):
     """End the word at ``target[word_start:size]`` with a space, or remove it."""
     if foreign:
@@ -160,7 +160,7 @@ def _finish_word(target, word_start, size, foreign):
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _character(source, position):
     """Return the code point at ``position`` and its width in bytes; broken UTF-8 counts as a space."""
     byte = source[position]

@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numba import njit
 
 from psdvec.arrays import Bytes
+from psdvec.kernels import kernel
 
 _NEWLINE, _SPACE, _APOSTROPHE = np.uint8(10), np.uint8(32), np.uint8(39)
 _A, _Z, _UPPER_A, _UPPER_Z, _TO_LOWER = np.uint8(97), np.uint8(122), np.uint8(65), np.uint8(90), np.uint8(32)
@@ -25,7 +25,7 @@ MID_LETTER, MID_NUMBER, MID_BOTH, SINGLE_QUOTE, DOUBLE_QUOTE = 9, 10, 11, 12, 13
 
 
 # text uint8[m]; out uint8[m]
-@njit(nogil=True, cache=True)
+@kernel
 def space_paper(text, out):
     """Lower-case a-z, keep newlines and apostrophes between letters, turn everything else into spaces."""
     inside = False  # the last byte written is a letter
@@ -53,7 +53,7 @@ def word_break_roles() -> Bytes:
     return np.repeat(ranges[:, 1].astype(np.uint8), lengths)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _decode(text, i):
     """Return the code point at ``text[i]`` of valid UTF-8, and its length in bytes."""
     first = np.uint32(text[i])
@@ -70,7 +70,7 @@ def _decode(text, i):
     return high | (second << np.uint32(12)) | (third << np.uint32(6)) | fourth, 4
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _joins(before, role):
     """Tell whether there is no boundary between two neighbouring roles: rules WB5, 8 to 10, 13, 13a and 13b."""
     if before == LETTER or before == HEBREW or before == NUMBER:
@@ -80,7 +80,7 @@ def _joins(before, role):
     return before == CONNECTOR and LETTER <= role <= CONNECTOR
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _bridges(before, middle, role):
     """Tell whether ``middle`` joins what is on its two sides: rules WB6 and 7, 7b and 7c, 11 and 12."""
     if middle == DOUBLE_QUOTE:
@@ -93,7 +93,7 @@ def _bridges(before, middle, role):
 
 
 # text uint8[m], valid UTF-8; roles uint8[0x110000]; out uint8[2m + 1]; returns the bytes written
-@njit(nogil=True, cache=True)
+@kernel
 def space_unicode(text, roles, out):
     """Write the words of ``text``, each followed by a space, and its newlines."""
     n, i = 0, 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from psdvec.kernels import kernel
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums over topics may be taken in any order, the same each time
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def digamma(x):
     """Return ψ(x) for x > 0: the recurrence up to 6, then the asymptotic series."""
     below = 0.0
@@ -24,7 +25,7 @@ def digamma(x):
     return math.log(x) - 0.5 / x - series - below
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _weigh_topics(gamma, weights):
     """Put exp E[log θ] of a document into ``weights``, and return the sum of ``gamma``."""
     total = gamma.sum()
@@ -36,7 +37,7 @@ def _weigh_topics(gamma, weights):
 
 # starts int64[m + 1]; words int32[p], counts float64[p]: the words of each document; chances float64[n, K]: of a
 # word under a topic; prior float64[K]; gamma float64[m, K], changed in place; expected float64[n, K], added to
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@kernel(fastmath=_SUMS)
 def expect_topics(starts, words, counts, chances, prior, gamma, expected, steps, tolerance):
     """Fit each document's proportions; add up the words that each topic is expected to have; return the bound.
 
@@ -87,7 +88,7 @@ def expect_topics(starts, words, counts, chances, prior, gamma, expected, steps,
 
 # tokens int32[t], numbers of words; starts int64[m + 1]; slot_of int32[n], -1 of words that are not looked for;
 # together int64[slots, slots], added to: its diagonal counts the windows that hold a word
-@numba.njit(nogil=True, cache=True)
+@kernel
 def count_windows(tokens, starts, slot_of, together, window):
     """Count the windows of ``window`` tokens that hold each pair of words; return how many windows there are.
 

@@ -8,7 +8,8 @@ of a longer word is a hash with :data:`HASHED` in place of the number; such word
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from psdvec.kernels import kernel
 
 HASHED = np.uint64(0xFF << 56)
 PADDING = 8  # separators after a text: eight bytes to read wherever a word begins or goes on
@@ -21,7 +22,7 @@ _ABOVE_SPACE = np.uint64(0x2121212121212121)  # in each byte, the lowest value t
 
 
 # text uint8[m]; i + 8 <= m; the compiler makes one load of it
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def eight_bytes(text, i):
     """Return the eight bytes from ``i`` on as a number, the first byte lowest."""
     at = np.uint64(i)
@@ -37,21 +38,21 @@ def eight_bytes(text, i):
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def before_separator(bytes_):
     """Return a mask of the bytes before the first separator, all bytes up to 32 being such; all if there is none."""
     ends = (bytes_ - _ABOVE_SPACE) & ~bytes_ & _TOP_OF_EACH  # the lowest bit set is right, others need not be
     return ((ends & (~ends + _ONE)) >> _SEVEN) - _ONE
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def length_of(mask):
     """Return how many bytes a mask of the lowest bytes covers."""
     return np.int64(((mask & _EACH_BYTE) * _EACH_BYTE) >> _NUMBER_BITS)
 
 
 # text uint8[m + PADDING]
-@njit(nogil=True, cache=True)
+@kernel
 def word_length(text, start):
     """Return how many bytes the word from ``start`` on has, given that they are eight or more."""
     length = more = 8
@@ -61,21 +62,21 @@ def word_length(text, start):
     return length
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def mixed(h):
     """Return a hash in which all bits depend on those below them, and the lower half on the upper half."""
     h *= _HASH_FACTOR
     return h ^ (h >> _HASH_SHIFT)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def short_key(bytes_, length):
     """Return the key of a word of at most seven ``bytes_``."""
     return bytes_ | np.uint64(length + 1) << _NUMBER_BITS
 
 
 # word = text[start : start + length], of eight bytes or more; the last piece may overlap the one before
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def long_key(text, start, length):
     """Return the key of a word of eight bytes or more."""
     h = np.uint64(length)
@@ -85,7 +86,7 @@ def long_key(text, start, length):
 
 
 # word = text[start : start + length]; text uint8[m], of any length
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def key_of(text, start, length):
     """Return the key of a word of known length."""
     if length >= 8:
@@ -99,7 +100,7 @@ def key_of(text, start, length):
 
 
 # words text[start : start + length] and blob[other : other + length], of eight bytes or more
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def same_bytes(text, start, blob, other, length):
     """Tell whether two long words are the same."""
     for k in range(0, length - 8, 8):

@@ -8,15 +8,17 @@ same places for any number of threads.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.parallel import map_ordered
+from psdvec.parallel import in_stretches, map_ordered
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import limit_blas, resolve_workers
+from psdvec.resources import limit_blas, resolve_workers, thread_limit
 from psdvec.vectors.neighbours import QUERY_BLOCK, nearest_rows
 
 NEIGHBOURS = 10  # that pull each word
@@ -88,19 +90,23 @@ def by_neighbours(units: Float32s, nearest: Int64s, *, progress: Progress = LogP
     Each round moves the dots down the gradient ``4 (Σ_j p_ij (y_i - y_j) / (1 + |y_i - y_j|²) - r_i / Z)``, where the
     first sum is over the graph, and r and Z are the repulsion of :class:`Repulsion`.
     """
-    from psdvec.kernels.plane import attract
+    from psdvec.kernels.plane import attract_into
 
     m = len(units)
     if m <= NEIGHBOURS + 1:  # each is a neighbour of all others, which says nothing
         return by_pca(units)
     indptr, indices, pulls = _graph(nearest)
-    repel, places = Repulsion(), _start(by_pca(units))
+    places, pull = _start(by_pca(units)), np.empty((m, 2))
+    threads = 1 if m <= FEW else thread_limit()  # a round of few is done before another thread has begun
     moves, gains = np.zeros((m, 2)), np.ones((m, 2))
-    with progress.stage("map", total=ROUNDS, unit="rounds") as stage:
+    with progress.stage("map", total=ROUNDS, unit="rounds") as stage, ThreadPoolExecutor(threads) as pool:
+        each = functools.partial(in_stretches, pool, threads=threads)
+        repel = Repulsion(each)
         for number in range(ROUNDS):
             exaggeration, momentum = (EXAGGERATION, 0.5) if number < EARLY else (1.0, 0.8)
             push, total = repel(places)
-            slope = 4 * (exaggeration * attract(indptr, indices, pulls, places) - push / max(total, 1e-9))
+            each(functools.partial(attract_into, pull, indptr, indices, pulls, places), m)
+            slope = 4 * (exaggeration * pull - push / max(total, 1e-9))
             gains = np.maximum(np.where(slope * moves > 0, 0.8 * gains, gains + 0.2), 0.01)
             moves = momentum * moves - m / exaggeration * gains * slope
             moves *= np.minimum(1, _FASTEST / np.maximum(np.hypot(*moves.T), 1e-12))[:, None]
@@ -135,10 +141,15 @@ class Repulsion:
 
     A call takes places (m, 2) and returns ``r_i = Σ_j (y_i - y_j) / (1 + |y_i - y_j|²)²`` of each dot, (m, 2), and
     ``Z = Σ_i Σ_{j≠i} 1 / (1 + |y_i - y_j|²)``. Charges are spread over the grid, convolved with the two kernels, and
-    the results interpolated at the dots. The transformed kernels are kept while the grid stays as it is.
+    the results interpolated at the dots. The transformed kernels are kept while the grid stays as it is. ``each`` calls
+    a function of ``begin`` and ``end`` so that it sees all dots.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        each: Callable[[Callable[[int, int], None], int], object] = lambda function, size: function(0, size),
+    ) -> None:
+        self._each = each
         self._grid: tuple[int, float] = (0, 0.0)
         self._kernels: Any = None
 
@@ -146,10 +157,11 @@ class Repulsion:
         """Return the repulsion of each dot, and Z."""
         from scipy import fft
 
-        from psdvec.kernels.plane import gather, repel, spread
+        from psdvec.kernels.plane import gather_into, repel_into, spread
 
         if len(places) <= FEW:
-            found = repel(places)
+            found = np.empty((len(places), 3))
+            self._each(functools.partial(repel_into, found, places), len(places))
             return found[:, 1:], float(found[:, 0].sum())
         low = places.min(axis=0)
         size, spacing = self._choose_grid(float((places.max(axis=0) - low).max()))
@@ -161,7 +173,8 @@ class Repulsion:
         charges = spread(places, corner, spacing, size)
         waves = fft.rfft2(charges, s=(padded, padded), workers=_FFT_THREADS)
         fields = fft.irfft2(self._kernels * waves, s=(padded, padded), workers=_FFT_THREADS)
-        found = gather(places, corner, spacing, fields)
+        found = np.empty((len(places), len(fields)))
+        self._each(functools.partial(gather_into, found, places, corner, spacing, fields), len(places))
         return found[:, 1:], float(found[:, 0].sum() - len(places))
 
     @staticmethod

@@ -7,6 +7,7 @@ in the same random order, and the loss is reported. Loss and steps are defined i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,9 @@ from psdvec.arrays import Float32s, Int32s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.methods.matrices import context_matrix, row_numbers
+from psdvec.parallel import in_stretches
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import limit_threads
+from psdvec.resources import limit_threads, thread_limit
 from psdvec.vectors.embeddings import Embeddings
 
 
@@ -93,19 +95,14 @@ def first_vectors(words: int, dim: int, generator: np.random.Generator) -> Float
 
 def descend(pairs: Pairs, vectors: Float32s, *, eta: float, epochs: int) -> Iterator[float]:
     """Change ``vectors`` in place, epoch by epoch, and yield the loss of each."""
-    import numba
+    from psdvec.kernels.glove import pass_over_pairs
 
-    from psdvec.kernels import glove
+    squares, threads = np.ones_like(vectors), thread_limit()
 
-    squares = np.ones_like(vectors)
-    for _ in range(epochs):
-        yield glove.pass_over_pairs(
-            pairs.rows,
-            pairs.columns,
-            pairs.logs,
-            pairs.weights,
-            vectors,
-            squares,
-            eta,
-            numba.get_num_threads(),
-        )
+    def step(begin: int, end: int) -> float:
+        visited = (pairs.rows, pairs.columns, pairs.logs, pairs.weights)
+        return float(pass_over_pairs(*visited, vectors, squares, eta, begin, end))
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(epochs):
+            yield sum(in_stretches(pool, step, len(pairs.rows), threads=threads))

@@ -6,6 +6,7 @@ leading singular vectors, found with the products and eigenvectors of our own so
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from psdvec.arrays import Float32s, Float64s, Int32s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
+from psdvec.parallel import in_stretches
+from psdvec.resources import thread_limit
 
 GUARDS = 16  # singular vectors computed beyond those wanted, so that the last of these converge too
 VANISHING = 1e-5  # a singular value below this share of the first is only float32 rounding
@@ -96,14 +99,23 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
 
 def _product_with(matrix: Any) -> Any:
     """Return a function that multiplies a CSR matrix by a tall block."""
-    from psdvec.kernels.sparse_rows import product_into
+    from psdvec.kernels.sparse_rows import BLOCKS, deal_rows, product_into
 
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    values = matrix.data.astype(np.float32)
+    values, bounds = matrix.data.astype(np.float32), deal_rows(indptr, matrix.shape[0])
 
     def times(block: Float32s) -> Float32s:
-        product = np.zeros(block.shape, np.float32)
-        product_into(indptr, indices, values, np.ascontiguousarray(block), product)
+        product, block, threads = (
+            np.zeros(block.shape, np.float32),
+            np.ascontiguousarray(block),
+            thread_limit(),
+        )
+
+        def add_rows(begin: int, end: int) -> None:
+            product_into(product, indptr, indices, values, block, bounds, begin, end)
+
+        with ThreadPoolExecutor(threads) as pool:
+            in_stretches(pool, add_rows, BLOCKS, threads=threads)
         return product
 
     return times

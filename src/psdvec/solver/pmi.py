@@ -18,6 +18,7 @@ import numpy as np
 from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
+from psdvec.resources import thread_limit
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import release_memory
 
@@ -100,9 +101,7 @@ def sums_over_rows(
 
     Threads add to sums of their own; the sum of integers does not depend on who adds what.
     """
-    import numba
-
-    ranges, threads = list(row_chunks(counts.indptr, n)), numba.get_num_threads()
+    ranges, threads = list(row_chunks(counts.indptr, n)), thread_limit()
 
     def add_some(thread: int) -> list[Int64s]:
         sums = [np.zeros(shape, np.int64) for shape in shapes]

@@ -6,18 +6,18 @@ stored scales, so that no vector depends on which other words are solved with it
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.weighting import UNIT
 from psdvec.kernels.contexts import count_contexts, count_slots, fill_slots
-from psdvec.parallel import map_ordered
-from psdvec.resources import limit_blas, limit_threads, resolve_workers
+from psdvec.parallel import in_stretches, map_ordered
+from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit
 from psdvec.solver.pmi import release_pairs, row_chunks
 from psdvec.solver.ridge import solve_word, word_cells
 from psdvec.solver.setting import Placed, Setting
@@ -95,12 +95,14 @@ def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
 
     ``core_of`` (n,) is the core row of each word of the counts, or -1.
     """
-    found = [np.zeros(0, np.int64)]
-    for start in range(0, ids.size, BATCH):
-        batch = ids[start : start + BATCH]
-        _, starts, rows, _ = _columns_of(counts, batch)
-        found.append(count_contexts(counts.indptr, counts.indices, batch, starts, rows, core_of))
-    return np.concatenate(found)
+    found, threads = np.zeros(ids.size, np.int64), thread_limit()
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, ids.size, BATCH):
+            batch, here = ids[start : start + BATCH], found[start : start + BATCH]
+            _, starts, rows, _ = _columns_of(counts, batch)
+            given = (here, counts.indptr, counts.indices, batch, starts, rows, core_of)
+            in_stretches(pool, functools.partial(count_contexts, *given), batch.size, threads=threads)
+    return found
 
 
 def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:
@@ -117,7 +119,7 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
         release_pairs(counts)
         return found
 
-    with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+    with ThreadPoolExecutor(thread_limit()) as pool:
         sizes = np.array(list(pool.map(count, ranges)), np.int64).reshape(-1, batch.size)
         starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
         rows, values = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
