@@ -33,7 +33,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path, workers, monkeypat
 @pytest.mark.parametrize("memory", ["212M", "4G"])
 def test_any_memory_gives_the_same_bytes(tmp_path, memory, monkeypatch):
     """The smaller budget leaves room for less than half of the text, so there are runs to merge."""
-    monkeypatch.setattr(out_of_core, "current_memory", lambda: 160_000_000)
+    monkeypatch.setattr(out_of_core, "memory_in_use", lambda: 160_000_000)
     plans = []
     plan_runs = out_of_core.plan_runs
     monkeypatch.setattr(

@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 
 import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
-from psdvec.resources import available_memory, current_memory
+from psdvec.progress import memory_in_use
+from psdvec.resources import available_memory
 
 _Answer = TypeVar("_Answer")
 
@@ -293,9 +294,9 @@ def memory_of_job(memory: int | None, worker: Any) -> int:
     before its first job.
     """
     most = memory or (worker.memory_manager.memory_limit or available_memory()) // 2
-    return current_memory() + max(most - _memory_at_rest(), 0) // int(worker.state.nthreads)
+    return memory_in_use() + max(most - _memory_at_rest(), 0) // int(worker.state.nthreads)
 
 
 @cache
 def _memory_at_rest() -> int:
-    return current_memory()
+    return memory_in_use()

@@ -31,7 +31,8 @@ from psdvec.cluster.client import (
     workers_of,
 )
 from psdvec.cluster.solving import open_counts
-from psdvec.resources import current_memory, limit_blas
+from psdvec.progress import memory_in_use
+from psdvec.resources import limit_blas
 from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_blocks import Formula, build_blocks, formula_of
@@ -113,7 +114,7 @@ def forget_run(run: str) -> None:
 def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     places, pool = spec.shares[number], ThreadPoolExecutor(1)
     tall = 4 * places[0].words * _WIDTH
-    room = memory_of_job(spec.memory, worker) - current_memory() - _TALL * tall
+    room = memory_of_job(spec.memory, worker) - memory_in_use() - _TALL * tall
     blocks = build_blocks(
         open_counts(spec.counts, spec.digest),
         spec.formula,

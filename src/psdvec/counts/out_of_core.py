@@ -23,8 +23,8 @@ from psdvec.counts.segments import SegmentChain, SegmentFolder
 from psdvec.counts.word_table import SENTENCE_END, WordTable
 from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
-from psdvec.progress import Progress
-from psdvec.resources import current_memory, format_size
+from psdvec.progress import Progress, memory_in_use
+from psdvec.resources import format_size
 from psdvec.storage.atomic import discard_folder
 from psdvec.storage.numbers import read_numbers
 from psdvec.storage.pieces import piece_folder
@@ -107,7 +107,7 @@ def room_for_text(memory: int, *, n: int, workers: int) -> tuple[int, int]:
 
     ``memory`` includes what the process uses now.
     """
-    free = memory - current_memory() - _RESERVE
+    free = memory - memory_in_use() - _RESERVE
     benches = int(n * (workers * (BENCH_BYTES + 16) + 32))
     blocks = 4 * workers  # in progress at a time, each with its input and its output
     cells = int(np.clip((free - benches) // 3 // (blocks * 2 * CELL_BYTES), 1 << 14, _CELLS))

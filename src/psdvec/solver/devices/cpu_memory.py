@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass, replace
 
 from psdvec.errors import ResourceError
-from psdvec.resources import DiskSpeed, current_memory, format_size
+from psdvec.progress import memory_in_use
+from psdvec.resources import DiskSpeed, format_size
 from psdvec.solver.devices.cpu_blocks import GATHERED
 from psdvec.solver.devices.cpu_layout import MOST_BYTES
 from psdvec.solver.eigen import BLOCK, iterated_pairs, krylov_width
@@ -134,7 +135,7 @@ def _besides(size: Size) -> tuple[int, int]:
     rounds = TALL * 4 * n * count + block
     solving = max(start, rounds, AFTERWARDS * 4 * n * size.dim)
     columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
-    total = current_memory() + LIBRARIES + max(columns + 3 * block, solving)
+    total = memory_in_use() + LIBRARIES + max(columns + 3 * block, solving)
     return int(MARGIN * total), columns
 
 
