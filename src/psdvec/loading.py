@@ -6,19 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from psdvec import formats
 from psdvec.counts import matrix
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import format_size
 from psdvec.solver import model
 from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import META, Artefact, open_artefact
-from psdvec.topic_model import folder
+
+TOPICS = "topics"  # psdvec.topic_model.folder.KIND; what it takes to read them is loaded when some are
+
+
+def _load_topics(artefact: Artefact) -> Any:
+    from psdvec.topic_model.folder import read_topics
+
+    return read_topics(artefact)
+
 
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
-    folder.KIND: folder.read_topics,
+    TOPICS: _load_topics,
 }
 MAP = "map"  # what psdvec.maps.kept keeps; there is nothing in it to ask about
 COUNTED = ("tokenizer", "window", "weighting", "gaps")
@@ -36,6 +43,8 @@ def load(path: str | Path) -> Any:
     'violin'
     """
     if not (Path(path) / META).is_file():
+        from psdvec import formats
+
         return formats.load(path)
     artefact = open_artefact(path)
     if artefact.kind == MAP:
@@ -137,7 +146,7 @@ def _what(facts: Mapping[str, Any]) -> str:
         return "counts of words and of pairs of words"
     if facts["kind"] == MAP:
         return "a map of words, which psdvec explore shows"
-    if facts["kind"] == folder.KIND:
+    if facts["kind"] == TOPICS:
         return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"

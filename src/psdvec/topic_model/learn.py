@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from psdvec.arrays import Float64s, Int64s
-from psdvec.kernels.topics import expect_topics
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, resolve_workers
@@ -174,6 +173,8 @@ def _expect(
 def _expect_part(
     documents: Documents, offered: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
 ) -> tuple[float, Float64s]:
+    from psdvec.kernels.topics import expect_topics  # here, so that topics are read without numba
+
     starts, words, counts = documents.counted
     found = np.zeros_like(offered)
     bound = expect_topics(
