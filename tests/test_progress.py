@@ -164,6 +164,19 @@ def test_it_is_known_when_numba_compiles_and_when_it_does_not():
     assert not is_compiling()
 
 
+def test_what_compiling_takes_is_left_out_of_the_memory_in_use(monkeypatch):
+    compilations, size = progress._Compilations(), 100_000_000
+    monkeypatch.setattr(progress, "_compilations", compilations)
+    monkeypatch.setattr(progress, "current_memory", lambda: size)
+    cold = []
+    for by, grown in ((+1, 20), (+1, 30), (-1, 5), (-1, 7), (+1, 15), (-1, 0)):  # the second within the first
+        compilations.change(by)
+        size += grown * 1_000_000
+        cold.append(progress.memory_in_use())
+    assert cold[-3:] == [107_000_000, 122_000_000, 107_000_000]  # but for what was taken between the two
+    assert compilations.taken == 70_000_000
+
+
 def test_a_stage_that_waits_for_the_compiler_says_so(log, monkeypatch):
     monkeypatch.setattr(progress._compilations, "under_way", 1)
     assert lines_of([5])[0] == "psdvec: digging: compiling, once"

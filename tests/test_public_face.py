@@ -18,21 +18,30 @@ def test_every_public_name_is_there_and_documented():
         psdvec.nonsense  # noqa: B018
 
 
+HEAVY = {"numba", "scipy", "torch", "dask", "distributed", "fsspec", "pyarrow", "regex", "rich"}
+
+
+def loaded_by(*lines: str) -> set[str]:
+    code = "\n".join(["import sys, psdvec", *lines, "print(*sys.modules)"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, psdvec, psdvec.cli; print(*sys.modules)"
-    loaded = set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    )
-    assert not loaded & {
-        "numba",
-        "scipy",
-        "torch",
-        "dask",
-        "distributed",
-        "fsspec",
-        "pyarrow",
-        "regex",
-        "rich",
-    }
+    assert not loaded_by("import psdvec.cli") & HEAVY
+
+
+def test_loading_a_model_and_asking_it_loads_nothing_heavy(tmp_path):
+    sentences = [["a", "king", "and", "a", "queen"], ["a", "queen", "and", "a", "king"]] * 9
+    model = psdvec.fit(psdvec.count_pairs(sentences, min_count=1), dim=3)
+    model.save(tmp_path / "model")
+    psdvec.save(model, tmp_path / "vectors.txt")
+    psdvec.topics(model, sentences, 1, min_documents=1).save(tmp_path / "topics")
+    for name in ("model", "vectors.txt"):
+        questions = (
+            f"e = psdvec.load({str(tmp_path / name)!r})",
+            "e['king'], 'rain' in e, e.most_similar('king'), e.similarity('king', 'queen')",
+            "e.analogy('king', 'queen', 'a'), e.doesnt_match(['king', 'queen', 'a'])",
+        )
+        assert not loaded_by(*questions) & HEAVY, name
+    assert not loaded_by(f"psdvec.load({str(tmp_path / 'topics')!r}).vectors") & HEAVY

@@ -175,3 +175,31 @@ def test_export_grams_names_some_of_the_words_that_it_leaves_out(psdvec, tmp_pat
     code, out, _ = psdvec("export-grams", "counts", "top2grams.txt")
     said = f"left out, as the original cannot use them: {' '.join(last[:20])} and 5 more\n"
     assert (code, out) == (0, f"{said}the pairs of 2 words written to top2grams.txt\n")
+
+
+SWALLOWED = """
+import ctypes, os, signal, sys, time
+from psdvec import cli
+
+def command():
+    @ctypes.CFUNCTYPE(None)
+    def callback():  # like LLVM's: C has no way to pass on what is raised in it
+        os.kill(os.getpid(), signal.{signal})
+        for _ in range(1000):
+            pass
+    callback()
+    for _ in range(6000):
+        time.sleep(0.01)
+
+cli.app = command
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_inside_a_callback_of_c_is_not_lost(name):
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED.format(signal=name)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "psdvec: interrupted; run the same command again to continue\n"
+    assert done.returncode == 130

@@ -115,6 +115,9 @@ app.command(rich_help_panel=OTHER)(count.import_grams)
 app.command(rich_help_panel=OTHER)(count.export_grams)
 
 
+_SOON = 0.01  # seconds after which an interruption that was lost comes again
+
+
 class _InterruptedError(BaseException):
     """Control-C or SIGTERM; not KeyboardInterrupt, which typer would handle itself."""
 
@@ -128,8 +131,9 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A word given in bytes that are no text is shown as \udcff, in JSON too.
         sys.stdout.reconfigure(errors="backslashreplace")
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, _interrupt)
+    sys.unraisablehook = _interrupt_again
     try:
         app()
     except _InterruptedError:
@@ -170,3 +174,14 @@ def _with_resume() -> str:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise _InterruptedError
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Try again soon where the interruption came in a callback of C, as LLVM has them, through which nothing is raised.
+
+    At once would be in this function, through which nothing is raised either.
+    """
+    if issubclass(lost.exc_type, _InterruptedError):
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
+    else:
+        sys.__unraisablehook__(lost)
