@@ -39,6 +39,9 @@ def test_an_index_is_mapped_back_and_belongs_to_its_vectors(tmp_path: Path):
     e = clustered()
     index = build_index(e)
     index.save(tmp_path / "index")
+    with pytest.raises(InputError, match="exists already"):
+        index.save(tmp_path / "index")
+    index.save(tmp_path / "index", overwrite=True)
     again = load_index(e, tmp_path / "index")
     assert again.most_similar_many(["w7", "w8"]) == index.most_similar_many(["w7", "w8"])
     with pytest.raises(InputError, match="not built from these vectors"):

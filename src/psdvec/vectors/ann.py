@@ -17,6 +17,7 @@ import numpy as np
 
 from psdvec.errors import InputError, import_extra
 from psdvec.progress import LogProgress, Progress
+from psdvec.storage.atomic import replaced_file
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import ROW_BLOCK
 from psdvec.vectors.search import Ranking
@@ -41,9 +42,10 @@ class ApproximateIndex:
             rankings.append([(e.words[key], 1 - distance) for key, distance in keys if key != own][:topn])
         return rankings
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the graph to ``path``; the vectors are not part of it."""
-        self.graph.save(str(path))
+        with replaced_file(Path(path), overwrite=overwrite) as file:
+            self.graph.save(file.name)
 
 
 def build_index(
