@@ -8,11 +8,13 @@ that are not redirects; :mod:`psdvec.text.wikitext` says what becomes of their m
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -21,6 +23,7 @@ from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.storage.atomic import check_file_output, replaced_file
+from psdvec.storage.renames import rename_to_free
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 
@@ -73,7 +76,7 @@ def extract(
     dump
         MediaWiki XML, plain or compressed with bzip2, gzip, xz or Zstandard; ``"-"`` is standard input.
     output
-        The file to write, or ``"-"`` for standard output. Until it is complete, it is called ``output.partial``.
+        The file to write, or ``"-"`` for standard output. It appears when it is complete.
     form
         ``"words"`` keeps English words, in lower case and without punctuation; ``"text"`` keeps case, punctuation
         and all scripts; ``"jsonl"`` writes the same text as JSON, with ``id`` and ``title``.
@@ -95,7 +98,7 @@ def extract(
     ------
     InputError
         If ``dump`` is not a dump, is damaged or truncated, or contains declarations or a page above 67 MB; the
-        articles before that place stay in ``output.partial``.
+        articles before that place stay in ``output.partial``, or, if something has that name, ``output.partial-2``.
 
     Examples
     --------
@@ -209,7 +212,9 @@ def _what_is_kept(done: Extraction, last: Page | None, output: str | Path) -> st
 
 
 def _partial(path: Path) -> Path:
-    return path.with_name(f"{path.name}.partial")
+    """Return a free name for what could be read of a broken dump."""
+    names = (f"{path.name}.partial{f'-{n}' if n > 1 else ''}" for n in count(1))
+    return next(each for each in map(path.with_name, names) if not os.path.lexists(each))
 
 
 def _check_output(output: str | Path, dump: str | Path, *, overwrite: bool) -> None:
@@ -236,5 +241,7 @@ def _open_output(output: str | Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         try:
             yield file
         except InputError:
-            Path(file.name).replace(_partial(path))
+            rest, partial = Path(file.name), _partial(path)
+            if not rename_to_free(rest, partial):
+                rest.rename(partial)
             raise
