@@ -11,7 +11,7 @@ from psdvec.errors import InputError, StoreError
 from psdvec.resources import format_size
 from psdvec.solver import model
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.artefact import META, Artefact, open_artefact
+from psdvec.storage.artefact import MAP, META, Artefact, open_artefact
 
 TOPICS = "topics"  # psdvec.topic_model.folder.KIND; what it takes to read them is loaded when some are
 
@@ -27,7 +27,6 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-MAP = "map"  # what psdvec.maps.kept keeps; there is nothing in it to ask about
 COUNTED = ("tokenizer", "window", "weighting", "gaps")
 SHOWN = 5  # sources in a summary
 

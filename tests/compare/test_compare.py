@@ -503,6 +503,16 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_trained(
     assert not (tmp_path / "report").exists()
 
 
+def test_a_record_that_no_comparison_wrote_is_not_replaced(tmp_path, corpus, task, in_process):
+    record = tmp_path / "report" / "models" / "svd.json"
+    record.parent.mkdir(parents=True)
+    record.write_text('{"mine": 1}')
+    with pytest.raises(InputError, match=r"svd.json' was not written by a comparison; move it away"):
+        compare([str(corpus)], output=tmp_path / "report", methods=["svd"], dim=5, tasks=[task], resume=True)
+    assert record.read_text() == '{"mine": 1}'
+    assert in_process == ["counts/5-linear-close"]
+
+
 def test_an_output_that_is_there_is_not_touched(tmp_path, corpus):
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "mine").write_text("mine")

@@ -88,7 +88,7 @@ def test_exit_code_1_comes_with_one_sentence(run, tmp_path: Path):
 
 def test_what_the_system_refuses_is_one_sentence_too(run, tmp_path: Path):
     (tmp_path / "file").write_text("a b c\n")
-    code, output, errors = run("count", tmp_path / "file", "-o", tmp_path / "file" / "counts", "-q")
+    code, output, errors = run("count", tmp_path / "file", "-o", tmp_path / ("counts" * 50), "-q")
     assert (code, output) == (1, "")
     assert re.fullmatch(
         r"psdvec: .*counts.*; check the path, its permissions and the space on its disk\n", errors

@@ -106,7 +106,7 @@ def test_what_is_there_already_is_not_touched(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     with pytest.raises(
-        InputError, match="exists and is not an artefact of psdvec; choose another output name"
+        InputError, match="is not an artefact of psdvec; move it away, or choose another output name"
     ):
         make(tmp_path / "mine", overwrite=True)
     make(tmp_path / "a")
@@ -118,6 +118,26 @@ def test_what_is_there_already_is_not_touched(tmp_path):
     with pytest.raises(InputError, match="exists and is not an artefact"):
         make(tmp_path / "file", overwrite=True)
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
+def test_what_is_put_into_an_artefact_while_it_is_replaced_is_not_lost(tmp_path):
+    make(tmp_path / "a", value=1)
+    with (
+        pytest.raises(InputError, match="holds 'notes', which psdvec did not write; move that away"),
+        create_artefact(tmp_path / "a", kind="numbers", version=1, parameters={}, sources=[], overwrite=True),
+    ):
+        (tmp_path / "a" / "notes").write_text("mine")
+    assert (tmp_path / "a" / "notes").read_text() == "mine"
+    assert open_artefact(tmp_path / "a").parameters["value"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_artefact_is_replaced_together_with_its_map(tmp_path):
+    make(tmp_path / "a")
+    with create_artefact(tmp_path / "a" / "map", kind="map", version=1, parameters={}, sources=[]):
+        pass
+    make(tmp_path / "a", value=2, overwrite=True)
+    assert not (tmp_path / "a" / "map").exists()
 
 
 def test_damage_is_noticed(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from psdvec.errors import InputError
 from psdvec.progress import SilentProgress
+from psdvec.storage.artefact import create_artefact
 from psdvec.storage.atomic import is_unfinished, replaced_folder
 from psdvec.storage.pieces import piece_file
 from psdvec.storage.workspace import held_folder, open_workspace, sweep_finished
@@ -21,6 +22,11 @@ class StopError(Exception):
 
 def workspace(tmp_path, plan="the plan", **options):
     return open_workspace(tmp_path / "out", plan={"is": plan}, progress=SilentProgress(), **options)
+
+
+def make_output(tmp_path):
+    with create_artefact(tmp_path / "out", kind="numbers", version=1, parameters={}, sources=[]):
+        pass
 
 
 def finish(path):
@@ -90,6 +96,30 @@ def test_a_workspace_that_was_half_removed_is_not_resumed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_workspace_with_a_link_in_it_is_left_as_it_is(tmp_path):
+    stopped(tmp_path, "piece")
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "piece").write_text("precious")
+    (tmp_path / "out.work" / "segments").symlink_to(victim)
+    for plan in ("the plan", "another plan"):
+        with pytest.raises(InputError, match="'segments' in it is a link; move"), workspace(tmp_path, plan):
+            pass
+    make_output(tmp_path)
+    with pytest.raises(InputError, match="'segments' in it is a link; move"):
+        sweep_finished(tmp_path / "out")
+    assert is_finished(tmp_path / "out.work" / "piece")
+    assert (victim / "piece").read_text() == "precious"
+
+
+def test_a_workspace_has_its_mark_from_the_moment_in_which_it_has_its_name(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("psdvec.storage.workspace.hold", lambda lock: seen.append(lock.read_bytes()))
+    with pytest.raises(InputError, match="another process is using"), workspace(tmp_path):
+        pass
+    assert seen[0].startswith(b"psdvec keeps unfinished work in this folder")
+
+
 def test_only_one_process_at_a_time_holds_a_workspace(tmp_path, monkeypatch):
     monkeypatch.setattr("psdvec.storage.locks._PATIENCE", 0.01)
     with (
@@ -107,8 +137,7 @@ def test_only_one_process_at_a_time_holds_a_workspace(tmp_path, monkeypatch):
 
 
 def test_an_output_that_another_process_has_just_made_is_not_made_again(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "meta.json").touch()
+    make_output(tmp_path)
     with pytest.raises(InputError, match="exists already"), workspace(tmp_path, overwrite=False):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -132,8 +161,7 @@ def test_the_work_of_an_output_that_is_finished_is_swept_and_newer_work_is_kept(
     stopped(tmp_path, "piece")
     sweep_finished(tmp_path / "out")
     assert (tmp_path / "out.work" / "piece").exists()
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "meta.json").touch()
+    make_output(tmp_path)
     os.utime(tmp_path / "out" / "meta.json", ns=(1, 1))
     sweep_finished(tmp_path / "out")
     assert (tmp_path / "out.work" / "piece").exists()

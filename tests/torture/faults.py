@@ -14,6 +14,7 @@ import faulthandler
 import gc
 import hashlib
 import io
+import json
 import os
 import random
 import re
@@ -32,6 +33,7 @@ from functools import partial
 from pathlib import Path
 
 from psdvec import cli
+from psdvec.storage.artefact import META, seal
 from tests.torture import injector
 from tests.torture.stages import STAGES, Stage, contents, count_in_chunks, make_inputs, prepare
 
@@ -198,13 +200,17 @@ def fresh_folder(torture: Torture, old: Path | None) -> Path:
 
 
 def make_old(torture: Torture, stage: Stage) -> Path:
-    """Make an output of ``stage`` that is older, and differs: a byte is added to a file of each part."""
+    """Make an output of ``stage`` that is older, and differs: in the description of a folder, or all of a file."""
     folder = torture.folder / f"old {stage.name}"
     folder.mkdir()
     torture.run(stage, folder)
     for output in stage.outputs:
         path = folder / output
-        (path / "of-old" if path.is_dir() else path).write_bytes(b"old")
+        if (path / META).exists():
+            meta = json.loads((path / META).read_bytes())
+            (path / META).write_text(json.dumps(seal({**meta, "made_by": "an older psdvec"})))
+        else:
+            (path / "config.json" if path.is_dir() else path).write_bytes(b"old")
     return folder
 
 

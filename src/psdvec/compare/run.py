@@ -28,11 +28,16 @@ from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.storage.atomic import is_unfinished, replaced_file
+from psdvec.storage.atomic import check_name, is_unfinished, replaced_file
 from psdvec.storage.workspace import held_folder
 from psdvec.vectors.sparse import csr_of
 
-_MADE = ("counts", "models", "second", "report.md", "report.json", "report.html")
+_FOLDERS = ("counts", "models", "second")
+_REPORTS = {  # and what each has near its beginning
+    "report.md": b"# Word vectors compared\n",
+    "report.json": b'{\n "header": {',
+    "report.html": b"<title>Methods compared</title>",
+}
 
 
 def compare(
@@ -180,18 +185,26 @@ def _reasons(left_out: Mapping[str, str]) -> str:
 
 def _check_output(output: Path, *, resume: bool) -> None:
     """Refuse an output that exists, unless it is to be resumed and contains only what a comparison makes."""
+    check_name(output)
     if not output.exists():
         return
-    found = sorted(path.name for path in output.iterdir()) if output.is_dir() else [output.name]
+    found = sorted(output.iterdir()) if output.is_dir() else [output]
     if found and not resume:
         raise InputError(
             f"'{output}' exists already; choose another output, or continue there with resume=True"
         )
-    strange = [name for name in found if name not in _MADE and not is_unfinished(name)]
-    if strange:
+    strange = next((path for path in found if not _is_made(path)), None)
+    if strange is not None:
         raise InputError(
-            f"'{output}' contains '{strange[0]}', which no comparison made; move it away, or choose another output"
+            f"'{output}' contains '{strange.name}', which no comparison made; move it away, or choose another output"
         )
+
+
+def _is_made(path: Path) -> bool:
+    """Say whether a comparison makes what is at ``path``: one of its folders, or a report that reads like its own."""
+    if path.name in _REPORTS:
+        return path.is_file() and _REPORTS[path.name] in path.read_bytes()[:1000]
+    return path.is_dir() if path.name in _FOLDERS else is_unfinished(path.name)
 
 
 def _sort_settings(methods: Sequence[str], texts: Iterable[str]) -> dict[str, dict[str, Any]]:

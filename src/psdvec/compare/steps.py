@@ -45,6 +45,7 @@ PAPER = ("psd", "psd-unreg", "psd-original")  # their core words and the others 
 COUNTING = {
     name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
 }
+_RECORD = b'{\n "key": '  # how the record of a step begins
 _SHOWING = (
     "explore/",
     "cli/explore",
@@ -189,6 +190,10 @@ class Bench:
         if known is not None:
             self.progress.say(f"{place}: already finished")
             return known
+        if record.exists() and not record.read_bytes().startswith(_RECORD):
+            raise InputError(
+                f"'{record}' was not written by a comparison; move it away, or choose another output"
+            )
         (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
         with self.progress.stage(place, total=None, unit="lines") as stage:
             cost = run_measured(

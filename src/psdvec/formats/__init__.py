@@ -22,7 +22,7 @@ from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_t
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import META, check_output
-from psdvec.storage.atomic import check_file_output, replaced_file
+from psdvec.storage.atomic import check_file_output, check_name, replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
@@ -129,8 +129,9 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
     'text'
     """
     path = Path(path)
-    if path.name in ("", "-"):
+    if path.name == "-":
         raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
+    check_name(path)
     format = format or _format_by_name(path)
     streamed = format in ("text", "glove", "binary")
     if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not streamed):

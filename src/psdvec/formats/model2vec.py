@@ -8,6 +8,7 @@ not in the vocabulary.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,24 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.errors import InputError
 from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
-from psdvec.storage.atomic import replaced_folder
+from psdvec.storage.atomic import check_name, replaced_folder, restore
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 
 _TENSORS = ("embeddings", "embedding.weight")
-_CARD = """---
+_FILES = {"model.safetensors", "tokenizer.json", "config.json", "modules.json", "README.md"}
+_TITLE = "# Word vectors made by psdvec"
+_CARD = f"""---
 library_name: model2vec
 tags: [embeddings, static-embeddings, sentence-transformers, psdvec]
 ---
 
-# Word vectors made by psdvec
+{_TITLE}
 
-{words} words, {dim} dimensions. Load them with `StaticModel.from_pretrained(folder)` of model2vec,
+{{words}} words, {{dim}} dimensions. Load them with `StaticModel.from_pretrained(folder)` of model2vec,
 or with `SentenceTransformer(folder)` of sentence-transformers.
 
-{reach}
+{{reach}}
 """
 
 
@@ -45,7 +48,24 @@ def is_model2vec(path: Path) -> bool:
 
 def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if a folder of this kind must not be written to ``path``."""
-    if path.exists() and not (overwrite and is_model2vec(path)):
+    check_name(path)
+    restore(path)
+    if not os.path.lexists(path):
+        return
+    card = path / "README.md"
+    if not card.is_file() or _TITLE.encode() not in card.read_bytes() or not is_model2vec(path):
+        raise InputError(
+            f"'{path}' exists and is not a Model2Vec folder of psdvec; move it away, or choose another output name"
+        )
+    foreign = next(
+        (each for each in sorted(path.iterdir()) if each.name not in _FILES or each.is_dir()), None
+    )
+    if foreign is not None:
+        raise InputError(
+            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
+            "another output name"
+        )
+    if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
 
@@ -66,6 +86,10 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
         )
     with replaced_folder(path, overwrite=overwrite) as folder:
         _write_files(embeddings, folder)
+        if overwrite:
+            check_model2vec_output(
+                path, overwrite=True
+            )  # again: something may have been put into it meanwhile
 
 
 def read_model2vec(path: str | Path) -> Embeddings:

@@ -17,15 +17,14 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.errors import PSDVecError, StoreError
 from psdvec.formats import load
-from psdvec.loading import MAP as KIND
 from psdvec.maps.drawing import WORDS, Drawing, LayoutName, MappedWords, draw, take_words
 from psdvec.maps.regions import NAMES, Regions
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import cache_folder
-from psdvec.storage.artefact import META, Artefact, create_artefact, open_artefact, verify_artefact
+from psdvec.storage.artefact import MAP, META, Artefact, create_artefact, open_artefact, verify_artefact
 
 VERSION = 1  # another for any change of what is drawn, so that older maps are made again
-FOLDER = "map"
+FOLDER = MAP
 LAYOUT: LayoutName = "neighbours"  # the only one that is kept; PCA is quick
 _LEVELS = ("coarse", "fine")
 
@@ -84,7 +83,7 @@ def write_map(drawing: Drawing, mapped: MappedWords, folder: Path) -> None:
         "vectors": mapped.identity,
     }
     with create_artefact(
-        folder, kind=KIND, version=VERSION, parameters=parameters, sources=[], overwrite=True
+        folder, kind=MAP, version=VERSION, parameters=parameters, sources=[], overwrite=True
     ) as writer:
         writer.add_array("places", drawing.places)
         for level in _LEVELS:
@@ -96,7 +95,7 @@ def write_map(drawing: Drawing, mapped: MappedWords, folder: Path) -> None:
 
 def read_map(folder: Path, mapped: MappedWords) -> Drawing:
     """Read a drawing of just these words; anything else at ``folder`` is a :class:`~psdvec.errors.StoreError`."""
-    artefact = open_artefact(folder, kind=KIND, version=VERSION)
+    artefact = open_artefact(folder, kind=MAP, version=VERSION)
     verify_artefact(artefact)
     made = artefact.parameters
     if (artefact.version, made.get("layout"), made.get("vectors")) != (VERSION, LAYOUT, mapped.identity):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -26,7 +27,7 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
-from psdvec.storage.atomic import replaced_folder, restore
+from psdvec.storage.atomic import check_name, is_unfinished, replaced_folder, restore
 from psdvec.storage.json_text import parse_json
 from psdvec.storage.npy import map_array
 from psdvec.storage.numbers import npy_header
@@ -34,6 +35,7 @@ from psdvec.storage.numbers import npy_header
 META = "meta.json"
 FORMAT = "psdvec"
 SEAL = "checksum"
+MAP = "map"  # the kind of a map, and the name of the folder that a model may have it in
 _UNSEALED = {"format", "kind", "version", "made_by", "parameters", "sources", "files"}
 
 
@@ -296,7 +298,8 @@ def create_artefact(
     Raises
     ------
     InputError
-        If something is at ``path`` already, and it is not an artefact or ``overwrite`` is false.
+        If something is at ``path`` already that is not an artefact, or holds what psdvec did not write, or
+        ``overwrite`` is false.
     """
     path = Path(path)
     check_output(path, overwrite=overwrite)
@@ -316,20 +319,49 @@ def create_artefact(
         with (folder / META).open("w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(seal(meta), file, indent=1, ensure_ascii=False)
             file.write("\n")
+        if overwrite:
+            check_output(path, overwrite=True)  # again: something may have been put into it meanwhile
 
 
 def check_output(path: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if an artefact must not be written to ``path``."""
     path = Path(path)
+    check_name(path)
     restore(path)
-    if not path.exists() and not path.is_symlink():
+    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return
-    if path.is_dir() and not any(path.iterdir()):
-        return
-    if not (path / META).is_file():
-        raise InputError(f"'{path}' exists and is not an artefact of psdvec; choose another output name")
+    foreign = _foreign_in(path)
+    if foreign == path:
+        raise InputError(
+            f"'{path}' exists and is not an artefact of psdvec; move it away, or choose another output name"
+        )
+    if foreign is not None:
+        raise InputError(
+            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
+            "another output name"
+        )
     if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
+
+
+def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
+    """Return what psdvec did not write: ``folder`` itself, or something in it; None if all of it is an artefact.
+
+    A model may have its map in it, which its ``meta.json`` does not list.
+    """
+    try:
+        meta = parse_json((folder / META).read_bytes())
+        _check_meta(meta)
+    except (OSError, ValueError):
+        return folder
+    if kind is not None and meta["kind"] != kind:
+        return folder
+    for path in sorted(folder.iterdir()):
+        is_listed = path.name in (META, *meta["files"]) and not path.is_dir()
+        is_map = path.name == MAP and not path.is_symlink() and _foreign_in(path, kind=MAP) is None
+        if not (is_listed or is_map or is_unfinished(path.name)):
+            return path
+    return None
 
 
 def digest_file(path: Path) -> str:

@@ -256,8 +256,18 @@ def _output(path: Path) -> Iterator[None]:
         sync_name(Path(os.path.realpath(path)).parent)
 
 
+def check_name(path: Path) -> None:
+    """Raise :class:`InputError` if nothing new can be called ``path``: ``.``, the root, or a place below a file."""
+    if path.name in ("", "..") or "\0" in str(path):
+        raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
+    folder = nearest_folder(path)
+    if not folder.is_dir():
+        raise InputError(f"'{path}' cannot be written: '{folder}' is not a folder; choose another output")
+
+
 def check_file_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if no file can be written to ``path``, before any work is done."""
+    check_name(path)
     if path.is_symlink() and not path.exists():
         raise InputError(f"'{path}' is a link to nothing; remove it, or choose another output")
     if path.exists() and not path.is_file():
@@ -267,9 +277,6 @@ def check_file_output(path: Path, *, overwrite: bool) -> None:
         )
     if path.exists() and not overwrite:
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
-    folder = nearest_folder(path)
-    if not folder.is_dir():
-        raise InputError(f"'{path}' cannot be written: '{folder}' is not a folder; choose another output")
 
 
 def nearest_folder(path: Path) -> Path:

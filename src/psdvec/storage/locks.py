@@ -37,9 +37,9 @@ def take(path: Path, *, certainly: bool) -> int | None:
 
 
 def hold(path: Path) -> int | None:
-    """Lock the file at ``path``, made if it is missing; return its descriptor, or None if another process holds it."""
+    """Lock the file at ``path``, which must exist; return its descriptor, or None if another process holds it."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             got = _flock(descriptor, _PATIENCE)
             if got is not False and _has_name(descriptor, path):

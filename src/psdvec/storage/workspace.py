@@ -3,6 +3,9 @@
 A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves: what was finished for
 the same plan is used again, unless any of it is damaged; what belongs to another plan is discarded. What is in it are
 pieces (:mod:`psdvec.storage.pieces`), artefacts and other workspaces. Only one process at a time may hold it.
+
+A folder is a workspace only if the file ``lock`` in it carries our mark, which is there from the moment in which the
+folder has its name. Anything else of that name, and whatever has a link in it, is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.storage.artefact import META, check_output
-from psdvec.storage.atomic import discard_folder, sweep, sweep_below, whole_file
+from psdvec.storage.atomic import check_name, discard_folder, sweep, sweep_below, whole_file, whole_folder
 from psdvec.storage.json_text import parse_json
 from psdvec.storage.locks import hold, take
 from psdvec.storage.pieces import find_damage
 
 PLAN, _LOCK = "plan.json", "lock"
+_MARK = b"psdvec keeps unfinished work in this folder, and removes the folder when the work is done.\n"
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def open_workspace(
     ``ending``: what its name has after that of ``output``; work that consists of other work needs one of its own.
     Without ``overwrite``, an output that another process made just before the workspace was ours is refused.
     """
-    folder = output.with_name(f"{output.name}{ending}")
+    folder = _workspace_of(output, ending)
     with disk_errors_explained(output):
         was_there = output.exists()
         lock = _hold(folder)
@@ -79,8 +83,13 @@ def sweep_finished(output: Path, *, ending: str = ".work") -> None:
     """Remove the workspace of an output that is there, if its maker was killed just before it would have done so.
 
     All work is older than the ``meta.json`` of what was made of it; work that is newer is for another output.
+
+    Raises
+    ------
+    InputError
+        If no output can have this name, or the workspace has the name of something that is not ours.
     """
-    folder = output.with_name(f"{output.name}{ending}")
+    folder = _workspace_of(output, ending)
     sweep(folder)
     lock = take(folder / _LOCK, certainly=True) if (output / META).is_file() else None
     if lock is None:
@@ -106,7 +115,7 @@ def held_folder(folder: Path) -> Iterator[None]:
     """Make ``folder`` if it is missing, sweep it, and keep it from other processes that would hold it too."""
     with disk_errors_explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = take(folder, certainly=False)
+        lock = take(Path(os.path.realpath(folder)), certainly=False)
         if lock is None:
             raise InputError(f"another process is using '{folder}'; wait for it, or choose another output")
         try:
@@ -133,10 +142,46 @@ def digest_of(*values: Any) -> str:
     return digest.hexdigest()
 
 
+def _workspace_of(output: Path, ending: str) -> Path:
+    """Return the workspace of ``output``, which need not exist; raise :class:`InputError` if it cannot be used."""
+    check_name(output)
+    folder = output.with_name(f"{output.name}{ending}")
+    _demand_ours(folder)
+    return folder
+
+
+def _demand_ours(folder: Path) -> None:
+    """Raise :class:`InputError` if something is called ``folder`` that does not carry our mark, or that has links."""
+    problem = _not_ours(folder)
+    if problem is not None and os.path.lexists(folder):  # else another process has just removed it
+        raise InputError(
+            f"'{folder}' is where unfinished work is kept, but {problem}; move it away, or choose another output"
+        )
+
+
+def _not_ours(folder: Path) -> str | None:
+    """Say why ``folder`` is no workspace; None if it is one, with nothing in it that leads elsewhere."""
+    mark = folder / _LOCK
+    if folder.is_symlink():
+        return "it is a link"
+    try:
+        is_marked = not mark.is_symlink() and mark.is_file() and mark.stat().st_size == len(_MARK)
+        if not is_marked or mark.read_bytes() != _MARK:
+            return "psdvec did not make it, or an older version did"
+    except (FileNotFoundError, PermissionError):
+        return "it cannot be read"
+    inner = (Path(place, name) for place, folders, names in os.walk(folder) for name in (*folders, *names))
+    link = next((path for path in inner if path.is_symlink()), None)
+    return None if link is None else f"'{link.name}' in it is a link"
+
+
 def _hold(folder: Path) -> int:
     """Make ``folder`` if it is missing, and lock it; a process that had it before may be removing it just now."""
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(folder):
+            with whole_folder(folder, existing="keep") as new:
+                (new / _LOCK).write_bytes(_MARK)
+        _demand_ours(folder)
         try:
             lock = hold(folder / _LOCK)
         except FileNotFoundError:
