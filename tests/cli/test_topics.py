@@ -26,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     ]
     Path("records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     Path("unheard.txt").write_text("nothing is known here\n")
+    Path("alone.txt").write_text("bank0 bank0\n")
     Path("texts").mkdir()
     for i, text in enumerate(texts):
         Path("texts", f"{i:02}.txt").write_text(text)
@@ -134,6 +135,8 @@ def test_info_describes_topics(run, folder: Path):
         (["records.jsonl", "--text", "body", "--by", "month"], "no document has a field 'month'"),
         (["lines.txt", "--min-documents", "41"], "fewer than two words with a vector are in 41 documents or more; give "
          "vectors of the same language, or ask for fewer documents: --min-documents N"),
+        (["alone.txt", "--min-documents", "1"], "fewer than two words with a vector are in 1 document or more; give "
+         "vectors of the same language, or more documents\n"),
         (["model"], "psdvec: "),
     ],
 )  # fmt: skip

@@ -178,6 +178,14 @@ def test_an_empty_corpus_is_refused_and_leaves_no_output(tmp_path):
     assert not (tmp_path / "counts").exists()
 
 
+def test_words_that_are_all_too_long_are_not_called_too_rare(tmp_path):
+    (tmp_path / "text").write_text("x" * 1025 + "\n")
+    for corpus in (read_corpus(tmp_path / "text"), [["x" * 1025]]):
+        with pytest.raises(InputError, match=r"every word \(1 in all\) is longer than 1,024 bytes") as info:
+            count_pairs(corpus, min_count=1)
+        assert "min_count" not in str(info.value)
+
+
 def test_a_vocabulary_without_words_is_refused():
     with pytest.raises(InputError, match="the vocabulary given holds no word"):
         count_pairs([["a", "b"]], vocabulary=[])

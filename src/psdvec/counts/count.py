@@ -15,12 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.matrix import Cooccurrence, in_memory, map_counts, write_counts
+from psdvec.counts.matrix import Cooccurrence, Tally, in_memory, map_counts, write_counts
 from psdvec.counts.numbering import number_text
 from psdvec.counts.out_of_core import count_text
 from psdvec.counts.plan import Counted, Counting, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.word_table import MAX_WORD_BYTES
 from psdvec.errors import InputError, demand_words
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
@@ -164,9 +165,7 @@ def count_pairs(
                 raise InputError("the corpus changed while it was read; run the same command again")
             if not len(found.vocabulary):
                 clear(work)  # the same command cannot get further
-                raise InputError(
-                    f"no word occurs {min_count} times or more among {found.tally.tokens:,} words; try min_count=1"
-                )
+                raise InputError(_why_no_word(found.tally, min_count))
             # The rows are iterators: the pairs are counted in here, block by block, as they are written.
             write_counts(
                 place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
@@ -174,6 +173,16 @@ def count_pairs(
             )  # fmt: skip
         counts = map_counts(place)
         return in_memory(counts) if output is None else counts
+
+
+def _why_no_word(tally: Tally, min_count: int) -> str:
+    """Say why no word is frequent enough, and what helps."""
+    if tally.overlong_words == tally.tokens:
+        return (
+            f"every word ({tally.tokens:,} in all) is longer than {MAX_WORD_BYTES:,} bytes, and such words are not "
+            "counted; check that this is text, and that the tokenizer cuts it into words"
+        )
+    return f"no word occurs {min_count} times or more among {tally.tokens:,} words; try min_count=1"
 
 
 def _check_place(

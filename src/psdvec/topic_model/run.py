@@ -145,7 +145,7 @@ def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Docum
     if len(ids) < 2:
         raise InputError(
             f"fewer than two words with a vector are in {count_of(least, 'document')} or more; give vectors of the "
-            "same language, or ask for fewer documents: min_documents=N"
+            f"same language, or {'ask for fewer documents: min_documents=N' if least > 1 else 'more documents'}"
         )
     numbers = np.full(len(embeddings), -1, np.int32)
     numbers[ids] = np.arange(len(ids))
