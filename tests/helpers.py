@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from psdvec.counts import out_of_core
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.pair_rows import Range
+from psdvec.storage.artefact import META, seal
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:
@@ -28,6 +33,31 @@ def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of an artefact."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def put_right(folder: Path, changed: Path) -> None:
+    """Write the size and the checksum of a changed file into ``meta.json``, and its own anew, as malice would."""
+    meta = json.loads((folder / META).read_text())
+    if changed.name != META:
+        data = changed.read_bytes()
+        meta["files"][changed.name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (folder / META).write_text(json.dumps(seal(meta)))
+
+
+def replace_array(folder: Path, name: str, array: Any) -> None:
+    """Put another array in the place of one, with all checksums right."""
+    np.save(folder / f"{name}.npy", array)
+    put_right(folder, folder / f"{name}.npy")
+
+
+def replace_parameter(folder: Path, *names: str, value: Any) -> None:
+    """Put another value in the place of a parameter, which may lie in others, with all checksums right."""
+    meta = json.loads((folder / META).read_text())
+    record = meta["parameters"]
+    for name in names[:-1]:
+        record = record[name]
+    record[names[-1]] = value
+    (folder / META).write_text(json.dumps(seal(meta)))
 
 
 def count_in_small_runs(

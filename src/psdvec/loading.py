@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from psdvec.counts import matrix
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import format_size
 from psdvec.solver import model
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.artefact import MAP, META, Artefact, open_artefact
+from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
 
 TOPICS = "topics"  # psdvec.topic_model.folder.KIND; what it takes to read them is loaded when some are
 
@@ -48,11 +50,23 @@ def load(path: str | Path) -> Any:
     artefact = open_artefact(path)
     if artefact.kind == MAP:
         raise StoreError(f"'{path}' is the map of a model, without its vectors; give the model's folder")
+    return _load(artefact)
+
+
+def _load(artefact: Artefact) -> Any:
     if artefact.kind not in LOADERS:
         raise StoreError(
-            f"'{path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
+            f"'{artefact.path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
         )
     return LOADERS[artefact.kind](artefact)
+
+
+def verify(artefact: Artefact) -> None:
+    """Raise :class:`StoreError` unless every file of ``artefact`` is as it was written, and :func:`load` opens it."""
+    if artefact.kind != matrix.KIND:  # counts are compared with their checksums whenever they are opened
+        verify_artefact(artefact)
+    if artefact.kind != MAP:
+        _load(artefact)
 
 
 def describe(artefact: Artefact) -> dict[str, Any]:
@@ -126,9 +140,9 @@ def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
     if artefact.kind not in LOADERS:
         return {}
-    extent = {"words": int(artefact.array("word_offsets").size) - 1}
+    extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:
-        return {**extent, "pairs": int(artefact.array("values").size)}
+        return {**extent, "pairs": int(artefact.array("values", np.int64).size)}
     return extent if "dim" in artefact.parameters else {**extent, "dim": model.read_model(artefact).dim}
 
 

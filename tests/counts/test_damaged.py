@@ -13,9 +13,13 @@ import pytest
 import psdvec
 from psdvec import cli
 from psdvec.counts.count import count_pairs
+from psdvec.counts.legacy_export import write_grams
 from psdvec.counts.matrix import load_counts
-from psdvec.errors import StoreError
-from psdvec.storage.artefact import seal
+from psdvec.counts.merge import merge_counts
+from psdvec.errors import InputError, StoreError
+from psdvec.loading import verify
+from psdvec.storage.artefact import open_artefact, seal
+from tests.helpers import replace_array, replace_parameter
 from tests.toy import drawn_counts
 
 COLUMN = 7  # a cell in the middle of a row
@@ -147,3 +151,69 @@ def test_a_damaged_model_is_not_extended(store, tmp_path):
         file.write(bytes([last ^ 1]))
     with pytest.raises(StoreError, match=r"vectors\.safetensors' is damaged: its contents changed"):
         psdvec.extend(tmp_path / "model", store / "counts", output=tmp_path / "larger")
+
+
+@pytest.fixture
+def counts(store, tmp_path):
+    """A copy of the counts, to change with all checksums right."""
+    return shutil.copytree(store / "counts", tmp_path / "counts")
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "values", "word_counts", "word_offsets"])
+@pytest.mark.parametrize("dtype", [">i8", ">i4", "<i2", "<f8"])
+def test_numbers_of_another_type_or_byte_order_are_refused_though_all_checksums_are_right(
+    counts, name, dtype
+):
+    replace_array(counts, name, np.load(counts / f"{name}.npy").astype(dtype))
+    for opened in (
+        psdvec.load,
+        lambda path: verify(open_artefact(path)),
+        lambda path: psdvec.fit(path, dim=3),
+    ):
+        with pytest.raises(StoreError, match=rf"{name}\.npy' is damaged: it holds numbers of type {dtype}"):
+            opened(counts)
+
+
+@pytest.mark.parametrize("name", ["values", "word_counts"])
+def test_counts_whose_sums_are_beyond_64_bits_are_refused(counts, name):
+    array = np.load(counts / f"{name}.npy")
+    array[:2] = 2**62
+    replace_array(counts, name, array)
+    for opened in (psdvec.load, lambda path: verify(open_artefact(path))):
+        with pytest.raises(StoreError, match="add up to more than whole numbers of 64 bits hold"):
+            opened(counts)
+
+
+@pytest.mark.parametrize("name", ["values", "word_counts"])
+def test_counts_are_not_merged_to_sums_beyond_64_bits(counts, name):
+    array = np.load(counts / f"{name}.npy")
+    array[3] = 2**63 - 1 - (array.sum() - array[3])
+    replace_array(counts, name, array)
+    large = load_counts(counts)
+    assert merge_counts([large]).tally == large.tally
+    for times in (2, 3, 4, 5):
+        with pytest.raises(InputError, match="add up to more than whole numbers of 64 bits hold"):
+            merge_counts([large] * times)
+
+
+@pytest.mark.parametrize("tokens", ["1", 1.5, None, True, 2**63, -(2**64)])
+def test_a_tally_that_is_no_number_of_64_bits_is_refused(counts, tokens):
+    replace_parameter(counts, "tally", "tokens", value=tokens)
+    with pytest.raises(StoreError, match="does not say what was counted"):
+        load_counts(counts)
+
+
+def test_what_was_refused_when_loaded_is_not_called_intact(counts, capsys, monkeypatch):
+    replace_array(counts, "indices", np.load(counts / "indices.npy").astype(">i4"))
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    monkeypatch.setattr(sys, "argv", ["psdvec", "info", str(counts), "--verify"])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code not in (None, 0)
+    assert "indices.npy' is damaged" in capsys.readouterr().err
+
+
+def test_a_pair_with_the_count_0_is_not_exported(counts, tmp_path):
+    replace_array(counts, "values", 0 * np.load(counts / "values.npy"))
+    with pytest.raises(InputError, match="has the count 0"):
+        write_grams(load_counts(counts), tmp_path / "pairs")

@@ -143,7 +143,7 @@ def test_parts_that_do_not_fit_together_are_absent_even_with_right_checksums(
             "places",
             *(f"{a}_{b}" for a in ("coarse", "fine") for b in ("labels", "middles", "names")),
         ):
-            array = np.array(made.array(name))
+            array = np.array(made.array(name, np.int64, np.float32))
             writer.add_array(name, (array + 10_000)[:-1] if name == part else array)
     assert find_map(mapped, model) is None
 

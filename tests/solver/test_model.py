@@ -6,12 +6,13 @@ import pytest
 from safetensors.numpy import load_file
 
 import psdvec
-from psdvec.errors import StoreError
+from psdvec.errors import InputError, StoreError
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
-from psdvec.solver.model import read_model, write_model
+from psdvec.solver.model import demand_finite, read_model, write_model
 from psdvec.storage.artefact import open_artefact, verify_artefact
 from psdvec.vectors.embeddings import Embeddings
+from tests.helpers import replace_array, replace_parameter
 from tests.toy import drawn_counts
 
 
@@ -68,8 +69,11 @@ def test_arrays_that_do_not_belong_together_are_refused(model, tmp_path):
     ("name", "value", "message"),
     [
         ("signs", 0, "its scales do not fit its vectors"),
-        ("constant", np.nan, "constant holds a value that is not finite"),
-        ("column_sums", np.inf, "column_sums holds a value that is not finite"),
+        ("constant", np.nan, "constant holds a value that cannot be"),
+        ("stretch", 0, "stretch holds a value that cannot be"),
+        ("counts", -1, "counts holds a value that cannot be"),
+        ("row_sums", -1, "row_sums holds a value that cannot be"),
+        ("column_sums", np.inf, "column_sums holds a value that cannot be"),
     ],
 )
 def test_scales_that_make_no_sense_are_refused(model, tmp_path, name, value, message):
@@ -123,3 +127,65 @@ def test_a_glance_shows_what_it_is_in_one_line():
     assert repr(larger).endswith(f"learned {len(larger.learned)} words)")
     assert "<td>30 words × 5 dimensions</td>" in model._repr_html_()
     assert repr(Embeddings(("a",), np.ones((1, 2), np.float32))) == "Embeddings(1 word × 2 dimensions)"
+
+
+@pytest.mark.parametrize(
+    ("names", "value"),
+    [
+        (("constants", "background"), "x"),
+        (("constants", "background"), 1),
+        (("constants", "smoothing"), 0),
+        (("constants", "exponent"), None),
+        (("constants", "diagonal"), 1),
+        (("constants", "cap"), 0.0),
+        (("constants", "mass"), float("nan")),
+        (("constants", "total"), -1.0),
+        (("constants", "mean"), 1e300),
+        (("recipe", "ridge"), 5),
+        (("recipe", "damping"), "x"),
+        (("recipe", "own_cap"), "no"),
+        (("recipe", "rounds"), 1.5),
+        (("subwords", "share"), float("inf")),
+        (("core",), 1.5),
+        (("core",), "30"),
+        (("words",), 31),
+        (("dim",), 6),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused_though_the_checksum_is_right(model, tmp_path, names, value):
+    write_model(model, tmp_path / "model")
+    replace_parameter(tmp_path / "model", *names, value=value)
+    with pytest.raises(StoreError, match="is damaged"):
+        read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["deviations", "signs", "constant", "row_sums", "stretch", "word_counts"])
+def test_arrays_of_another_byte_order_are_refused_though_all_checksums_are_right(model, tmp_path, name):
+    write_model(model, tmp_path / "model")
+    array = np.load(tmp_path / "model" / f"{name}.npy")
+    replace_array(tmp_path / "model", name, array.astype(array.dtype.newbyteorder(">")))
+    with pytest.raises(StoreError, match=rf"{name}\.npy' is damaged: it holds numbers of type >"):
+        read_model(tmp_path / "model")
+
+
+def test_vectors_that_come_out_not_finite_are_refused_with_the_word(model, monkeypatch):
+    def place_nothing(_, words, rows, *others, **options):
+        return np.full_like(rows, np.inf), np.ones(len(rows), np.float32)
+
+    monkeypatch.setattr("psdvec.solver.extend.place_spelled", place_nothing)
+    with pytest.raises(InputError, match=f"'{model.words[3]}' came out with numbers that are not finite"):
+        extend(model, drawn_counts(), words=[], refresh=[model.words[3]])
+
+
+def test_vectors_too_long_to_compute_with_are_not_extended(model):
+    rows = np.array(model.rows)
+    rows[2] = 1e30
+    with pytest.raises(InputError, match="has the length"):
+        extend(replace(model, rows=rows), drawn_counts())
+
+
+def test_what_a_fit_finds_must_be_finite_or_is_refused_with_the_word():
+    units = np.full((40, 5), np.nan, np.float32)
+    counts = drawn_counts()
+    with pytest.raises(InputError, match=f"'{counts.vocabulary.words[0]}' came out with numbers"):
+        demand_finite(units, counts.vocabulary.words)

@@ -41,10 +41,9 @@ def fail_on_purpose(path, error):
 def test_what_is_written_is_read_back(tmp_path):
     make(tmp_path / "a")
     artefact = open_artefact(tmp_path / "a", kind="numbers", version=1)
-    assert artefact.array("plain").tolist() == list(range(10))
-    assert artefact.array("stream").tolist() == [1, 0, 1, 2, 3, 4]
-    assert artefact.array("stream").dtype == np.int32
-    assert artefact.array("nothing").tolist() == []
+    assert artefact.array("plain", np.int64).tolist() == list(range(10))
+    assert artefact.array("stream", np.int32).tolist() == [1, 0, 1, 2, 3, 4]
+    assert artefact.array("nothing", np.int64).tolist() == []
     assert artefact.file("note.txt").read_text(encoding="utf-8") == "größer\n"
     assert (artefact.parameters, artefact.sources) == ({"value": 1}, ({"name": "x"},))
     verify_artefact(artefact)
@@ -67,7 +66,20 @@ def test_a_stream_is_the_same_file_whatever_length_was_foretold(tmp_path, length
 def test_arrays_are_mapped_and_cannot_be_changed(tmp_path):
     make(tmp_path / "a")
     with pytest.raises(ValueError, match="read-only"):
-        open_artefact(tmp_path / "a").array("plain")[0] = 7
+        open_artefact(tmp_path / "a").array("plain", np.int64)[0] = 7
+
+
+@pytest.mark.parametrize(("dtype", "dimensions"), [(">i8", 1), (np.int32, 1), (np.uint64, 1), (np.int64, 2)])
+def test_an_array_of_another_type_byte_order_or_dimension_is_refused(tmp_path, dtype, dimensions):
+    make(tmp_path / "a")
+    with pytest.raises(StoreError, match="it holds numbers of type <i8 in 1 dimensions"):
+        open_artefact(tmp_path / "a").array("plain", dtype, dimensions=dimensions)
+
+
+def test_what_is_no_letter_is_written_as_an_escape(tmp_path):
+    with create_artefact(tmp_path / "a", kind="numbers", version=1, parameters={}, sources=[]) as writer:
+        writer.add_text("note.json", '"\ud800"')
+    assert json.loads((tmp_path / "a" / "note.json").read_text()) == "\ud800"
 
 
 def test_equal_contents_have_equal_digests(tmp_path):
@@ -145,7 +157,7 @@ def test_damage_is_noticed(tmp_path):
     with (tmp_path / "short" / "plain.npy").open("r+b") as file:
         file.truncate(150)
     with pytest.raises(StoreError, match="is damaged: 150 bytes where 208 were written; make"):
-        open_artefact(tmp_path / "short").array("plain")
+        open_artefact(tmp_path / "short").array("plain", np.int64)
     make(tmp_path / "changed")
     with (tmp_path / "changed" / "plain.npy").open("r+b") as file:
         file.seek(-1, 2)
@@ -155,7 +167,7 @@ def test_damage_is_noticed(tmp_path):
     make(tmp_path / "lost")
     (tmp_path / "lost" / "plain.npy").unlink()
     with pytest.raises(StoreError, match="cannot be read"):
-        open_artefact(tmp_path / "lost").array("plain")
+        open_artefact(tmp_path / "lost").array("plain", np.int64)
     make(tmp_path / "broken")
     (tmp_path / "broken" / "meta.json").write_text("{")
     with pytest.raises(StoreError, match="is not a description of a psdvec artefact"):

@@ -23,17 +23,17 @@ def info(
 
     Example: `psdvec info counts/ --verify`
     """
-    from psdvec.loading import describe, summarise
-    from psdvec.storage.artefact import open_artefact, verify_artefact
+    from psdvec import loading
+    from psdvec.storage.artefact import open_artefact
 
     artefact = open_artefact(path)
     if verify:
-        verify_artefact(artefact)
+        loading.verify(artefact)
     if as_json:
-        print_json(describe(artefact) | {"verified": True if verify else None})
+        print_json(loading.describe(artefact) | {"verified": True if verify else None})
         return
     state = "intact: every file is as it was written" if verify else "not verified; add --verify"
-    lines = {**summarise(artefact), "state": state}
+    lines = {**loading.summarise(artefact), "state": state}
     width = max(map(len, lines))
     for name, text in lines.items():
         print(f"{name:<{width}}  {text}")

@@ -178,7 +178,7 @@ class Bench:
     def _read_size(self, counts: str) -> dict[str, int]:
         """Return how many words were read for ``counts``, and the size of the vocabulary."""
         artefact = open_artefact(self.folder / counts)
-        words = int(artefact.array("word_counts").size)
+        words = int(artefact.array("word_counts", np.int64).size)
         return {"tokens": int(artefact.parameters["tally"]["tokens"]), "vocabulary": words}
 
     def _run(self, place: str, command: Sequence[str]) -> Cost:

@@ -36,6 +36,8 @@ def write_grams(
         raise InputError(
             "these counts do not say how often each word occurs, which top1grams hold; import them with words=FILE"
         )
+    if not counts.values.all():
+        raise InputError("a pair of these counts has the count 0, which top2grams cannot hold; count again")
     if (counts.values % UNIT).any():
         raise InputError(
             f"the top2grams format holds only whole counts, but these were counted with weighting "
@@ -63,7 +65,7 @@ def _write_pairs(counts: Cooccurrence, path: Path, *, overwrite: bool) -> tuple[
     listed = [f"{words[i]},{sums[i]},{_log(sums[i] / total)}" for i in order.tolist()]
     with replaced_file(path, overwrite=overwrite) as file:
         file.write(f"# {order.size} words, {_occurrences(counts, order)} occurrences\n".encode())
-        file.write(f"# {_settings(counts)}\n# {total} bigram occurrences\n".encode())
+        file.write(f"# {_settings(counts)}\n# {total} bigram occurrences\n".encode("utf-8", "replace"))
         file.write(f"Words:\n{_in_lines(listed, WORDS_PER_LINE, '')}\nBigrams:\n".encode())
         for place, i in enumerate(order.tolist(), 1):
             file.write(_row(counts, i, place, rank).encode())
@@ -131,7 +133,7 @@ def _write_words(counts: Cooccurrence, path: Path, *, overwrite: bool) -> None:
     }
     with replaced_file(path, overwrite=overwrite) as file:
         file.write(f"# {len(found)} words, {total} occurrences\n".encode())
-        file.write(f"# tokenizer={counts.parameters.get('tokenizer')}\n".encode())
+        file.write(f"# tokenizer={counts.parameters.get('tokenizer')}\n".encode("utf-8", "replace"))
         for word, count in found.items():
             file.write(f"{word}\t{count}\t{_log(count / total)}\n".encode())
 

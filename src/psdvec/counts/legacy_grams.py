@@ -19,7 +19,7 @@ import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, Tally
-from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, Stage
@@ -275,6 +275,8 @@ class _Row:
 def _in_order(rows: _Rows, vocabulary: Vocabulary) -> tuple[Int64s, Int32s, Int64s]:
     """Return indptr, indices and values of the rows, renumbered by ``vocabulary``."""
     columns, counts = np.asarray(rows.columns, np.int32), np.asarray(rows.counts, np.int64)
+    if UNIT * exact_sum(counts) > MOST:
+        raise InputError(f"{TOO_MANY}; {REMEDY}")
     rank = np.array([vocabulary.ids[word] for word in rows.ids], np.int32)
     places = [rows.places.get(rows.ids[word], slice(0, 0)) for word in vocabulary]
     indptr = np.concatenate([[0], np.cumsum([part.stop - part.start for part in places])]).astype(np.int64)

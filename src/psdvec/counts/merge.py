@@ -17,7 +17,7 @@ import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, map_counts, write_counts
 from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
-from psdvec.counts.vocabulary import Vocabulary
+from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
@@ -68,8 +68,9 @@ def merge_counts(
             pool, readers, signs=signs, n=len(union), sizes=sizes, cells=_CELLS, workers=workers
         )
         write_counts(  # adds up a block of rows at a time, as it writes them
-            place, _checked(blocks, union, vocabulary, progress), vocabulary, parameters=parameters,
-            tally=_add_tallies(operands, signs), sources=_add_sources(operands, signs), overwrite=overwrite,
+            place, _checked(blocks, aligned[: len(stores)], union, vocabulary, progress), vocabulary,
+            parameters=parameters, tally=_add_tallies(operands, signs),
+            sources=_add_sources(operands, signs), overwrite=overwrite,
         )  # fmt: skip
         merged = map_counts(place)
         return in_memory(merged) if output is None else merged
@@ -114,7 +115,7 @@ class _Aligned:
 
     def __init__(self, store: Cooccurrence, vocabulary: Vocabulary) -> None:
         ids, own = vocabulary.ids, store.vocabulary.words
-        self.store = store
+        self.store, self.sums = store, list[int]()  # of all that was read
         self.columns = np.fromiter((ids[word] for word in own), np.int32, len(own))
         self.rows = np.full(len(vocabulary), -1, np.int64)
         self.rows[self.columns] = np.arange(len(own))
@@ -134,16 +135,26 @@ class _Aligned:
             columns,
             values,
         )
+        self.sums.append(exact_sum(values))
         return Rows(columns, values, sizes)
 
 
 def _checked(
-    blocks: Iterator[Rows], union: Vocabulary, vocabulary: Vocabulary, progress: Progress
+    blocks: Iterator[Rows],
+    added: Sequence[_Aligned],
+    union: Vocabulary,
+    vocabulary: Vocabulary,
+    progress: Progress,
 ) -> Iterator[Rows]:
-    """Yield the rows of ``vocabulary``; raise :class:`InputError` if a count is negative or of a word that left."""
+    """Yield the rows of ``vocabulary``; raise :class:`InputError` if a count is negative or of a word that left.
+
+    The same, if what is ``added`` is too much for 64 bits.
+    """
     begin = 0
     with progress.stage("merging", total=len(union), unit="words") as stage:
         for rows in blocks:
+            if sum(sum(part.sums) for part in added) > MOST:
+                raise InputError(f"{TOO_MANY}; merge fewer of them")
             row_of_cell = np.repeat(np.arange(begin, begin + len(rows.sizes)), rows.sizes)
             n = len(vocabulary)
             wrong = np.flatnonzero((rows.values < 0) | (row_of_cell >= n) | (rows.columns >= n))

@@ -24,6 +24,20 @@ from psdvec.storage.numbers import write_npy
 from psdvec.storage.pieces import piece_file
 from psdvec.text.lines import read_lines
 
+MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits
+TOO_MANY = "the counts add up to more than whole numbers of 64 bits hold"
+
+
+def exact_sum(values: Int64s) -> int:
+    """Return the sum of numbers that are 0 or more, also where 64 bits do not hold it.
+
+    >>> exact_sum(np.array([2**62, 2**62, 1])) == 2**63 + 1
+    True
+    """
+    if int(values.max(initial=0)) <= MOST // max(values.size, 1):
+        return int(values.sum())
+    return (int((values >> 32).sum()) << 32) + int((values & (1 << 32) - 1).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class WordList:
@@ -143,6 +157,8 @@ class Vocabulary:
         """Put the words of ``counts`` into canonical order."""
         if "" in counts:
             raise InputError("a word is empty; leave empty tokens out")
+        if sum(counts.values()) > MOST:
+            raise InputError(f"{TOO_MANY}; count or merge less text")
         amounts = np.fromiter(counts.values(), np.int64, len(counts))
         return select_words(WordCounts(WordList.pack(counts), amounts), min_count=0, max_words=None)
 
@@ -207,13 +223,13 @@ def write_vocabulary(writer: ArtefactWriter, vocabulary: Vocabulary) -> None:
 
 def read_vocabulary(artefact: Artefact) -> Vocabulary:
     """Read the vocabulary of an artefact."""
-    return Vocabulary(read_words(artefact), artefact.array("word_counts"))
+    return Vocabulary(read_words(artefact), artefact.array("word_counts", np.int64))
 
 
 def read_words(artefact: Artefact) -> tuple[str, ...]:
     """Read the words of an artefact that has some; none is empty, and none is there twice."""
     try:
-        words = WordList(artefact.array("words"), artefact.array("word_offsets")).unpack()
+        words = WordList(artefact.array("words", np.uint8), artefact.array("word_offsets", np.int64)).unpack()
     except InputError as error:
         raise StoreError(f"in '{artefact.path}' {error}") from error
     if not all(words) or len(set(words)) < len(words):

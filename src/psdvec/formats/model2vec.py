@@ -165,7 +165,7 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
     module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
     _write_json(folder / "modules.json", [module])
     card = _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim, reach=_describe_reach(embeddings))
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    (folder / "README.md").write_text(card, encoding="utf-8", errors="backslashreplace")
 
 
 def _describe_reach(embeddings: Embeddings) -> str:
@@ -186,4 +186,6 @@ def _describe_reach(embeddings: Embeddings) -> str:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    # What is no letter becomes an escape, which JSON reads back as it was.
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")

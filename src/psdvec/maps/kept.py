@@ -132,7 +132,4 @@ def _regions_of(artefact: Artefact, level: str, words: int) -> Regions:
 
 def _numbers_of(artefact: Artefact, name: str, dtype: Any) -> Array:
     """Return an array as it is written, in memory; another type of numbers is not what was written."""
-    found = np.array(artefact.array(name))
-    if found.dtype != dtype:
-        raise ValueError(f"'{name}' holds numbers of type {found.dtype}")
-    return found
+    return np.array(artefact.array(name, dtype))

@@ -26,7 +26,7 @@ from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_ridge import BATCH, contexts_of
 from psdvec.solver.devices.open import open_device
-from psdvec.solver.model import Model, check_vectors, write_model
+from psdvec.solver.model import LARGEST, Model, check_vectors, demand_finite, write_model
 from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
@@ -296,9 +296,12 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
         raise InputError(
             "the model and the counts have no word in common; give counts of the same language and spelling"
         )
-    lengths = np.linalg.norm(model.rows[: model.core], axis=1)
-    if not lengths.any():
+    with np.errstate(over="ignore"):
+        longest = float(np.linalg.norm(model.rows[: model.core], axis=1).max())
+    if longest == 0:
         raise InputError("all vectors of the model are zero; fit it again")
+    if not longest < LARGEST:
+        raise InputError(f"a vector of the model has the length {longest:.3g}; scale them to lengths near 1")
 
 
 def _model_of(
@@ -367,6 +370,7 @@ def _merge(
         noise = model.recipe.spelling_noise
         vectors, factors = place_spelled(model.subwords, new, rows, model.stretch, seen, noise=noise)
         deviations = deviations * factors
+    demand_finite(np.column_stack([vectors, deviations]), new)
     is_shown = model.rows is not model.vectors
     all_vectors = _with_rows(model.vectors, old, vectors)
     return _extension(

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.vocabulary import WordList, read_words
+from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.pmi import Constants, WordScales, word_scales
+from psdvec.solver.pmi import MOST_PAIRS, Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
@@ -40,8 +40,12 @@ VERSION = 2
 VECTORS = "vectors.safetensors"
 SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse: the arrays of a CSR matrix
 ROWS = "rows"  # beside the vectors in their file, where the two differ: the factor rows
-SCALES = ("signs", "constant", "row_sums", "column_sums")  # arrays that a model adds to plain vectors
+SCALES = {"signs": np.float32, "constant": np.float32, "row_sums": np.float64, "column_sums": np.float64}
 NGRAMS = "ngrams.safetensors"
+_WIDEST = (
+    1 << 24
+)  # columns that sparse vectors may have beside one per word: 64 MB for each that is looked up
+LARGEST = 1e9  # that numbers of a model may be: real ones are near 1
 BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
 
 
@@ -131,6 +135,7 @@ def model_of(
     filled = np.zeros((n, dim), np.float32)
     for column, place in enumerate(kept.tolist()):
         filled[:, column] = vectors[:, place] * factors[place] / emphases
+    demand_finite(filled, counts.vocabulary.words)
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
     del vectors  # as large as what follows
@@ -265,29 +270,34 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             _check_finite(array, words, f"'{artefact.path}'")
             release_memory(array)
     arrays: dict[str, Any] = {
-        name: np.asarray(artefact.array(file))
-        for name, file in (("counts", "word_counts"), ("deviations", "deviations"))
+        name: artefact.array(file, dtype)
+        for name, file, dtype in (
+            ("counts", "word_counts", np.int64),
+            ("deviations", "deviations", np.float32),
+        )
         if f"{file}.npy" in artefact.files
     }
     made = artefact.parameters
+    if (made.get("words", len(words)), made.get("dim", vectors.shape[1])) != vectors.shape:
+        raise StoreError(f"'{artefact.path}' is damaged: it holds other vectors than it says; make it again")
     subwords = _subwords_of(artefact)
     if subwords is not None and subwords.dim != vectors.shape[1]:
         raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
     if "constants" not in made:
         return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
-        arrays |= {name: artefact.array(name) for name in SCALES}
+        arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors
         arrays["rows"] = tensors[ROWS] if is_shown else vectors
         width = vectors.shape[1]
-        arrays["stretch"] = artefact.array("stretch") if is_shown else np.ones(width, np.float32)
+        arrays["stretch"] = artefact.array("stretch", np.float32) if is_shown else np.ones(width, np.float32)
         model = Model(
             words,
             vectors,
             **arrays,
             constants=Constants(**made["constants"]),
             recipe=Recipe(**(BEFORE | made["recipe"])),
-            core=int(made["core"]),
+            core=_whole(made["core"]),
             adopted=bool(made.get("adopted", False)),
             counting=dict(made["counting"]),
             sources=artefact.sources,
@@ -313,7 +323,10 @@ def _subwords_of(artefact: Artefact) -> Subwords | None:
 def _sparse_of(artefact: Artefact) -> Array | None:
     from scipy import sparse  # slow to import, and few vectors are sparse
 
-    data, indices, indptr = (artefact.array(name) for name in SPARSE)
+    ids = (np.int32, np.int64)
+    data, indices, indptr = (
+        artefact.array(name, *dtypes) for name, dtypes in zip(SPARSE, ((np.float32,), ids, ids), strict=True)
+    )
     width = artefact.parameters.get("columns")
     if type(width) is not int or not _is_csr(data, indices, indptr, width):
         return None
@@ -324,18 +337,21 @@ def _sparse_of(artefact: Artefact) -> Array | None:
 def _is_csr(data: Array, indices: Array, indptr: Array, width: int) -> bool:
     """Say whether three arrays are a CSR matrix that SciPy may trust; its own check passes over some that are not."""
     return (
-        [array.ndim for array in (data, indices, indptr)] == [1, 1, 1]
-        and data.dtype == np.float32
-        and indices.dtype in (np.int32, np.int64)
-        and indptr.dtype in (np.int32, np.int64)
-        and len(data) == len(indices)
+        len(data) == len(indices)
         and len(indptr) > 0
+        and 0 <= width <= max(len(indptr), _WIDEST)
         and indptr[0] == 0
         and indptr[-1] == len(indices)
         and not (indptr[1:] < indptr[:-1]).any()
         and indices.min(initial=0) >= 0
         and indices.max(initial=-1) < width
     )
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int:
+        raise ValueError(f"{str(number)[:40]!r} where a whole number should be")
+    return number
 
 
 def _check_shapes(model: Model, path: Path) -> None:
@@ -356,9 +372,24 @@ def _check_shapes(model: Model, path: Path) -> None:
         or not (np.abs(model.signs) == 1).all()
     ):
         raise StoreError(f"'{path}' is damaged: its scales do not fit its vectors; make it again")
-    for name in ("stretch", "constant", "row_sums", "column_sums"):
-        if not np.isfinite(getattr(model, name)).all():
-            raise StoreError(f"'{path}' is damaged: {name} holds a value that is not finite; make it again")
+    for name, low, high in (
+        ("stretch", 1 / LARGEST**2, LARGEST),
+        ("constant", -LARGEST, LARGEST),
+        ("row_sums", 0.0, MOST_PAIRS),
+        ("column_sums", 0.0, MOST_PAIRS),
+        ("counts", 0, MOST),
+    ):
+        if not ((getattr(model, name) >= low) & (getattr(model, name) <= high)).all():
+            raise StoreError(f"'{path}' is damaged: {name} holds a value that cannot be; make it again")
+
+
+def demand_finite(vectors: Array, words: Sequence[str]) -> None:
+    """Raise :class:`InputError` where a vector that was just computed is not finite."""
+    for row in rows_not_finite(vectors):
+        raise InputError(
+            f"the vector of '{words[row]}' came out with numbers that are not finite, because the counts, the recipe "
+            "or the model hold numbers too large or too small to compute with; make them again"
+        )
 
 
 def check_vectors(model: Model) -> None:

@@ -16,13 +16,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
+from psdvec.counts.vocabulary import MOST
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.resources import thread_limit
-from psdvec.solver.recipe import Recipe
+from psdvec.solver.recipe import Recipe, demand_kinds
 from psdvec.storage.artefact import release_memory
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time
+MOST_PAIRS = MOST / UNIT  # that counts may add up to
+_RANGES = {
+    **dict.fromkeys(("background", "exponent", "majoriser", "emphasis", "unigram"), (0.0, 1.0)),
+    **dict.fromkeys(("cap", "mass", "total", "mean"), (1e-18, MOST_PAIRS)),
+}
 
 
 class SparseCounts(Protocol):
@@ -55,6 +61,16 @@ class Constants:
     mass: float
     total: float
     mean: float
+
+    def __post_init__(self) -> None:
+        demand_kinds(self)
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number from {low:g} to {high:g}")
+        if not 0 < self.smoothing < 1 or self.background == 1:
+            raise InputError(
+                f"smoothing is {self.smoothing}, background {self.background}; give shares below 1"
+            )
 
 
 @dataclass(frozen=True)

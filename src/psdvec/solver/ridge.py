@@ -53,13 +53,16 @@ class Regressors:
 
     def preconditioner(self, ridge: float) -> Preconditioner | None:
         """Return what makes conjugate gradients fast at a ``ridge``; None where the sums are not fit for it."""
-        if not self.gram.any() or not self.damped.any() or not ridge:
+        if not np.trace(self.gram) > 0 or not self.damped.any() or not ridge:
             return None
         if ridge not in self.known:
             from scipy.linalg import eigh
 
             prior = self.damping + ridge * np.eye(len(self.total))
-            values, directions = eigh(self.gram, prior)
+            try:
+                values, directions = eigh(self.gram, prior)
+            except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
+                raise InputError(SINGULAR) from error
             self.known[ridge] = Preconditioner(
                 prior,
                 np.maximum(values, 0.0),

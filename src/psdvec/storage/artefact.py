@@ -62,13 +62,16 @@ class Artefact:
         """Bytes of all files but ``meta.json``."""
         return sum(int(record["bytes"]) for record in self.files.values())
 
-    def array(self, name: str) -> Array:
-        """Map array ``name`` into memory, read-only."""
+    def array(self, name: str, dtype: npt.DTypeLike, *others: npt.DTypeLike, dimensions: int = 1) -> Array:
+        """Map array ``name`` into memory, read-only; it must be of one of these types, byte order included.
+
+        Kernels take the bytes for what they were compiled for: what reads an array for them names its type here.
+        """
         path = self.file(f"{name}.npy")
         try:
             found = map_array(path)
-            if found.dtype.kind not in "biuf":
-                raise ValueError(f"it holds something else than numbers, of type {found.dtype}")
+            if found.dtype not in [np.dtype(one) for one in (dtype, *others)] or found.ndim != dimensions:
+                raise ValueError(f"it holds numbers of type {found.dtype.str} in {found.ndim} dimensions")
             return found
         except ValueError as error:
             raise StoreError(f"'{path}' is damaged: {error}; make '{self.path}' again") from error
@@ -227,7 +230,8 @@ class ArtefactWriter:
 
     def add_text(self, name: str, text: str) -> None:
         """Add a UTF-8 text file under its full ``name``."""
-        (self.folder / name).write_bytes(text.encode("utf-8"))
+        # What is no letter becomes an escape, which JSON reads back as it was.
+        (self.folder / name).write_bytes(text.encode("utf-8", "backslashreplace"))
         self.add_file(name)
 
     def add_file(self, name: str) -> None:

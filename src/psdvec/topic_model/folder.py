@@ -29,7 +29,8 @@ from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1
-_ARRAYS = ("vectors", "tilts", "expected", "proportions", "shares", "weights", "coherence", "lengths")
+_MATRICES = {"vectors": np.float32, "tilts": np.float64, "expected": np.float32, "proportions": np.float32}
+_COLUMNS = ("shares", "weights", "coherence", "lengths")  # of float64
 _TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
 
 
@@ -102,7 +103,8 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     made = artefact.parameters
     try:
         words = read_words(artefact)
-        arrays = {name: np.asarray(artefact.array(name)) for name in _ARRAYS}
+        arrays = {name: artefact.array(name, dtype, dimensions=2) for name, dtype in _MATRICES.items()}
+        arrays |= {name: artefact.array(name, np.float64) for name in _COLUMNS}
         documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
         topic, background = made["prior"]
         fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
@@ -123,6 +125,14 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             sources=artefact.sources,
         )
         _check(found)
+        said = {name: made[name] for name in ("topics", "words", "dim", "documents")}
+        if list(said.values()) != [
+            *found.tilts.shape[:1],
+            len(words),
+            *found.tilts.shape[1:],
+            len(documents),
+        ]:
+            raise ValueError("it holds other topics than it says")
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
     return found
@@ -142,7 +152,7 @@ def _check(topics: Topics) -> None:
         "tilts": (topics.tilts, (k, d), -_HUGE, _HUGE),
     }
     for name, (array, shape, low, high) in arrays.items():
-        if array.shape != shape or array.dtype.kind != "f":
+        if array.shape != shape:
             raise ValueError(f"its {name} have shape {array.shape} and not {shape}")
         unknown = np.isnan(array) if name == "coherence" else False
         if not (unknown | ((array >= low) & (array <= high))).all():

@@ -69,7 +69,8 @@ def cosine_interval(cosine: float, *, deviations: Float32s, lengths: Float32s, c
     (-0.195, 0.195)
     """
     angle = np.arccos(np.clip(cosine, -1, 1))
-    spread = float(np.hypot(*(np.nan_to_num(deviations) / lengths)))
+    with np.errstate(over="ignore"):
+        spread = float(np.hypot(*(np.nan_to_num(deviations) / lengths)))
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
     return Interval(cosine, float(np.cos(min(angle + reach, np.pi))), float(np.cos(max(angle - reach, 0.0))))
 
@@ -93,8 +94,9 @@ def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s 
     >>> may_point_elsewhere(0.07 * one, one, np.array([5, 50, 500]), dim=100).tolist()
     [True, False, False]
     """
-    tangents = deviations * np.sqrt(dim) / lengths
-    if counts is None:
-        return np.asarray(SPREAD * tangents > np.sqrt(1 / FAR**2 - 1))
-    tangents = tangents * (USUAL / np.maximum(counts, 1)) ** 0.25
-    return np.asarray((SPREAD * tangents > np.sqrt(1 / FAR**2 - 1)) & (counts < ENOUGH))
+    with np.errstate(over="ignore"):
+        tangents = deviations * np.sqrt(dim) / lengths
+        if counts is None:
+            return np.asarray(SPREAD * tangents > np.sqrt(1 / FAR**2 - 1))
+        tangents = tangents * (USUAL / np.maximum(counts, 1)) ** 0.25
+        return np.asarray((SPREAD * tangents > np.sqrt(1 / FAR**2 - 1)) & (counts < ENOUGH))

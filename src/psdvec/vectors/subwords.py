@@ -64,7 +64,7 @@ class Subwords:
             or self.steps.shape != g
         ):
             raise InputError("the table of n-grams does not hold one vector per n-gram; make the model again")
-        if [each.dtype.name for each in self.arrays().values()] != ["uint64", "int8", "float32"]:
+        if [each.dtype for each in self.arrays().values()] != [np.uint64, np.int8, np.float32]:
             raise InputError("the table of n-grams holds numbers of other types; make the model again")
         if (self.hashes[1:] <= self.hashes[:-1]).any():
             raise InputError("the table of n-grams is not in order; make the model again")
