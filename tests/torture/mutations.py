@@ -36,12 +36,13 @@ SNIPPETS = (
     "\N{RIGHT-TO-LEFT OVERRIDE}".encode(), "\u2028".encode(), b"-DOCSTART-", b"#", b"Bigrams:",
 )  # fmt: skip
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, -(2**63), 0.5, float("nan"), float("inf"), "", "x", "1", "../x",
-    "\ud800", "\0", "x" * 10_000, [], [1], [[]], {}, {"x": 1}, [None] * 50, {"": {}},
+    None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, -(2**63), 0.0, 0.5, -0.5, 1e-320, 1e300, -1e300, float("nan"),
+    float("inf"), "", "x", "1", "../x", "\ud800", "\0", "x" * 10_000, [], [1], [[]], {}, {"x": 1}, [None] * 50,
+    {"": {}},
 )  # fmt: skip
 DTYPES = (
-    "<f4", ">f4", "<f8", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "<u8", "<u4", "<c8", "<c16", "|b1", "<U1", "<U5",
-    "|S3", "<M8[s]", "<m8[D]", "|V4",
+    "<f4", ">f4", "<f8", ">f8", "<f2", "<i8", ">i8", "<i4", ">i4", "<i2", "|i1", "|u1", "<u8", ">u8", "<u4", "<c8",
+    "<c16", "|b1", "<U1", "<U5", "|S3", "<M8[s]", "<m8[D]", "|V4",
 )  # fmt: skip
 HEADERS = (
     "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)",
@@ -182,6 +183,24 @@ def _change_json(data: bytes, rng: Random) -> bytes:
     )
 
 
+def change_parameters(data: bytes, rng: Random) -> bytes:
+    """Change one or two of the values with which an artefact says how it was made, its lists and records inside."""
+    meta = json.loads(data)
+    for _ in range(rng.choice((1, 1, 2))):
+        meta["parameters"] = _change_leaf(meta["parameters"], rng)
+    return json.dumps(meta).encode()
+
+
+def _change_leaf(node: Any, rng: Random) -> Any:
+    if isinstance(node, dict) and node and rng.random() < 0.95:
+        key = rng.choice(sorted(node))
+        return {**node, key: _change_leaf(node[key], rng)}
+    if isinstance(node, list) and node and rng.random() < 0.8:
+        place = rng.randrange(len(node))
+        return [*node[:place], _change_leaf(node[place], rng), *node[place + 1 :]]
+    return _change_node(node, rng)
+
+
 def _change_node(node: Any, rng: Random) -> Any:
     if isinstance(node, dict) and node and rng.random() < 0.85:
         key = rng.choice(sorted(node))
@@ -201,8 +220,8 @@ def _change_node(node: Any, rng: Random) -> Any:
         if what < 0.3:
             return node[:place] + [node[place]] * 2 + node[place + 1 :]
         return node[:place] + [_change_node(node[place], rng)] + node[place + 1 :]
-    if isinstance(node, int) and not isinstance(node, bool) and rng.random() < 0.4:
-        return rng.choice((node + 1, node - 1, -node, node * 2, float(node), str(node)))
+    if isinstance(node, int | float) and not isinstance(node, bool) and rng.random() < 0.4:
+        return rng.choice((node + 1, node - 1, -node, node * 2, float(node), str(node), node * 10**9))
     return rng.choice(VALUES)
 
 
@@ -214,10 +233,10 @@ def _change_json_lines(data: bytes, rng: Random) -> bytes:
 
 def _change_array(data: bytes, rng: Random) -> bytes:
     """Change an ``.npy``: its header, its type, its shape or its numbers."""
-    if rng.random() < 0.3:
+    if rng.random() < 0.15:
         return _npy(rng.choice(HEADERS), data[128:], rng)
     array = np.load(io.BytesIO(data), allow_pickle=False)
-    what = rng.randrange(6)
+    what = rng.randrange(8)
     if what == 0:
         array = array[: rng.randrange(len(array) + 1)]
     elif what == 1:
@@ -230,6 +249,8 @@ def _change_array(data: bytes, rng: Random) -> bytes:
         array = array.reshape(rng.choice(((-1, 1), (1, -1), (1, -1, 1), (-1,))))
     elif what == 4:
         array = array.view(rng.choice(DTYPES))
+    elif what == 5:  # the same numbers, their bytes the other way round
+        array = array.astype(array.dtype.newbyteorder(">"))
     else:
         array = _with_other_numbers(array, rng)
     file = io.BytesIO()
@@ -247,12 +268,13 @@ def _npy(header: str, numbers: bytes, rng: Random) -> bytes:
 def _with_other_numbers(array: Any, rng: Random) -> Any:
     array = np.array(array)
     flat = array.reshape(-1)
-    for _ in range(rng.choice((1, 1, 5))):
-        value = rng.choice(
-            (0, 1, -1, 2**31 - 1, 2**62, 1e30, float("nan"), float("inf"), rng.randrange(1000))
-        )
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    numbers = (0, 1, -1, 2**31 - 1, 2**62, 2**63 - 1, -(2**63), 1e-40, 1e30, 1e300, np.nan, np.inf, -np.inf)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if rng.random() < 0.2:  # of all at once
+            return array * np.array(rng.choice((0, -1, 2**33, 1e30, 1e-30))).astype(array.dtype)
+        for _ in range(rng.choice((1, 1, 5, flat.size))):
+            value = rng.choice((*numbers, rng.randrange(1000)))
             flat[rng.randrange(flat.size)] = np.array(value).astype(array.dtype)
     return array
 

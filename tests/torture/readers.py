@@ -1,13 +1,12 @@
 """Every reader over mutations of real files: each is read or refused in one sentence; nothing else is fine.
 
-A case is a reader, a seed and a number, and always the same. What was read is also looked at: numbers must be finite,
-pages must all be there. A case that fails is kept as a file, with ``case.json`` beside it, which says how it came
-about.
+A case is a reader, a seed and a number, and always the same. What was read is also used: counts are merged, fitted and
+exported, models extended and written again; numbers must be finite, pages must all be there. A case that fails is kept
+as a file, with ``case.json`` beside it, which says how it came about.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
@@ -26,16 +25,17 @@ import pyarrow.parquet
 
 import psdvec
 from psdvec.compare.steps import read_cost
+from psdvec.counts.legacy_export import write_grams
 from psdvec.counts.legacy_grams import read_grams
-from psdvec.counts.matrix import load_counts
 from psdvec.counts.vocabulary import read_word_list
-from psdvec.errors import PSDVecError, StoreError
+from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.evaluation.tagging.conll import read_conll
 from psdvec.evaluation.tasks import read_task
-from psdvec.loading import describe, summarise
+from psdvec.loading import describe, summarise, verify
 from psdvec.maps.kept import read_map
 from psdvec.progress import SilentProgress
-from psdvec.storage.artefact import META, open_artefact, verify_artefact
+from psdvec.solver.model import Model
+from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import open_workspace
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikipedia import extract
@@ -43,8 +43,9 @@ from psdvec.text.wikitext import Stripper
 from psdvec.topic_model.documents import read_documents
 from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
+from tests.helpers import put_right
 from tests.torture.confined import FINE, run_confined
-from tests.torture.mutations import mutate
+from tests.torture.mutations import change_parameters, mutate
 from tests.torture.samples import finish_work, make_samples, mapped_sample
 
 BATCH = 250  # cases that one process runs
@@ -78,8 +79,8 @@ def _read_documents(path: Path) -> None:
 
 
 def _read_topics(path: Path) -> None:
-    """Ask topics what people ask them, and write them again."""
-    found = psdvec.load(path)
+    """Ask topics what people ask them, and write them again, with their tables and their page."""
+    found = _load(path)
     _demand(isinstance(found, Topics), "something that is no topics")
     word = found.space.words[0]
     shares = found.transform([f"{word} {word}", ""], workers=1)
@@ -89,7 +90,27 @@ def _read_topics(path: Path) -> None:
         _demand(bool(np.isfinite(found.merge(0, 1).tilts).all()), "a topic that is not finite")
     found.save(path.parent / "again")
     json.loads((path.parent / "again" / "topics.json").read_text(), parse_constant=lambda name: 1 / 0)
-    _read_artefact(path)
+    _describe(path)
+
+
+def _load(path: Path) -> Any:
+    """Load a folder of psdvec's; what cannot be loaded cannot be verified either, and the other way round."""
+    try:
+        found = psdvec.load(path)
+    except PSDVecError as error:
+        with suppress(PSDVecError):
+            verify(open_artefact(path))
+            raise AssertionError(f"what was refused is verified: {error}") from error
+        raise
+    verify(open_artefact(path))
+    return found
+
+
+def _describe(path: Path) -> None:
+    """What can be loaded can be described."""
+    artefact = open_artefact(path)
+    json.dumps(describe(artefact))
+    _demand(all(isinstance(text, str) for text in summarise(artefact).values()), "a fact that is no text")
 
 
 def _read_text(path: Path) -> None:
@@ -145,25 +166,41 @@ def _look_at(e: Any) -> None:
         _demand(bool(np.isfinite(told).all()), "a spelling that is not finite")
 
 
-def _read_artefact(path: Path) -> None:
-    """Open, describe and verify; what can be opened can be described."""
-    artefact = open_artefact(path)
-    json.dumps(describe(artefact))
-    _demand(all(isinstance(text, str) for text in summarise(artefact).values()), "a fact that is no text")
-    verify_artefact(artefact)
-
-
 def _read_model(path: Path) -> None:
-    _look_at(psdvec.load(path))
-    _read_artefact(path)
+    """Ask a model what people ask it, place words beside its own, and write it in other formats."""
+    e = _load(path)
+    _look_at(e)
+    _describe(path)
+    words = list(e.words)
+    if e.deviations is not None and len(words) > 1 and np.isfinite(e.deviations[:2]).any():
+        bounds = e.similarity(words[0], words[1], interval=True)
+        _demand(all(map(math.isfinite, bounds)), "an interval that is not finite")
+    if e.subwords is not None:
+        _look_at(e.with_spelled(["kingmaker", "terdalmis"]))
+    ending = (".txt", ".bin", ".npz")[len(words[0]) % 3]
+    e.save(path.parent / f"again{ending}")
+    _look_at(psdvec.load(path.parent / f"again{ending}"))
+    if isinstance(e, Model):
+        e.save(path.parent / "again", format="model2vec")
+        more = (path.parent / SAMPLES).resolve() / "more"
+        placed = psdvec.extend(e, more, refresh=words[:2], workers=1, quiet=True)
+        _look_at(placed)
+        _demand(not np.isinf(placed.deviations).any(), "a deviation without end")
+        placed.report()
 
 
 def _read_counts(path: Path) -> None:
-    counts = load_counts(path)
+    """Merge, write, export and fit counts."""
+    counts = _load(path)
     for word in counts.vocabulary.words[:3]:
         _demand(all(count >= 0 for count in counts.row(word).values()), "a negative count")
+    _describe(path)
     counts.save(path.parent / "again")
-    _read_artefact(path)
+    twice = psdvec.merge_counts([counts, counts], workers=1, progress=SILENT)
+    _demand(int(twice.values.sum()) == 2 * int(counts.values.sum()), "twice the counts are not twice as much")
+    with suppress(InputError):
+        write_grams(counts, path.parent / "pairs", words=path.parent / "words")
+    _look_at(psdvec.fit(counts, dim=2, workers=1, quiet=True))
 
 
 def _read_counted_grams(path: Path) -> None:
@@ -334,13 +371,18 @@ def make_case(case: Case, samples: Path, place: Path) -> Path:
         path.write_bytes(mutate(sample.name, sample.read_bytes(), rng))
         return path
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix not in (".md", ".tsv"))
-    chosen = rng.choice(files)
+    chosen = path / META if path / META in files and rng.random() < 0.25 else rng.choice(files)
     if rng.random() < 0.03:
         chosen.unlink()
+    elif chosen.name == META and rng.random() < 0.8:
+        chosen.write_bytes(change_parameters(chosen.read_bytes(), rng))
     else:
         chosen.write_bytes(mutate(chosen.name, chosen.read_bytes(), rng))
-        if chosen.name != META and rng.random() < 0.7:
-            _put_right(path, chosen)
+    if rng.random() < 0.8:
+        with suppress(
+            FileNotFoundError, ValueError, RecursionError, AttributeError, TypeError
+        ):  # it is no JSON
+            put_right(path, chosen)
     return path
 
 
@@ -355,16 +397,6 @@ def copy_sample(sample: Path, place: Path) -> Path:
     with suppress(FileExistsError):
         (place / SAMPLES).symlink_to(sample.parent.absolute())
     return path
-
-
-def _put_right(folder: Path, changed: Path) -> None:
-    """Write the size and the checksum of a changed file into ``meta.json``, as malice would."""
-    if not (folder / META).is_file():
-        return
-    meta = json.loads((folder / META).read_text())
-    data = changed.read_bytes()
-    meta["files"][changed.name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    (folder / META).write_text(json.dumps(meta))
 
 
 def _demand(holds: bool, what: str) -> None:

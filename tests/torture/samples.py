@@ -120,6 +120,8 @@ def _write_counts_and_models(folder: Path) -> None:
     sentences = [list(rng.choice(words, 10)) for _ in range(120)]
     counts = count_pairs(sentences, min_count=1, window=4, weighting="flat")
     counts.save(folder / "counts")
+    others = [list(rng.choice([*words[:20], "kadalis", "sunmison"], 10)) for _ in range(20)]
+    count_pairs(others, min_count=1, window=4, weighting="flat").save(folder / "more")
     (folder / "grams").mkdir()
     write_grams(counts, folder / "grams" / "top2grams.txt", words=folder / "grams" / "top1grams.txt")
     write_grams(counts, folder / "top2grams.txt")
