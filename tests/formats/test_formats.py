@@ -462,3 +462,11 @@ def test_load_opens_vectors_of_any_format_and_counts(tmp_path: Path):
     for name in ("x.vec", "x.npz", "model"):
         save(toy(), tmp_path / name)
         assert_equal(psdvec.load(tmp_path / name), toy())
+
+
+def test_a_word_that_is_no_text_is_refused_by_every_format(tmp_path):
+    e = Embeddings(("a", "\ud800"), np.eye(2, dtype=np.float32))
+    for format in ("text", "glove", "binary", "npz", "model2vec", "model"):
+        with pytest.raises(InputError, match="cannot be written as UTF-8"):
+            save(e, tmp_path / format, format=format)
+    assert list(tmp_path.iterdir()) == []

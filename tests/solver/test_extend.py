@@ -282,7 +282,7 @@ def test_numbers_of_words_below_one_are_refused(model, counts, option):
 
 
 def test_a_negative_damping_is_refused(model, counts):
-    with pytest.raises(InputError, match="damping is -1; give 0 or a positive weight"):
+    with pytest.raises(InputError, match="damping is -1; give a weight from 0"):
         extend(model, counts, damping=-1)
 
 

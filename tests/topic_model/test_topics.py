@@ -19,7 +19,7 @@ from psdvec.topic_model.run import topics
 from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics, with_words
 from psdvec.vectors.embeddings import Embeddings
-from tests.helpers import contents
+from tests.helpers import contents, replace_array
 from tests.topic_model.planted import NAMES, SILENT, WORDS, planted_texts, planted_vectors, topic_of
 
 E = planted_vectors()
@@ -285,7 +285,7 @@ def test_nothing_is_written_over_unless_it_is_asked(found, folder: Path):
     [
         ("hold", -1.0), ("hold", None), ("hold", True), ("prior", [0.0, 0.5]), ("prior", [-1e308, 0.5]),
         ("prior", [0.1]), ("labels", ["a"]), ("labels", [1, 2, 3, 4]), ("tokenizer", "spacy"), ("tokenizer", 3),
-        ("bounds", ["x"]), ("fields", ["month"]), ("fields", 7),
+        ("bounds", ["x"]), ("fields", ["month"]), ("fields", 7), ("topics", 5), ("documents", None), ("dim", 2),
     ],
 )  # fmt: skip
 def test_a_folder_that_says_what_cannot_be_is_refused(found, tmp_path: Path, name: str, value):
@@ -295,6 +295,17 @@ def test_a_folder_that_says_what_cannot_be_is_refused(found, tmp_path: Path, nam
     meta.pop("checksum")
     (tmp_path / "out" / META).write_text(json.dumps(seal(meta)))
     with pytest.raises(StoreError, match=r"out' is damaged .*; make it again"):
+        read_topics(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["vectors", "tilts", "expected", "shares", "lengths"])
+def test_numbers_of_another_byte_order_are_refused_though_all_checksums_are_right(
+    found, tmp_path: Path, name: str
+):
+    found.save(tmp_path / "out")
+    array = np.load(tmp_path / "out" / f"{name}.npy")
+    replace_array(tmp_path / "out", name, array.astype(array.dtype.newbyteorder(">")))
+    with pytest.raises(StoreError, match="holds numbers of type >"):
         read_topics(tmp_path / "out")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array
+from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
 from psdvec.storage.atomic import check_name, replaced_folder, restore
@@ -84,6 +85,7 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
             f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
             'write another character instead of spaces, as with spaces="_"'
         )
+    WordList.pack(embeddings.words)  # refuses a word that is no text
     with replaced_folder(path, overwrite=overwrite) as folder:
         _write_files(embeddings, folder)
         if overwrite:
@@ -165,7 +167,7 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
     module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
     _write_json(folder / "modules.json", [module])
     card = _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim, reach=_describe_reach(embeddings))
-    (folder / "README.md").write_text(card, encoding="utf-8", errors="backslashreplace")
+    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def _describe_reach(embeddings: Embeddings) -> str:
@@ -186,6 +188,4 @@ def _describe_reach(embeddings: Embeddings) -> str:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    # What is no letter becomes an escape, which JSON reads back as it was.
-    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -277,6 +277,14 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
         )
         if f"{file}.npy" in artefact.files
     }
+    deviations = arrays.get("deviations")
+    if (
+        deviations is not None
+        and not (np.isnan(deviations) | (deviations >= 0) & (deviations < np.inf)).all()
+    ):
+        raise StoreError(
+            f"'{artefact.path}' is damaged: deviations holds a value that cannot be; make it again"
+        )
     made = artefact.parameters
     if (made.get("words", len(words)), made.get("dim", vectors.shape[1])) != vectors.shape:
         raise StoreError(f"'{artefact.path}' is damaged: it holds other vectors than it says; make it again")

@@ -17,6 +17,7 @@ from psdvec.errors import InputError
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")
+HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
 
@@ -57,7 +58,7 @@ def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
     except ValueError:
         bands = []
     ranks = [math.inf if last is None else last for _, last in bands]
-    sound = all(0 <= mu < math.inf for mu, _ in bands)
+    sound = all(0 <= mu < HUGE for mu, _ in bands)
     if not bands or not sound or ranks != sorted(ranks) or ranks.count(math.inf) > 1:
         raise InputError(
             f"'{text}' is not a ridge; give auto, a number, or rising bands such as 2:80000,4:130000,8"
@@ -147,7 +148,12 @@ class Recipe:
         _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
         _demand(0 <= self.background < 1, "background", self.background, "a number from 0 to below 1")
         _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
-        _demand(self.saturation >= 0, "saturation", self.saturation, "a positive count, or 0 to use the cut")
+        _demand(
+            0 <= self.saturation < HUGE,
+            "saturation",
+            self.saturation,
+            "a positive count, or 0 to use the cut",
+        )
         _demand(0 <= self.cut < 1, "cut", self.cut, "a share from 0 to below 1")
         _demand(not (self.own_cap and self.saturation), "own_cap", self.own_cap, "saturation 0 with it")
         _demand(0 <= self.majoriser <= 1, "majoriser", self.majoriser, "a number from 0 to 1")
@@ -158,19 +164,22 @@ class Recipe:
         _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
         _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
         parse_ridge(self.ridge)
-        _demand(0 <= self.damping < math.inf, "damping", self.damping, "0 or a positive weight")
+        _demand(0 <= self.damping < HUGE, "damping", self.damping, "a weight from 0 to below 1e15")
         _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
         _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
         _demand(0 <= self.power <= 1, "power", self.power, "a number from 0 to 1")
-        _demand(0 <= self.spelling < math.inf, "spelling", self.spelling, "off or 0, or a positive number")
+        _demand(0 <= self.spelling < HUGE, "spelling", self.spelling, "off or a number from 0 to below 1e15")
         _demand(
-            0 < self.spelling_ridge < math.inf, "spelling_ridge", self.spelling_ridge, "a positive number"
+            0 < self.spelling_ridge < HUGE,
+            "spelling_ridge",
+            self.spelling_ridge,
+            "a positive number below 1e15",
         )
         _demand(
-            0 <= self.spelling_noise < math.inf,
+            0 <= self.spelling_noise < HUGE,
             "spelling_noise",
             self.spelling_noise,
-            "0 or a positive number",
+            "a number from 0 to below 1e15",
         )
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
 

@@ -6,7 +6,6 @@ returns a :class:`Setting`. From then on every word is solved on its own, in wha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, demand_positive
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, constants_for, margins, with_own_cap, word_scales
-from psdvec.solver.recipe import UNIGRAMS, parse_ridge
+from psdvec.solver.recipe import HUGE, UNIGRAMS, parse_ridge
 from psdvec.solver.ridge import Regressors, make_regressors
 from psdvec.vectors.subwords import Subwords
 
@@ -80,8 +79,8 @@ def prepare(
     min_contexts: int,
 ) -> Setting:
     """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
-    if not 0 <= damping < math.inf:
-        raise InputError(f"damping is {damping}; give 0 or a positive weight")
+    if not 0 <= damping < HUGE:
+        raise InputError(f"damping is {damping}; give a weight from 0 to below 1e15")
     demand_positive(min_contexts, "min_contexts")
     measured = measure_scales(model, counts, ids, core=core, unigrams=unigrams)
     return Setting(

@@ -113,7 +113,7 @@ def certainty(counts: Int64s, *, noise: float) -> Float32s:
     >>> certainty(np.array([0, 100, 300]), noise=100).tolist()
     [0.0, 0.5, 0.75]
     """
-    return np.asarray(counts / np.maximum(counts + noise, 1e-12), np.float32)
+    return np.asarray(counts / np.maximum(counts + float(noise), 1e-12), np.float32)
 
 
 class _Regression:
