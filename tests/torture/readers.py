@@ -43,6 +43,7 @@ from psdvec.text.wikitext import Stripper
 from psdvec.topic_model.documents import read_documents
 from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sparse import csr_of
 from tests.helpers import put_right
 from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import change_parameters, mutate
@@ -177,11 +178,11 @@ def _read_model(path: Path) -> None:
         _demand(all(map(math.isfinite, bounds)), "an interval that is not finite")
     if e.subwords is not None:
         _look_at(e.with_spelled(["kingmaker", "terdalmis"]))
-    ending = (".txt", ".bin", ".npz")[len(words[0]) % 3]
-    e.save(path.parent / f"again{ending}")
+    ending = ".model" if csr_of(e.vectors) is not None else (".txt", ".bin", ".npz")[len(words[0]) % 3]
+    e.save(path.parent / f"again{ending}", overwrite=True, format="model" if ending == ".model" else None)
     _look_at(psdvec.load(path.parent / f"again{ending}"))
     if isinstance(e, Model):
-        e.save(path.parent / "again", format="model2vec")
+        e.save(path.parent / "again", format="model2vec", overwrite=True)
         more = (path.parent / SAMPLES).resolve() / "more"
         placed = psdvec.extend(e, more, refresh=words[:2], workers=1, quiet=True)
         _look_at(placed)
