@@ -114,13 +114,14 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "from": _sources(artefact.sources),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
+        "computed with": _computed_with(facts.get("arithmetic")),
     }
     return {name: text for name, text in lines.items() if text}
 
 
 _SHAPES: dict[str, type] = {
     "words": int, "dim": int, "topics": int, "documents": int, "core": int, "method": str,
-    "recipe": dict, "settings": dict, "counting": dict, "tally": dict,
+    "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "arithmetic": dict,
 }  # fmt: skip
 
 
@@ -185,6 +186,16 @@ def _number(value: int | None) -> str | None:
 
 def _listed(values: Mapping[str, Any] | None) -> str | None:
     return None if values is None else ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _computed_with(arithmetic: Mapping[str, Any] | None) -> str | None:
+    """Name what people can change: versions, and for which processor they computed."""
+    if not arithmetic:
+        return None
+    versions = (f"{name} {arithmetic.get(name, 'unknown')}" for name in ("numpy", "scipy", "numba"))
+    others = ", and on workers that were not alike" if "others" in arithmetic else ""
+    kernels, processor = (arithmetic.get(name, "unknown") for name in ("blas", "processor"))
+    return f"{', '.join(versions)}, {kernels}, on {processor}{others}"
 
 
 def _read(tally: Mapping[str, int] | None) -> str | None:

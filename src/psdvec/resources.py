@@ -5,16 +5,19 @@ from __future__ import annotations
 import errno
 import math
 import os
+import platform
 import re
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from psdvec.errors import InputError, ResourceError, demand_whole
 
@@ -152,6 +155,50 @@ def thread_limit() -> int:
     1
     """
     return _threads.get() or resolve_workers(None)
+
+
+# Instructions that compute with several numbers at once, or round once where others round twice, as LLVM names them.
+_COMPUTES = re.compile(r"s?sse|avx|fma|f16c|xop|amx|neon|fp|fullfp|sve|sme|bf16|dotprod|i8mm")
+
+
+@cache
+def arithmetic() -> Mapping[str, str]:
+    """Return what the last bits of a fit rest on: the processor, the kernels of BLAS, and versions.
+
+    Where all of it is equal, the same input gives the same bytes. SciPy and numba are loaded for it, as a fit does
+    anyway. Only the BLAS of NumPy and SciPy count: other packages may have brought theirs into this process.
+    """
+    import llvmlite.binding
+    import numba
+    import numpy
+    import scipy.linalg
+    from threadpoolctl import threadpool_info
+
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    own = [library for library in found if re.search(r"numpy|scipy", library["filepath"])] or found
+    kernels = {
+        " ".join(
+            str(library[name]) for name in ("internal_api", "version", "architecture") if library.get(name)
+        )
+        for library in own
+    }
+    settings: Any = numba.config
+    features = settings.CPU_FEATURES or llvmlite.binding.get_host_cpu_features().flatten()
+    libc = ""
+    with suppress(AttributeError, ValueError, OSError):  # where there is no GNU C library
+        libc = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    return {
+        "machine": platform.machine(),
+        "processor": settings.CPU_NAME or llvmlite.binding.get_host_cpu_name(),
+        "features": " ".join(
+            one[1:] for one in sorted(features.split(",")) if one[:1] == "+" and _COMPUTES.match(one[1:])
+        ),
+        "blas": ", ".join(sorted(kernels)),
+        "libc": libc,
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
+    }
 
 
 def cache_folder(name: str) -> Path:

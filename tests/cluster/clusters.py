@@ -43,10 +43,17 @@ def started(workers, **options):
 @contextmanager
 def scheduler_and_worker(folder):
     """A scheduler and a worker as processes of their own; yields the scheduler and its address."""
+    with scheduler_and_workers(folder, workers=1) as ((scheduler, _), address):
+        yield scheduler, address
+
+
+@contextmanager
+def scheduler_and_workers(folder, *, workers):
+    """A scheduler and workers that nobody starts again, as processes of their own; yields all and the address."""
     file = folder / "scheduler.json"
     commands = [
         ["scheduler", "--port", "0", "--no-dashboard"],
-        ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+        *[["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * workers,
     ]
     processes = [
         subprocess.Popen(
@@ -62,7 +69,7 @@ def scheduler_and_worker(folder):
             time.sleep(0.1)
             with suppress(OSError, ValueError):
                 address = json.loads(file.read_text())["address"]
-        yield processes[0], address
+        yield processes, address
     finally:
         for process in processes:
             process.kill()

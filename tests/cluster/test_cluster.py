@@ -137,7 +137,7 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
     assert groups[0] == sorted(set(groups[0]))
     assert len(ranges) == 2
     (work / "pairs" / "0-1").rename(tmp_path / "lost")
-    monkeypatch.setattr(counting, "check_workers", lambda client, work: 7)
+    monkeypatch.setattr(counting, "check_workers", lambda client, work: {"tcp://all": 7})
     count()
     assert jobs == [0, 1], "no block is read again; the lost share is counted, not one of seven"
     assert contents(output) == single(text, tmp_path)
@@ -387,6 +387,7 @@ def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch)
     with pytest.raises(InputError, match="'remote:3' is unknown"), open_client(cluster="remote:3"):
         pass
     with monkeypatch.context() as impatient:
+        impatient.setattr("psdvec.cluster.client._CONNECT", 1)
         impatient.setattr("psdvec.cluster.client._PATIENCE", 1)
         with (
             pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
@@ -396,13 +397,14 @@ def test_a_cluster_that_cannot_be_used_is_refused(client, tmp_path, monkeypatch)
         with started(0) as empty, pytest.raises(ClusterError, match="has no workers"):
             check_workers(empty, seen)
     monkeypatch.setattr(
-        "psdvec.cluster.client._look_around", lambda file, contents, dask_worker: ("0.0", True, 1)
+        "psdvec.cluster.client._look_around",
+        lambda file, contents, computes, dask_worker: ("0.0", True, 1, {}),
     )
     with pytest.raises(ClusterError, match=r"has psdvec 0\.0, not"):
         check_workers(client, seen)
     monkeypatch.setattr(
         "psdvec.cluster.client._look_around",
-        lambda file, contents, dask_worker: (__import__("psdvec").__version__, False, 1),
+        lambda file, contents, computes, dask_worker: (__import__("psdvec").__version__, False, 1, {}),
     )
     with pytest.raises(ClusterError, match="does not see"):
         check_workers(client, seen)

@@ -7,16 +7,21 @@ import signal
 
 import pytest
 
+from psdvec.cluster import client as cluster_client
+from psdvec.cluster import fitting
 from psdvec.cluster.fitting import ClusterPairs
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import ClusterError, InputError
+from psdvec.formats import load
+from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
 from psdvec.solver import problem
 from psdvec.solver.core import write_round
 from psdvec.solver.devices import cpu_layout
+from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.train import train
-from tests.cluster.clusters import PATIENCE, scheduler_and_worker, started
+from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and_workers, started
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
@@ -78,6 +83,69 @@ def test_a_worker_killed_in_a_round_costs_nothing_but_time(
     fit(counts, **options, output=tmp_path / "together", client=client)
     assert len(calls) > dying
     assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
+def test_a_worker_that_nobody_starts_again_costs_nothing_but_time(
+    fitted, tmp_path, monkeypatch, small_blocks
+):
+    """It dies just when X is handed out, and is not missed before."""
+    counts, options, _ = fitted
+    fit(counts, **options, output=tmp_path / "alone")
+    handed, hand_out = [], fitting.hand_out
+    with (
+        scheduler_and_workers(tmp_path, workers=2) as ((_, _, victim), address),
+        distributed.Client(address, timeout=PATIENCE) as client,
+    ):
+        client.wait_for_workers(2, timeout=PATIENCE)
+
+        def hand_out_and_kill(client, value):
+            handed.append(value)
+            if len(handed) == 3:
+                victim.kill()
+            return hand_out(client, value)
+
+        monkeypatch.setattr(fitting, "hand_out", hand_out_and_kill)
+        fit(counts, **options, output=tmp_path / "together", client=client)
+    assert len(handed) > 3
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
+def test_workers_that_are_not_alike_are_refused_or_allowed(client, fitted, tmp_path, monkeypatch):
+    counts, options, _ = fitted
+    ours = {**arithmetic(), "blas": "another BLAS"}
+    monkeypatch.setattr(cluster_client, "arithmetic", lambda: ours)
+    with pytest.raises(ClusterError, match=r"its blas is .*, not 'another BLAS'; .* allow_unlike=True"):
+        fit(counts, **options, output=tmp_path / "model", client=client)
+    assert not (tmp_path / "model").exists()
+    model = fit(counts, **options, output=tmp_path / "model", client=client, allow_unlike=True)
+    assert model.arithmetic["others"] == [{"blas": arithmetic()["blas"]}]
+    assert load(tmp_path / "model").arithmetic == model.arithmetic
+    extending = {"min_contexts": 1, "refresh": model.words[:2], "client": client}
+    with pytest.raises(ClusterError, match="allow_unlike=True"):
+        extend(tmp_path / "model", counts, **extending, output=tmp_path / "larger")
+    larger = extend(tmp_path / "model", counts, **extending, output=tmp_path / "larger", allow_unlike=True)
+    assert larger.arithmetic == model.arithmetic
+
+
+def test_a_worker_that_joins_a_fit_is_checked_before_it_gets_a_share(monkeypatch):
+    pairs = object.__new__(ClusterPairs)
+    pairs._client, pairs._shares, pairs._owners, pairs._checked = None, 2, {0: "tcp://a", 1: "tcp://b"}, set()
+    pairs._checked |= set(pairs._owners.values())
+    asked = []
+
+    def check():
+        asked.append("all")
+        return {"tcp://a": 1, "tcp://new": 1}
+
+    pairs._check = check
+    monkeypatch.setattr(fitting, "wait_for_workers", lambda client, patience: None)
+    monkeypatch.setattr(fitting, "workers_of", lambda client: {"tcp://a": 1, "tcp://b": 1, "tcp://new": 1})
+    pairs._assign()
+    assert not asked, "nothing need be given to the new one"
+    monkeypatch.setattr(fitting, "workers_of", lambda client: {"tcp://a": 1, "tcp://new": 1})
+    pairs._assign()
+    assert asked == ["all"]
+    assert pairs._owners == {0: "tcp://a", 1: "tcp://new"}
 
 
 def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, monkeypatch):

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
+import threading
 from contextlib import nullcontext
 
 import pytest
 
 from psdvec.cluster import client as cluster_client
-from psdvec.cluster.client import LostWorkError, ask_workers, check_workers, hand_out, open_client
+from psdvec.cluster.client import (
+    Likeness,
+    LostWorkError,
+    ask_workers,
+    check_workers,
+    demand_arithmetic,
+    hand_out,
+    open_client,
+    result_of,
+)
 from psdvec.errors import ClusterError
+from psdvec.resources import arithmetic
 
 pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
@@ -19,13 +32,17 @@ pytest.importorskip(
 class LosingClient:
     """A client whose first attempts to reach the workers fail, because one has just been lost."""
 
-    scheduler = None
+    status, address = "running", "tcp://scheduler"
 
     def __init__(self, losses, answers=None):
         self.losses, self.answers, self.sent = losses, answers or {"tcp://worker": 7}, 0
+        self.scheduler, self.there = self, [{"tcp://worker": 1}]
 
-    def wait_for_workers(self, number, timeout):
-        pass
+    def sync(self, function, *arguments, callback_timeout=None):
+        return asyncio.run(function(*arguments))
+
+    async def ncores(self):
+        return self.there.pop(0) if len(self.there) > 1 else self.there[0]
 
     def _send(self, result):
         self.sent += 1
@@ -33,16 +50,17 @@ class LosingClient:
             raise OSError("Connection reset by peer")
         return result
 
-    def scatter(self, value, *, broadcast, hash):
+    async def _scatter(self, value, *, hash):
         return self._send(("handed out", value))
 
-    def run(self, function, *arguments, on_error):
+    async def _run(self, function, *arguments, on_error):
         return self._send(self.answers)
 
 
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch):
     monkeypatch.setattr(cluster_client, "_PAUSE", 0)
+    monkeypatch.setattr(cluster_client, "_POLL", 0.001)
 
 
 @pytest.fixture
@@ -62,7 +80,11 @@ def test_what_a_lost_worker_did_not_get_is_sent_again():
 def test_if_a_worker_is_lost_while_it_is_asked_the_others_are_asked_again(monkeypatch):
     client = LosingClient(losses=0)
     answers = iter([{"tcp://gone": OSError("closed"), "tcp://there": 4}, {}, {"tcp://there": 5}])
-    monkeypatch.setattr(client, "run", lambda *_, **__: next(answers))
+
+    async def run(*_, **__):
+        return next(answers)
+
+    monkeypatch.setattr(client, "_run", run)
     assert ask_workers(client, print) == [5]
 
 
@@ -89,12 +111,107 @@ def test_a_scheduler_that_no_longer_answers_is_reported_at_once(monkeypatch):
     assert client.sent == 1
 
 
+@pytest.mark.usefixtures("answering")
+def test_what_never_comes_back_from_a_lost_worker_is_sent_to_the_others():
+    client = LosingClient(losses=0)
+    both, left = {"tcp://gone": 1, "tcp://worker": 1}, {"tcp://worker": 1}
+    client.there = [both, both, both, left]
+
+    async def scatter(value, *, hash):
+        client.sent += 1
+        if client.sent == 1:
+            await asyncio.Event().wait()
+        return "handed out", value
+
+    client._scatter = scatter
+    assert hand_out(client, "setting") == ("handed out", "setting")
+    assert client.sent == 2
+
+
+class Job:
+    """A job that takes a while, or never ends; each look at it is a turn."""
+
+    def __init__(self, client, turns, status="pending"):
+        self.client, self.turns, self.status = client, turns, status
+
+    async def _result(self):
+        while self.turns:
+            self.turns -= 1
+            await asyncio.sleep(0.001)
+        return "done"
+
+
+@pytest.mark.usefixtures("answering")
+def test_a_job_may_take_long_while_its_worker_is_there_and_is_lost_with_it():
+    client = LosingClient(losses=0)
+    assert result_of(client, Job(client, turns=300), "a share", owner="tcp://worker") == "done"
+    with pytest.raises(LostWorkError, match="a share was lost with the workers that held its data"):
+        result_of(client, Job(client, turns=-1), "a share", owner="tcp://gone")
+    with pytest.raises(LostWorkError, match="a share was lost"):
+        result_of(client, Job(client, turns=-1, status="lost"), "a share", owner="tcp://worker")
+
+
+@pytest.mark.usefixtures("answering")
+def test_a_job_that_any_worker_may_do_is_lost_once_all_are_idle():
+    client, busy = LosingClient(losses=0), {"tcp://worker": ("key",)}
+    answers = iter([busy] * 20)
+
+    async def processing(workers):
+        return next(answers, {"tcp://worker": ()})
+
+    client.processing = processing
+    with pytest.raises(LostWorkError, match="a block was lost"):
+        result_of(client, Job(client, turns=-1), "a block")
+    assert next(answers, None) is None
+
+
+@pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_what_is_no_scheduler_is_said_within_ten_seconds(monkeypatch, says):
+    assert cluster_client._CONNECT < 10
+    monkeypatch.setattr(cluster_client, "_CONNECT", 0.5)
+    taken = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            taken.append(server.accept()[0])
+            taken[0].sendall(says)
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with (
+            pytest.raises(ClusterError, match=f"no Dask scheduler answers at '{address}'"),
+            open_client(scheduler=address),
+        ):
+            pass
+    taken[0].close()
+
+
+def test_workers_that_compute_otherwise_are_refused_or_told_of():
+    said = []
+    strict = Likeness(allowed=False, say=said.append)
+    strict.check("tcp://like", arithmetic())
+    other = {**arithmetic(), "numpy": "1.0"}
+    with pytest.raises(
+        ClusterError, match=r"tcp://other computes otherwise .* numpy is '1\.0', not .*allow_unlike=True"
+    ):
+        strict.check("tcp://other", other)
+    with pytest.raises(ClusterError, match=r"tcp://late, which joined meanwhile, .* numpy"):
+        demand_arithmetic({**arithmetic(), "numpy": "1.0"}, "tcp://late")
+    demand_arithmetic(strict.expected(), "tcp://like")
+    assert not said
+    lenient = Likeness(allowed=True, say=said.append)
+    lenient.check("tcp://other", other)
+    lenient.check("tcp://another", other)
+    assert lenient.others == [{"numpy": "1.0"}]
+    assert len(said) == 1, "one sentence for each kind of worker"
+    assert lenient.expected() is None
+
+
 def test_dask_shows_no_traceback_of_its_own(monkeypatch, caplog):
     """``caplog`` listens to the root, which the loggers of Dask do not reach unless they are told to."""
     logger = logging.getLogger("distributed.client")
     monkeypatch.setattr(logger, "propagate", True)
     monkeypatch.setattr(logging.getLogger("distributed"), "propagate", True)
-    monkeypatch.setattr(cluster_client, "_PATIENCE", 0.1)
     said = "a worker takes much memory"
 
     def connect(*_, **__):
@@ -105,6 +222,10 @@ def test_dask_shows_no_traceback_of_its_own(monkeypatch, caplog):
             logger.exception("in the middle of Dask")
             raise OSError("refused") from error
 
+    async def shake_hands(*_, **__):
+        pass
+
+    monkeypatch.setattr(cluster_client, "_shake_hands", shake_hands)
     monkeypatch.setattr("distributed.Client", connect)
     with pytest.raises(ClusterError, match="no Dask scheduler answers"), open_client(scheduler="tcp://x:1"):
         pass

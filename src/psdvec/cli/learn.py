@@ -9,6 +9,7 @@ import typer
 
 from psdvec.cli.defaults import default
 from psdvec.cli.options import (
+    AllowUnlike,
     Cluster,
     Column,
     CorpusPaths,
@@ -97,6 +98,7 @@ def fit(
     device: Device = default("solver.fit.fit", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    allow_unlike: AllowUnlike = False,
     with_map: Map = False,
     overwrite: Overwrite = False,
     dry_run: Annotated[
@@ -110,8 +112,9 @@ def fit(
     Example: `psdvec fit counts/ -o model/ --dim 300`
 
     If it is interrupted, the same command continues after the last finished round. The options `--recipe`, `--core`,
-    `--max-words`, `--memory`, `--device`, `--scheduler`, `--cluster`, `--dry-run` and all under Solver belong to the
-    method psdvec; the settings of other methods are given with `--set`, and those methods start from scratch.
+    `--max-words`, `--memory`, `--device`, `--scheduler`, `--cluster`, `--allow-unlike`, `--dry-run` and all under
+    Solver belong to the method psdvec; the settings of other methods are given with `--set`, and those methods start
+    from scratch.
     """
     from psdvec.cluster.client import name_cluster, open_client
     from psdvec.solver.fit import fit as fit_model
@@ -129,6 +132,7 @@ def fit(
             "device": None if device == "cpu" else device,
             "scheduler": scheduler,
             "cluster": cluster,
+            "allow_unlike": allow_unlike or None,
             "dry_run": dry_run or None,
             "min_contexts": None
             if min_contexts == default("solver.fit.fit", "min_contexts")
@@ -160,7 +164,7 @@ def fit(
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = fit_model(
             counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output,
-            overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
+            overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output)
     if with_map:
@@ -202,6 +206,7 @@ def extend(
     device: Device = default("solver.extend.extend", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    allow_unlike: AllowUnlike = False,
     report: Annotated[
         Path | None,
         typer.Option(help="File to write the table of all words to, tab-separated; default: none."),
@@ -230,7 +235,7 @@ def extend(
             model, counts, recipe=recipe, words=None if words is None else read_word_list(words),
             refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
-            overwrite=overwrite, client=client, progress=make_progress(quiet=quiet),
+            overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     if not extension.learned and not extension.refreshed:
         print("nothing to learn: the model has all of these words; nothing was written")
@@ -273,6 +278,7 @@ def train(
     device: Device = default("solver.fit.fit", "device"),
     scheduler: Scheduler = None,
     cluster: Cluster = None,
+    allow_unlike: AllowUnlike = False,
     with_map: Map = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -294,7 +300,7 @@ def train(
             text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
             weighting=weighting, gaps=gaps, dim=dim, recipe=recipe, changes=changes, core=core,
             min_contexts=min_contexts, seed=seed, memory=memory, workers=workers, device=device, overwrite=overwrite,
-            client=client, progress=make_progress(quiet=quiet),
+            client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output)
     if with_map:

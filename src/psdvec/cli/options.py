@@ -37,6 +37,13 @@ Scheduler = Annotated[
 Cluster = Annotated[
     str | None, typer.Option(help="Start a Dask cluster on this machine: local:N for N worker processes.")
 ]
+AllowUnlike = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unlike",
+        help="Of a cluster, also use workers whose processor, BLAS or versions differ; the last digits may then, too.",
+    ),
+]
 
 Tokenizer = Annotated[str, typer.Option(help="How to cut text into words: unicode, paper or whitespace.")]
 Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")]
@@ -57,7 +64,9 @@ COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 PANELS = {
     **dict.fromkeys(("tokenizer", "field", "column", "errors", "window", "weighting", "gaps"), COUNTING),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
-    **dict.fromkeys(("memory", "workers", "device", "scheduler", "cluster", "block_size"), MACHINE),
+    **dict.fromkeys(
+        ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE
+    ),
 }
 
 

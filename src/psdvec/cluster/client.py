@@ -8,10 +8,11 @@ a lost worker costs the job it was doing, and a lost scheduler costs the jobs in
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -21,13 +22,17 @@ from typing import Any, TypeVar
 import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
 from psdvec.progress import memory_in_use
-from psdvec.resources import available_memory
+from psdvec.resources import arithmetic, available_memory
 
 _Answer = TypeVar("_Answer")
 
 _BATCH = 1000  # jobs sent to the scheduler in one message
+_CONNECT = 8  # seconds to wait for a scheduler to appear at an address, and to speak as one
 _ANSWER = 5  # seconds to wait for a scheduler to answer
-_PATIENCE = 30  # seconds to wait for a scheduler or a first worker to appear
+_PATIENCE = 30  # seconds to wait for a first worker to appear, or for a busy scheduler to answer
+ABSENCE = 300  # seconds to wait for a worker to replace those that were lost
+_POLL = 1.0  # seconds after which to see whether those that work are still there
+_GRACE = 10  # times in a row that they are not, until their work is given up: Dask may know what to do
 _ATTEMPTS = 5  # at sending something to all workers, in case one is lost meanwhile
 _PAUSE = 0.5  # seconds between them, in which the scheduler notices the loss
 
@@ -58,13 +63,30 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
                 yield client
             return
         try:
-            client = dask.Client(scheduler, timeout=_PATIENCE)
+            asyncio.run(_shake_hands(dask, str(scheduler), limit=_CONNECT))
+            client = dask.Client(scheduler, timeout=_CONNECT)
         except (OSError, ValueError, TypeError) as error:
+            found = str(error) or f"nothing was said within {_CONNECT} seconds"
             raise ClusterError(
-                f"no Dask scheduler answers at '{scheduler}' ({error}); start one with: dask scheduler"
+                f"no Dask scheduler answers at '{scheduler}' ({found}); start one with: dask scheduler"
             ) from error
         with client:
             yield client
+
+
+async def _shake_hands(dask: Any, address: str, *, limit: float) -> None:
+    """Raise OSError or ValueError unless what is at ``address`` speaks as Dask does: a client would wait far longer."""
+    from distributed.comm.core import connect
+
+    options = dask.Security().get_connection_args("client")
+    try:
+        reached: Any = connect(address, timeout=limit, **options)  # type: ignore[no-untyped-call]
+        comm = await asyncio.wait_for(reached, limit)
+    except (OSError, ValueError, TypeError):
+        raise
+    except Exception as error:  # whatever comes of reading another protocol
+        raise ValueError("what is there speaks otherwise than Dask") from error
+    await comm.close()
 
 
 def _has_traceback(record: logging.LogRecord) -> bool:
@@ -119,16 +141,62 @@ def _local_workers(cluster: str) -> int:
     return int(match[1])
 
 
-def check_workers(client: Any, file: Path) -> int:
-    """Return how many jobs the workers do at a time, once all have this version of psdvec and see ``file`` as we do.
+class Likeness:
+    """What to do where a worker's arithmetic is not ours: refuse it or, where that is ``allowed``, ``say`` so.
+
+    ``others`` are what was found then. Counts are whole numbers, which are the same everywhere.
+    """
+
+    def __init__(self, *, allowed: bool, say: Callable[[str], None]) -> None:
+        self.allowed, self.say = allowed, say
+        self.others: list[dict[str, str]] = []
+
+    def check(self, worker: str, found: Mapping[str, str]) -> None:
+        """Compare what the arithmetic of a worker rests on with ours; see :func:`psdvec.resources.arithmetic`."""
+        differing = {
+            name: found.get(name, "unknown") for name, own in arithmetic().items() if found.get(name) != own
+        }
+        if not differing:
+            return
+        name, other = next(iter(differing.items()))
+        what = f"the worker {worker} computes otherwise than this process: its {name} is '{other}', not "
+        what += f"'{arithmetic()[name]}'"
+        if not self.allowed:
+            raise ClusterError(
+                f"{what}; the vectors would not be those of one machine, to the byte: leave the worker out, or give "
+                "allow_unlike=True"
+            )
+        if differing not in self.others:
+            self.others.append(differing)
+            self.say(f"{what}; the vectors may differ from those of one machine")
+
+    def expected(self) -> Mapping[str, str] | None:
+        """Return what jobs must find on their workers, where that matters."""
+        return None if self.allowed else arithmetic()
+
+
+def demand_arithmetic(expected: Mapping[str, str] | None, worker: str) -> None:
+    """On a worker, which may have joined since all were checked: refuse to compute otherwise than ``expected``."""
+    own = arithmetic()
+    for name, value in (expected or {}).items():
+        if own[name] != value:
+            raise ClusterError(
+                f"the worker {worker}, which joined meanwhile, computes otherwise than the others: its {name} is "
+                f"'{own[name]}', not '{value}'; leave it out, and run it again to continue"
+            )
+
+
+def check_workers(client: Any, file: Path, *, likeness: Likeness | None = None) -> dict[str, int]:
+    """Return how many jobs each worker does at a time, once all have this version of psdvec and see ``file`` as we do.
 
     Raises
     ------
     ClusterError
-        If there is no worker, or one of another version, or one that does not see the file.
+        If there is no worker, or one of another version, or one that does not see the file, or one whose arithmetic is
+        another where ``likeness`` minds.
     """
-    found = _ask_each(client, _look_around, str(file), file.read_bytes())
-    for worker, (version, sees, _) in found.items():
+    found = _ask_each(client, _look_around, str(file), file.read_bytes(), likeness is not None)
+    for worker, (version, sees, _, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
                 f"the worker {worker} has psdvec {version}, not {psdvec.__version__}; "
@@ -138,24 +206,28 @@ def check_workers(client: Any, file: Path) -> int:
             raise ClusterError(
                 f"the worker {worker} does not see '{file.parent}'; put it on a disk that all workers share"
             )
-    return sum(threads for _, _, threads in found.values())
+    if likeness is not None:
+        for worker, (_, _, _, computes_with) in sorted(found.items()):
+            likeness.check(worker, computes_with)
+    return {worker: threads for worker, (_, _, threads, _) in found.items()}
 
 
-def wait_for_workers(client: Any) -> None:
+def wait_for_workers(client: Any, *, patience: float | None = None) -> None:
     """Wait until there is a worker; raise :class:`ClusterError` if none comes, or the scheduler is lost."""
-    try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
-    except TimeoutError as error:
-        raise ClusterError(
-            f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
-        ) from error
-    except OSError as error:
-        raise _lost_scheduler(client) from error
+    end = time.monotonic() + (_PATIENCE if patience is None else patience)
+    while not workers_of(client):
+        if time.monotonic() > end:
+            raise ClusterError(
+                f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
+            )
+        time.sleep(_PAUSE)
 
 
-def _look_around(file: str, contents: bytes, dask_worker: Any) -> tuple[str, bool, int]:
+def _look_around(
+    file: str, contents: bytes, computes: bool, dask_worker: Any
+) -> tuple[str, bool, int, Mapping[str, str]]:
     sees = Path(file).is_file() and Path(file).read_bytes() == contents
-    return psdvec.__version__, sees, int(dask_worker.state.nthreads)
+    return psdvec.__version__, sees, int(dask_worker.state.nthreads), arithmetic() if computes else {}
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -167,7 +239,8 @@ def _ask_each(client: Any, function: Callable[..., Any], *arguments: Any) -> dic
     """Return the answer of every worker by its address, of one at least."""
 
     def ask() -> dict[str, Any]:
-        answers: dict[str, Any] = client.run(function, *arguments, on_error="return")
+        send = partial(client._run, function, *arguments, on_error="return")
+        answers: dict[str, Any] = client.sync(_while_all_are_there, client, send)
         lost = [answer for answer in answers.values() if isinstance(answer, OSError)]
         if lost or not answers:
             raise lost[0] if lost else OSError("no worker answers")
@@ -227,18 +300,73 @@ def run_jobs(
 def workers_of(client: Any) -> dict[str, int]:
     """Return the address of each worker, and how many jobs it does at a time."""
     try:
-        return dict(client.nthreads())
-    except (OSError, TimeoutError) as error:
+        return dict(client.sync(client.scheduler.ncores, callback_timeout=_PATIENCE))
+    except (OSError, TimeoutError, AttributeError) as error:
         raise _lost_scheduler(client) from error
 
 
-def result_of(client: Any, future: Any, name: str) -> Any:
-    """Return the result of a job by this ``name``, or say in one sentence why there is none."""
+async def _watched(
+    client: Any,
+    send: Callable[[], Awaitable[Any]],
+    is_lost: Callable[[dict[str, int]], Awaitable[bool]],
+    *,
+    grace: int,
+) -> Any:
+    """Wait for what ``send`` does, however long; but raise :class:`_GoneError` if all the time, it ``is_lost``.
+
+    Dask itself would wait without limit in some cases: for a result that was lost with the one worker that may compute
+    it, or for the answer of a worker that is gone. ``is_lost`` is told which workers there are.
+    """
+    sent = asyncio.ensure_future(send())
+    lost = 0
+    try:
+        while not (await asyncio.wait({sent}, timeout=_POLL))[0]:
+            try:
+                there = await asyncio.wait_for(client.scheduler.ncores(), _PATIENCE)
+                lost = lost + 1 if await asyncio.wait_for(is_lost(there), _PATIENCE) else 0
+            except (OSError, TimeoutError, AttributeError) as error:
+                raise _GoneError("the scheduler does not answer") from error
+            if lost >= (grace if there else ABSENCE / _POLL):
+                raise _GoneError("a worker was lost meanwhile")
+        return sent.result()
+    finally:
+        sent.cancel()
+
+
+async def _while_all_are_there(client: Any, send: Callable[[], Awaitable[Any]]) -> Any:
+    """Wait for what ``send`` does with all workers, as long as none is lost."""
+    before = set(await asyncio.wait_for(client.scheduler.ncores(), _PATIENCE))
+
+    async def is_lost(there: dict[str, int]) -> bool:
+        return not before <= set(there)
+
+    return await _watched(client, send, is_lost, grace=_GRACE)
+
+
+async def _result(client: Any, future: Any, owner: str | None) -> Any:
+    """Wait for the result of a job, as long as its ``owner`` is there or, if any worker may do it, one does anything.
+
+    The owner's job is lost with it: Dask would wait for a worker of the same address.
+    """
+
+    async def is_lost(there: dict[str, int]) -> bool:
+        if owner is not None:
+            return owner not in there or future.status == "lost"
+        return not any((await client.scheduler.processing(workers=None)).values())
+
+    return await _watched(client, future._result, is_lost, grace=_GRACE if owner is None else 1)
+
+
+def result_of(client: Any, future: Any, name: str, *, owner: str | None = None) -> Any:
+    """Return the result of a job by this ``name``, or say in one sentence why there is none.
+
+    ``owner`` is the address of the one worker that may do it, if any may not.
+    """
     import distributed
     from distributed.comm.core import CommClosedError
 
     try:
-        return future.result()
+        return client.sync(_result, client, future, owner)
     except distributed.KilledWorker as error:
         raise ResourceError(
             f"{name} failed: {error.allowed_failures + 1} workers died at it, most likely for lack of memory; "
@@ -249,7 +377,7 @@ def result_of(client: Any, future: Any, name: str) -> Any:
             f"{name} failed: a worker does not see '{error.filename}'; "
             "put the input and the output on disks that all workers share"
         ) from error
-    except (CancelledError, CommClosedError) as error:
+    except (CancelledError, CommClosedError, _GoneError) as error:
         if _answers(client):
             raise LostWorkError(
                 f"{name} was lost with the workers that held its data; finished work is kept: "
@@ -259,9 +387,15 @@ def result_of(client: Any, future: Any, name: str) -> Any:
 
 
 def hand_out(client: Any, value: object) -> Any:
-    """Give ``value`` to every worker once, and return what stands for it in the arguments of jobs."""
-    send = partial(client.scatter, value, broadcast=True, hash=False)
-    return _sent_to_all(client, send, "the data that all workers share")
+    """Give ``value`` to a worker, and return what stands for it in the arguments of jobs.
+
+    The others get it from each other when their jobs need it, each once. Dask can also send it to all at once, but if
+    one of them is lost meanwhile, its scheduler tries for ever.
+    """
+    send = partial(client._scatter, value, hash=False)
+    return _sent_to_all(
+        client, lambda: client.sync(_while_all_are_there, client, send), "the data that all workers share"
+    )
 
 
 def _lost_scheduler(client: Any) -> ClusterError:
@@ -277,6 +411,10 @@ def _answers(client: Any) -> bool:
     except (OSError, TimeoutError, AttributeError):
         return False
     return bool(client.status == "running")
+
+
+class _GoneError(Exception):
+    """Those who did something are no longer there."""
 
 
 class LostWorkError(ClusterError):

@@ -126,7 +126,7 @@ def count_blocks(
 ) -> Counted:
     """Count on the workers of ``client``; each uses at most ``memory``, or half of the limit that Dask set."""
     work = work.absolute()
-    threads = check_workers(client, work / PLAN)
+    threads = sum(check_workers(client, work / PLAN).values())
     read = _number_blocks(client, blocks, work, progress)
     tally = sum((block.tally for block in read), Tally())
     if not tally.tokens:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.cluster.client import (
+    ABSENCE,
+    Likeness,
+    LostWorkError,
     check_workers,
     hand_out,
     memory_of_job,
@@ -45,7 +49,8 @@ from psdvec.storage.artefact import META, open_artefact
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
 _WIDTH = 512  # columns of X to leave room for: the pairs are built before X is, and few models are wider
-_POLL = 1.0  # seconds after which to see whether the worker of a share is still there
+_PAUSE = 0.5  # seconds until a share is made again, in which the scheduler notices what else was lost
+_LEAVE = 5  # seconds to wait until all workers have dropped their pairs
 _FORGOTTEN = 3600.0  # seconds after which a share that nobody asked for is no longer kept
 _ATTEMPTS = 5  # at a share, each on another worker
 
@@ -178,17 +183,23 @@ class ClusterCpu(Cpu):
     """The CPU, with the pairs on the workers of ``client``; see :class:`psdvec.solver.devices.Device`."""
 
     def __init__(
-        self, client: Any, counts: Path, *, workers: int | None = None, memory: int | None = None
+        self,
+        client: Any,
+        counts: Path,
+        *,
+        workers: int | None = None,
+        memory: int | None = None,
+        likeness: Likeness,
     ) -> None:
         super().__init__(workers)
-        self.client, self.counts, self.memory = client, counts, memory
+        self.client, self.counts, self.memory, self.likeness = client, counts, memory, likeness
         self.run = uuid.uuid4().hex
 
     def close(self) -> None:
         """Let all workers drop the pairs; those that cannot be reached drop them later."""
         if self.client.status == "running":
             with suppress(Exception):
-                self.client.run(forget_run, self.run)
+                self.client.sync(self.client._run, forget_run, self.run, callback_timeout=_LEAVE)
 
     def open_pairs(  # type: ignore[override]
         self,
@@ -200,16 +211,17 @@ class ClusterCpu(Cpu):
         room: Room = AMPLE,
     ) -> ClusterPairs:
         """Return the seen pairs of the first ``len(scales)`` words; each worker finds room for its own."""
-        threads = check_workers(self.client, self.counts.absolute() / META)
+        check = partial(check_workers, self.client, self.counts.absolute() / META, likeness=self.likeness)
+        checked = check()
         spec = Spec(
             self.run,
             self.counts.absolute(),
             open_artefact(self.counts).digest,
             formula_of(scales, constants, recipe=recipe),
-            cut_evenly(layout_of(counts, len(scales)), threads),
+            cut_evenly(layout_of(counts, len(scales)), sum(checked.values())),
             self.memory,
         )
-        return ClusterPairs(self.client, spec)
+        return ClusterPairs(self.client, spec, check, set(checked))
 
 
 def cut_evenly(places: Sequence[Place], parts: int) -> list[list[Place]]:
@@ -237,8 +249,10 @@ class Handed:
 class ClusterPairs:
     """Pairs of a problem on the workers of a cluster; see :class:`psdvec.solver.devices.Pairs`."""
 
-    def __init__(self, client: Any, spec: Spec) -> None:
-        self._client, self._spec = client, Handed(client, spec)
+    def __init__(
+        self, client: Any, spec: Spec, check: Callable[[], Mapping[str, int]], checked: set[str]
+    ) -> None:
+        self._client, self._spec, self._check, self._checked = client, Handed(client, spec), check, checked
         self._shares = len(spec.shares)
         self._owners: dict[int, str] = {}
         self._state: State = ("start", None)
@@ -263,51 +277,51 @@ class ClusterPairs:
     def _each(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
         """Yield what ``function`` returns for each share, in order; what is lost with a worker is done again."""
         self._assign()
+        # Each with the worker it was sent to: its share may since have gone to another, with one that was lost before.
         futures = {number: self._submit(function, number, arguments) for number in range(self._shares)}
         try:
             for number in range(self._shares):
-                for _ in range(_ATTEMPTS):
-                    if self._is_over(futures[number], number):
-                        break
-                    wait_for_workers(self._client)
-                    for handed in (self._spec, self._state[1], *arguments):
-                        if isinstance(handed, Handed) and handed.future.status != "finished":
-                            handed.again()
-                    self._assign()
-                    futures[number] = self._submit(function, number, arguments)
                 name = f"share {number + 1} of {self._shares} of the pairs"
-                yield result_of(self._client, futures.pop(number), name)
+                for attempt in range(1, _ATTEMPTS + 1):
+                    try:
+                        future, owner = futures[number]
+                        found = result_of(self._client, future, name, owner=owner)
+                        break
+                    except LostWorkError:
+                        if attempt == _ATTEMPTS:
+                            raise
+                    time.sleep(_PAUSE)
+                    self._assign()
+                    for handed in (self._spec, self._state[1], *arguments):
+                        if isinstance(handed, Handed) and (attempt > 1 or handed.future.status != "finished"):
+                            handed.again()
+                    futures[number] = self._submit(function, number, arguments)
+                del futures[number]
+                yield found
         finally:
             if futures and self._client.status == "running":
                 with suppress(OSError):
-                    self._client.cancel(list(futures.values()))
+                    self._client.cancel([future for future, _ in futures.values()])
 
-    def _submit(self, function: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> Any:
-        """Send the job of a share to its worker."""
+    def _submit(
+        self, function: Callable[..., Any], number: int, arguments: tuple[Any, ...]
+    ) -> tuple[Any, str]:
+        """Send the job of a share to its worker; return what stands for the job, and the worker."""
         sent = [
             one.future if isinstance(one, Handed) else one for one in (self._spec, *self._state, *arguments)
         ]
-        return self._client.submit(
-            _on_worker, function, number, *sent, workers=[self._owners[number]], pure=False
-        )
-
-    def _is_over(self, future: Any, number: int) -> bool:
-        """Wait for a share; return whether it is done or has failed: otherwise its worker or its data are gone."""
-        from distributed import TimeoutError as TakesLongerError
-        from distributed import wait
-
-        while True:
-            with suppress(TakesLongerError, CancelledError):
-                wait([future], timeout=_POLL)  # type: ignore[no-untyped-call]
-            if future.status in ("finished", "error"):
-                return True
-            if self._owners[number] not in workers_of(self._client) or future.status in ("cancelled", "lost"):
-                return False
+        owner = self._owners[number]
+        return self._client.submit(_on_worker, function, number, *sent, workers=[owner], pure=False), owner
 
     def _assign(self) -> None:
-        """Give each share whose worker is not there to the one that has fewest."""
-        wait_for_workers(self._client)
+        """Give each share whose worker is not there to the one that has fewest; check those that joined meanwhile."""
+        wait_for_workers(self._client, patience=ABSENCE)
         threads = workers_of(self._client)
+        if all(self._owners.get(number) in threads for number in range(self._shares)):
+            return
+        if not self._checked.issuperset(threads):
+            threads = dict(self._check())
+            self._checked |= set(threads)
         load = dict.fromkeys(threads, 0.0)
         for owner in self._owners.values():
             if owner in load:

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from psdvec.cluster.client import (
+    ABSENCE,
+    Likeness,
     LostWorkError,
     check_workers,
+    demand_arithmetic,
     hand_out,
     run_jobs,
     wait_for_workers,
@@ -38,21 +41,31 @@ _ATTEMPTS = 3  # at handing out the setting, in case all workers that hold it ar
 
 @contextmanager
 def open_solver(
-    client: Any, counts: Path, output: Path, *, plan: Mapping[str, Any], progress: Progress
+    client: Any,
+    counts: Path,
+    output: Path,
+    *,
+    plan: Mapping[str, Any],
+    likeness: Likeness,
+    progress: Progress,
 ) -> Iterator[Solver]:
     """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
     with open_workspace(output, plan=plan, progress=progress) as work:
-        check_workers(client, work.absolute() / PLAN)
-        yield Solver(client, counts.absolute(), work.absolute())
+        check_workers(client, work.absolute() / PLAN, likeness=likeness)
+        yield Solver(client, counts.absolute(), work.absolute(), likeness.expected())
 
 
 @dataclass(frozen=True)
 class Solver:
-    """Solves words on the workers of ``client``, from the folder ``counts``; solved blocks are kept in ``work``."""
+    """Solves words on the workers of ``client``, from the folder ``counts``; solved blocks are kept in ``work``.
+
+    Workers whose arithmetic is not that ``expected`` are refused.
+    """
 
     client: Any
     counts: Path
     work: Path
+    expected: Mapping[str, str] | None
 
     def __call__(
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
@@ -73,10 +86,10 @@ class Solver:
     def _solve(self, setting: Setting, missing: Mapping[Path, slice], advance: Callable[[int], None]) -> None:
         if not missing:
             return
-        wait_for_workers(self.client)
+        wait_for_workers(self.client, patience=ABSENCE)
         handed = hand_out(self.client, setting)
         digest = open_artefact(self.counts).digest
-        jobs = [(handed, self.counts, digest, part, path) for path, part in missing.items()]
+        jobs = [(handed, self.counts, digest, part, path, self.expected) for path, part in missing.items()]
         results = run_jobs(self.client, solve_block, jobs, label="solving block")
         for part, _ in zip(missing.values(), results, strict=True):
             advance(part.stop - part.start)
@@ -91,8 +104,18 @@ def block_size(n: int) -> int:
     return min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
 
 
-def solve_block(setting: Setting, counts: Path, digest: str, part: slice, path: Path) -> None:
+def solve_block(
+    setting: Setting,
+    counts: Path,
+    digest: str,
+    part: slice,
+    path: Path,
+    expected: Mapping[str, str] | None,
+) -> None:
     """Solve some words of ``setting`` and write the results to ``path``."""
+    from distributed import get_worker
+
+    demand_arithmetic(expected, get_worker().address)
     found = cpu_ridge.solve_words(setting.take(part), open_counts(counts, digest), workers=1)
     write_block(path, found)
 

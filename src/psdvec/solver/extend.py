@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError, demand_words
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.resources import limit_threads
+from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_ridge import BATCH, contexts_of
@@ -87,6 +87,7 @@ def extend(
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
+    allow_unlike: bool = False,
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Extension:
@@ -127,6 +128,9 @@ def extend(
     client
         A :class:`distributed.Client`, whose workers then solve, to the same bits. They must see the counts and the
         output under the same names.
+    allow_unlike
+        Use workers whose processor, BLAS or versions are not those of this process, too; they are refused otherwise,
+        because the result would differ in its last digits.
     quiet
         Show no progress.
 
@@ -149,13 +153,21 @@ def extend(
     }  # fmt: skip
     plan = {
         "model": dict(old.origin), "counts": dict(store.origin), **options, "words": words, "refresh": refresh,
-        "device": device,
+        "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
     }  # fmt: skip
+    computed_with: dict[str, Any] = dict(arithmetic())
     with ExitStack() as stack:
         if client is not None:
+            from psdvec.cluster.client import Likeness
+
+            likeness = Likeness(allowed=allow_unlike, say=progress.say)
             solve = stack.enter_context(
-                _on_cluster(client, counts, output, plan, workers=workers, device=device, progress=progress)
-            )
+                _on_cluster(
+                    client, counts, output, plan,
+                    workers=workers, device=device, likeness=likeness, progress=progress,
+                )
+            )  # fmt: skip
+            computed_with |= {"others": likeness.others} if likeness.others else {}
         else:
             stack.enter_context(limit_threads(workers))
             hardware = open_device(device)
@@ -174,6 +186,8 @@ def extend(
                 )
         extension = place(old, store, chosen, solve=solve, **options, progress=progress)
         is_changed = bool(extension.learned or extension.refreshed)
+        if is_changed:
+            extension = replace(extension, arithmetic=computed_with)
         if output is not None and is_changed:
             write_model(extension, output, overwrite=overwrite)
     if extension.unplaced and not is_changed:
@@ -331,6 +345,7 @@ def _on_cluster(
     *,
     workers: int | None,
     device: str,
+    likeness: Any,
     progress: Progress,
 ) -> AbstractContextManager[Solve]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
@@ -342,7 +357,7 @@ def _on_cluster(
         )
     if workers is not None or device != "cpu":
         raise InputError("a cluster has its own threads; leave out workers and device")
-    return open_solver(client, Path(counts), Path(output), plan=plan, progress=progress)
+    return open_solver(client, Path(counts), Path(output), plan=plan, likeness=likeness, progress=progress)
 
 
 def _merge(

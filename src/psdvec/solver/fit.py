@@ -20,6 +20,7 @@ from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
+    arithmetic,
     current_memory,
     format_size,
     limit_blas,
@@ -62,6 +63,7 @@ def fit(
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
+    allow_unlike: bool = False,
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
@@ -95,7 +97,10 @@ def fit(
         resumes after the last of them.
     client
         A Dask client (:class:`distributed.Client`): its workers hold the pairs, and ``counts`` must be a folder that
-        they see. The result is the same, to the byte, on machines of one kind.
+        they see. The result is the same, to the byte.
+    allow_unlike
+        Use workers whose processor, BLAS or versions are not those of this process, too; they are refused otherwise,
+        because the result would differ in its last digits.
     quiet
         Show no progress.
     """
@@ -113,7 +118,17 @@ def fit(
     centre = min(core or words, words)
     rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
-        hardware = stack.enter_context(_open(device, counts, client, workers=workers, memory=memory))
+        hardware = stack.enter_context(
+            _open(
+                device,
+                counts,
+                client,
+                workers=workers,
+                memory=memory,
+                allow_unlike=allow_unlike,
+                progress=progress,
+            )
+        )
         if isinstance(hardware, Cpu):
             stack.enter_context(limit_threads(workers))
             stack.enter_context(limit_blas(1))
@@ -122,7 +137,7 @@ def fit(
         if output is not None:
             key = {
                 "counts": store.identity(), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
-                "device": device,
+                "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
             }  # fmt: skip
             folder = stack.enter_context(
                 open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
@@ -159,9 +174,16 @@ def fit(
             model = _with_others(
                 model, store, words, min_contexts=min_contexts, solve=solver, progress=progress
             )
+        model = replace(model, arithmetic=_computed_with(hardware))
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _computed_with(hardware: Any) -> dict[str, Any]:
+    """Return what the last bits of a fit rest on, and what else workers that were not alike computed with."""
+    others = hardware.likeness.others if hasattr(hardware, "likeness") else []
+    return {**arithmetic(), **({"others": others} if others else {})}
 
 
 def check_options(
@@ -187,12 +209,20 @@ def check_options(
 
 @contextmanager
 def _open(
-    device: str, counts: Any, client: Any, *, workers: int | None, memory: int | str | None
+    device: str,
+    counts: Any,
+    client: Any,
+    *,
+    workers: int | None,
+    memory: int | str | None,
+    allow_unlike: bool,
+    progress: Progress,
 ) -> Iterator[Device]:
     """Yield the device to fit on: this machine's, or the CPUs of a cluster."""
     if client is None:
         yield open_device(device, workers=workers)
         return
+    from psdvec.cluster.client import Likeness
     from psdvec.cluster.fitting import ClusterCpu
 
     if device != "cpu":
@@ -202,7 +232,10 @@ def _open(
             "a cluster reads the counts from a folder that all workers see; give the folder, not the counts"
         )
     most = None if memory is None else parse_size(memory)
-    with closing(ClusterCpu(client, Path(counts), workers=workers, memory=most)) as hardware:
+    likeness = Likeness(allowed=allow_unlike, say=progress.say)
+    with closing(
+        ClusterCpu(client, Path(counts), workers=workers, memory=most, likeness=likeness)
+    ) as hardware:
         yield hardware
 
 

@@ -63,7 +63,8 @@ class Model(Embeddings):
     ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
     scales were measured from counts (:mod:`psdvec.solver.adopt`). ``counting`` says how the pairs were counted,
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
-    ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``.
+    ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``. ``arithmetic`` says what the
+    last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not known.
     """
 
     counts: Int64s
@@ -81,6 +82,7 @@ class Model(Embeddings):
     counting: Mapping[str, Any] = field(kw_only=True)
     sources: tuple[Mapping[str, Any], ...] = field(kw_only=True, default=())
     origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
+    arithmetic: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tokenizer is None:
@@ -248,6 +250,7 @@ def _parameters_of(model: Model) -> dict[str, Any]:
         "recipe": asdict(model.recipe),
         "constants": asdict(model.constants),
         "counting": dict(model.counting),
+        **({"arithmetic": dict(model.arithmetic)} if model.arithmetic else {}),
     }
 
 
@@ -311,6 +314,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             sources=artefact.sources,
             subwords=subwords,
             origin={"model": artefact.path.name, "digest": artefact.digest},
+            arithmetic=dict(made.get("arithmetic", {})),
         )
         _check_shapes(model, artefact.path)
     except (KeyError, TypeError, ValueError, OSError, InputError) as error:

@@ -59,6 +59,7 @@ def train(
     keep: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
+    allow_unlike: bool = False,
     quiet: bool = False,
     progress: Progress = LogProgress(),
     **options: Any,
@@ -88,6 +89,8 @@ def train(
     client
         A Dask client (:class:`distributed.Client`) whose workers do the work. They must see the text, and the folder of
         ``output`` or ``keep``.
+    allow_unlike
+        Use workers that compute otherwise than this process, too; see :func:`psdvec.fit`.
     quiet
         Show no progress; otherwise, work that takes longer than a few seconds writes how far it is to the log
         ``psdvec``, or to standard error if nothing takes that log.
@@ -125,7 +128,7 @@ def train(
             raise InputError("the workers of a cluster read the counts from a folder; give output or keep")
         counts = _counts_of(text, place, counting, common)
         found = place if client is not None and place is not None else counts
-        return fit(found, **fitting, **common, output=output, overwrite=overwrite)
+        return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 
 
 def _check_options(
