@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import os
 import subprocess
 import sys
 
@@ -54,3 +56,24 @@ def test_a_size_is_text_or_any_number_of_bytes(size):
 def test_what_is_no_number_of_bytes_is_no_size():
     with pytest.raises(InputError, match="'nan' is not a size"):
         parse_size(float("nan"))
+
+
+def test_the_arithmetic_of_a_process_names_its_kernels_and_leaves_out_what_others_brought():
+    """OpenBLAS chooses its kernels by the processor; a variable can tell it another."""
+    code = "import json; from psdvec.resources import arithmetic; print(json.dumps(dict(arithmetic())))"
+
+    def told(**variables):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, check=True, env={**os.environ, **variables},
+        )  # fmt: skip
+        return json.loads(done.stdout)
+
+    usual = told()
+    assert usual == dict(resources.arithmetic()), "threads, and what else is loaded, do not matter"
+    assert usual == told(OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+    if "openblas" not in usual["blas"] or usual["machine"] != "x86_64":
+        pytest.skip("the kernels of this machine's BLAS cannot be chosen by name")
+    other = told(OPENBLAS_CORETYPE="Nehalem")
+    assert {name for name in usual if usual[name] != other[name]} == {"blas"}
+    assert "Nehalem" in other["blas"]

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from typer.testing import CliRunner
 from psdvec.cli import app
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods.run import fit_method
+from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
 from psdvec.solver import train as train_module
 from psdvec.solver.core import write_round
 from psdvec.solver.devices import cpu_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
-from psdvec.solver.model import read_model
+from psdvec.solver.model import read_model, write_model
 from psdvec.solver.train import train
 from psdvec.storage.artefact import open_artefact, seal
 from psdvec.text.corpus import read_corpus
@@ -80,6 +82,35 @@ def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, monkeypatch):
     other = drawn_counts(words=60, sentences=800, seed=2)
     resumed = fit(other, dim=5, output=tmp_path / "model")
     assert resumed.vectors.tobytes() == fit(other, dim=5).vectors.tobytes()
+
+
+def test_rounds_of_another_arithmetic_are_not_used(store, tmp_path, monkeypatch):
+    """They would end in bytes that neither gives."""
+
+    def stop(path, state):
+        write_round(path, state)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fit_module, "write_round", stop)
+        patch.setattr(fit_module, "arithmetic", lambda: {**arithmetic(), "numpy": "1.0"})
+        with pytest.raises(KeyboardInterrupt):
+            fit(store, dim=5, output=tmp_path / "model")
+    numbers = []
+    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    fit(store, dim=5, output=tmp_path / "model")
+    assert numbers[0] == 1
+
+
+def test_a_model_says_what_its_last_bits_rest_on(store, tmp_path):
+    made = fit(store, dim=5, core=30, workers=1, output=tmp_path / "model")
+    assert made.arithmetic == arithmetic() == read_model(tmp_path / "model").arithmetic
+    assert f"numpy {np.__version__}" in run("info", tmp_path / "model").output
+    before = replace(made, arithmetic={"numpy": "1.0"})
+    assert extend(before, store, refresh=made.words[:2], min_contexts=1).arithmetic == arithmetic()
+    write_model(replace(made, arithmetic={}), tmp_path / "older")
+    assert read_model(tmp_path / "older").arithmetic == {}
+    assert "computed with" not in run("info", tmp_path / "older").output
 
 
 def test_a_plan_says_what_would_be_needed_and_refuses_too_little(store):

@@ -3,7 +3,8 @@
 The cluster consists of processes of its own, started by :class:`Cluster`; the asking process is forked, as in
 :mod:`tests.torture.faults`. A kill comes at the n-th file-system event of the asking process, or of the worker. What is
 lost with a worker costs nothing but time; what is lost with the scheduler is said in a sentence, and the same command
-ends with the same bytes. ``python -m tests.torture.clusters`` tries every point, ``--sample N`` some.
+ends with the same bytes. ``python -m tests.torture.clusters`` tries every point, ``--sample N`` some; with
+``--no-nanny``, there are two workers, and nobody starts the one again that is killed.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ def dask_setup(worker: object) -> None:
 
 @dataclass
 class Cluster:
-    """A scheduler at a fixed address and a worker that is started again if it dies, as processes of their own."""
+    """A scheduler at a fixed address and a worker that is started again if it dies, as processes of their own.
+
+    Without a ``nanny``, nobody starts it again, and there is another worker.
+    """
 
     folder: Path
+    nanny: bool = True
     port: int = 0
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -63,22 +68,29 @@ class Cluster:
         return f"tcp://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start what does not run, and wait for the worker."""
-        (self.folder / "worker").unlink(missing_ok=True)
-        commands = [
-            ["scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"],
-            ["worker", self.address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder),
-             "--preload", "tests.torture.clusters"],
-        ]  # fmt: skip
+        """Start what does not run, and wait for the workers."""
+        homes = [self.folder] if self.nanny else [self.folder, self.folder / "spare"]
+        for home in homes:
+            home.mkdir(exist_ok=True)
+            (home / "worker").unlink(missing_ok=True)
+        commands = {
+            self.folder / "scheduler": ["scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"],
+            **{
+                home: ["worker", self.address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(home),
+                       "--preload", "tests.torture.clusters", *([] if self.nanny else ["--no-nanny"])]
+                for home in homes
+            },
+        }  # fmt: skip
         self.processes = [
             subprocess.Popen(
                 [sys.executable, "-m", "dask", *command],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=REPOSITORY,
-                env={**os.environ, "TORTURED_CLUSTER": str(self.folder)}, preexec_fn=injector.end_with_parent,
+                env={**os.environ, "TORTURED_CLUSTER": str(home)}, preexec_fn=injector.end_with_parent,
             )
-            for command in commands
+            for home, command in commands.items()
         ]  # fmt: skip
-        self.wait_for_worker(other_than=0)
+        for home in homes:
+            self.wait_for_worker(other_than=0, home=home)
 
     def stop(self) -> None:
         """Kill all processes."""
@@ -90,11 +102,11 @@ class Cluster:
         """Return the number of the process of the scheduler or of the worker."""
         return self.processes[0].pid if who == "scheduler" else int((self.folder / "worker").read_text())
 
-    def wait_for_worker(self, *, other_than: int) -> None:
+    def wait_for_worker(self, *, other_than: int, home: Path | None = None) -> None:
         """Wait until there is a worker that is not the one that was killed."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            said = self.folder / "worker"
+            said = (home or self.folder) / "worker"
             if said.exists() and said.read_text() not in ("", str(other_than)):
                 return
             time.sleep(0.05)
@@ -102,7 +114,7 @@ class Cluster:
 
     def mend(self, who: str, killed: int) -> None:
         """Bring back what was killed."""
-        if who == "worker":
+        if who == "worker" and self.nanny:
             self.wait_for_worker(other_than=killed)
         else:
             self.stop()
@@ -183,11 +195,12 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="points to try of each kind; default: all")
     parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
     parser.add_argument("--keep", type=Path, help="folder for what failed")
+    parser.add_argument("--no-nanny", action="store_true", help="two workers, killed for good")
     options = parser.parse_args()
     draw = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="psdvec-torture-", ignore_cleanup_errors=True) as folder:
         (Path(folder) / "cluster").mkdir()
-        cluster = Cluster(Path(folder) / "cluster")
+        cluster = Cluster(Path(folder) / "cluster", nanny=not options.no_nanny)
         try:
             torture = faults.open_torture(Path(folder), options.keep)
             import distributed  # noqa: F401  # once, and not in every process that is forked

@@ -16,11 +16,12 @@ pytest.importorskip(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forked processes are tortured on Linux only")
-def test_no_loss_of_a_sample_costs_more_than_time():
+@pytest.mark.parametrize("how", [[], ["--no-nanny", "--only", "fit"]])
+def test_no_loss_of_a_sample_costs_more_than_time(how):
     """All of them: ``make torture``."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "tests.torture.clusters"]
     done = subprocess.run(
-        [*command, "--seed", "2", "--sample", "1", "--minutes", "0.25"],
+        [*command, "--seed", "2", "--sample", "1", "--minutes", "0.25", *how],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,

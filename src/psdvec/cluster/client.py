@@ -33,6 +33,7 @@ _PATIENCE = 30  # seconds to wait for a first worker to appear, or for a busy sc
 ABSENCE = 300  # seconds to wait for a worker to replace those that were lost
 _POLL = 1.0  # seconds after which to see whether those that work are still there
 _GRACE = 10  # times in a row that they are not, until their work is given up: Dask may know what to do
+_IDLE = 60  # times in a row that all workers are idle, until a job that waits for one is given up
 _ATTEMPTS = 5  # at sending something to all workers, in case one is lost meanwhile
 _PAUSE = 0.5  # seconds between them, in which the scheduler notices the loss
 
@@ -352,9 +353,11 @@ async def _result(client: Any, future: Any, owner: str | None) -> Any:
     async def is_lost(there: dict[str, int]) -> bool:
         if owner is not None:
             return owner not in there or future.status == "lost"
-        return not any((await client.scheduler.processing(workers=None)).values())
+        return future.status == "pending" and not any(
+            (await client.scheduler.processing(workers=None)).values()
+        )
 
-    return await _watched(client, future._result, is_lost, grace=_GRACE if owner is None else 1)
+    return await _watched(client, future._result, is_lost, grace=_IDLE if owner is None else 1)
 
 
 def result_of(client: Any, future: Any, name: str, *, owner: str | None = None) -> Any:
