@@ -114,7 +114,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "from": _sources(artefact.sources),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
-        "computed with": _computed_with(facts.get("arithmetic")),
+        "computed": _computed_with(facts.get("arithmetic")),
     }
     return {name: text for name, text in lines.items() if text}
 
@@ -195,7 +195,7 @@ def _computed_with(arithmetic: Mapping[str, Any] | None) -> str | None:
     versions = (f"{name} {arithmetic.get(name, 'unknown')}" for name in ("numpy", "scipy", "numba"))
     others = ", and on workers that were not alike" if "others" in arithmetic else ""
     kernels, processor = (arithmetic.get(name, "unknown") for name in ("blas", "processor"))
-    return f"{', '.join(versions)}, {kernels}, on {processor}{others}"
+    return f"with {', '.join(versions)}, {kernels}, on {processor}{others}"
 
 
 def _read(tally: Mapping[str, int] | None) -> str | None:

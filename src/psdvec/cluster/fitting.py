@@ -189,10 +189,12 @@ class ClusterCpu(Cpu):
         *,
         workers: int | None = None,
         memory: int | None = None,
-        likeness: Likeness,
+        allow_unlike: bool,
+        say: Callable[[str], None],
     ) -> None:
         super().__init__(workers)
-        self.client, self.counts, self.memory, self.likeness = client, counts, memory, likeness
+        self.client, self.counts, self.memory = client, counts, memory
+        self.likeness = Likeness(allowed=allow_unlike, say=say)
         self.run = uuid.uuid4().hex
 
     def close(self) -> None:

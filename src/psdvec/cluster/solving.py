@@ -46,26 +46,27 @@ def open_solver(
     output: Path,
     *,
     plan: Mapping[str, Any],
-    likeness: Likeness,
+    allow_unlike: bool,
     progress: Progress,
 ) -> Iterator[Solver]:
     """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
     with open_workspace(output, plan=plan, progress=progress) as work:
+        likeness = Likeness(allowed=allow_unlike, say=progress.say)
         check_workers(client, work.absolute() / PLAN, likeness=likeness)
-        yield Solver(client, counts.absolute(), work.absolute(), likeness.expected())
+        yield Solver(client, counts.absolute(), work.absolute(), likeness)
 
 
 @dataclass(frozen=True)
 class Solver:
     """Solves words on the workers of ``client``, from the folder ``counts``; solved blocks are kept in ``work``.
 
-    Workers whose arithmetic is not that ``expected`` are refused.
+    Jobs refuse workers that joined since all were checked, where ``likeness`` would.
     """
 
     client: Any
     counts: Path
     work: Path
-    expected: Mapping[str, str] | None
+    likeness: Likeness
 
     def __call__(
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
@@ -89,7 +90,8 @@ class Solver:
         wait_for_workers(self.client, patience=ABSENCE)
         handed = hand_out(self.client, setting)
         digest = open_artefact(self.counts).digest
-        jobs = [(handed, self.counts, digest, part, path, self.expected) for path, part in missing.items()]
+        expected = self.likeness.expected()
+        jobs = [(handed, self.counts, digest, part, path, expected) for path, part in missing.items()]
         results = run_jobs(self.client, solve_block, jobs, label="solving block")
         for part, _ in zip(missing.values(), results, strict=True):
             advance(part.stop - part.start)

@@ -158,16 +158,13 @@ def extend(
     computed_with: dict[str, Any] = dict(arithmetic())
     with ExitStack() as stack:
         if client is not None:
-            from psdvec.cluster.client import Likeness
-
-            likeness = Likeness(allowed=allow_unlike, say=progress.say)
             solve = stack.enter_context(
                 _on_cluster(
                     client, counts, output, plan,
-                    workers=workers, device=device, likeness=likeness, progress=progress,
+                    workers=workers, device=device, allow_unlike=allow_unlike, progress=progress,
                 )
             )  # fmt: skip
-            computed_with |= {"others": likeness.others} if likeness.others else {}
+            computed_with |= {"others": solve.likeness.others} if solve.likeness.others else {}
         else:
             stack.enter_context(limit_threads(workers))
             hardware = open_device(device)
@@ -345,9 +342,9 @@ def _on_cluster(
     *,
     workers: int | None,
     device: str,
-    likeness: Any,
+    allow_unlike: bool,
     progress: Progress,
-) -> AbstractContextManager[Solve]:
+) -> AbstractContextManager[Any]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
     from psdvec.cluster.solving import open_solver
 
@@ -357,7 +354,9 @@ def _on_cluster(
         )
     if workers is not None or device != "cpu":
         raise InputError("a cluster has its own threads; leave out workers and device")
-    return open_solver(client, Path(counts), Path(output), plan=plan, likeness=likeness, progress=progress)
+    return open_solver(
+        client, Path(counts), Path(output), plan=plan, allow_unlike=allow_unlike, progress=progress
+    )
 
 
 def _merge(

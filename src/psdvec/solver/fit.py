@@ -222,7 +222,6 @@ def _open(
     if client is None:
         yield open_device(device, workers=workers)
         return
-    from psdvec.cluster.client import Likeness
     from psdvec.cluster.fitting import ClusterCpu
 
     if device != "cpu":
@@ -232,10 +231,8 @@ def _open(
             "a cluster reads the counts from a folder that all workers see; give the folder, not the counts"
         )
     most = None if memory is None else parse_size(memory)
-    likeness = Likeness(allowed=allow_unlike, say=progress.say)
-    with closing(
-        ClusterCpu(client, Path(counts), workers=workers, memory=most, likeness=likeness)
-    ) as hardware:
+    options: dict[str, Any] = {"allow_unlike": allow_unlike, "say": progress.say}
+    with closing(ClusterCpu(client, Path(counts), workers=workers, memory=most, **options)) as hardware:
         yield hardware
 
 
