@@ -193,9 +193,9 @@ def _computed_with(arithmetic: Mapping[str, Any] | None) -> str | None:
     if not arithmetic:
         return None
     versions = (f"{name} {arithmetic.get(name, 'unknown')}" for name in ("numpy", "scipy", "numba"))
-    others = ", and on workers that were not alike" if "others" in arithmetic else ""
-    kernels, processor = (arithmetic.get(name, "unknown") for name in ("blas", "processor"))
-    return f"with {', '.join(versions)}, {kernels}, on {processor}{others}"
+    kernels = sorted({one.rpartition(" ")[2] for one in str(arithmetic.get("blas", "unknown")).split(", ")})
+    others = " and others" if "others" in arithmetic else ""
+    return f"with {', '.join(versions)}, BLAS {' '.join(kernels)}, on {arithmetic.get('processor', 'unknown')}{others}"
 
 
 def _read(tally: Mapping[str, int] | None) -> str | None:

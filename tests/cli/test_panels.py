@@ -44,7 +44,7 @@ def test_what_people_set_stands_first_and_fits_a_screen():
     assert (
         panel("train", MACHINE)
         == panel("fit", MACHINE)
-        == {"memory", "workers", "device", "scheduler", "cluster"}
+        == {"memory", "workers", "device", "scheduler", "cluster", "allow_unlike"}
     )
     assert panel("fit", SOLVER) == panel("train", SOLVER)
 
