@@ -16,10 +16,17 @@ The library only raises them; :mod:`psdvec.cli` turns an exception into an exit 
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
+import os
+import re
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Real
+from types import ModuleType, NoneType, UnionType
+from typing import Any, NamedTuple, TypeVar
 
 _SHOWN = 80  # letters of a missing word, in a message
 SHORT_OF_MEMORY = (
@@ -36,6 +43,10 @@ _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have
 _LAST_SEED = 2**32 - 1  # of NumPy's older generators, which gensim uses
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_QUOTED = 60  # letters of a value that is none of the kind asked for
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class PSDVecError(Exception):
@@ -71,11 +82,13 @@ class MissingWordError(PSDVecError, KeyError):
     in a loop stays cheap.
     """
 
-    def __init__(self, word: str, suggest: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, word: Any, suggest: Callable[[str], Sequence[str]]) -> None:
         super().__init__(word)
         self.word, self.suggest = word, suggest
 
     def __str__(self) -> str:
+        if not isinstance(self.word, str):
+            return f"{_quoted(self.word)} is no word; give a string"
         near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
         advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
         word = self.word if len(self.word) <= _SHOWN else f"{self.word[:_SHOWN]}..."
@@ -86,42 +99,286 @@ class MissingExtraError(PSDVecError):
     """An optional package is needed but not installed."""
 
 
-def demand_whole(number: int, name: str) -> None:
-    """Raise an :class:`InputError` if ``number`` is not a whole number, of Python's or of NumPy's.
+def demand_whole(number: Any, name: str) -> int:
+    """Return a whole number, of Python's or of NumPy's, as Python's; raise :class:`InputError` for anything else.
 
     >>> demand_whole(2.5, "dim")
     Traceback (most recent call last):
         ...
     psdvec.errors.InputError: dim is 2.5; give a whole number
     """
-    try:
-        operator.index(number)
-    except TypeError as error:
-        raise InputError(f"{name} is {number!r}; give a whole number") from error
+    return int(_read(name, number, _WHOLE))
 
 
-def demand_words(words: Iterable[str] | None, name: str = "words") -> None:
-    """Raise an :class:`InputError` if ``words`` are a single string, whose letters would be taken for words."""
-    if isinstance(words, str):
-        raise InputError(f"{name} is one string, {words!r}; give a list of words, such as {words.split()}")
+def demand_number(number: Any, name: str) -> float:
+    """Return a number, of Python's or of NumPy's, as Python's; raise :class:`InputError` for anything else."""
+    return float(_read(name, number, _NUMBER))
 
 
-def demand_positive(number: int | None, name: str) -> None:
-    """Raise an :class:`InputError` if ``number`` is given and is less than 1, or more than anything here can have."""
+def demand_words(words: Any, name: str = "words") -> list[str]:
+    """Return an iterable of words as a list; a single string is refused, as its letters would be taken for words."""
+    found: list[str] = _read(name, words, _WORDS)
+    return found
+
+
+@typing.overload
+def demand_positive(number: int, name: str) -> int: ...
+@typing.overload
+def demand_positive(number: int | None, name: str) -> int | None: ...
+
+
+def demand_positive(number: int | None, name: str) -> int | None:
+    """Return ``number`` if it is None, or 1 or more and no more than anything here can have."""
     if number is None:
-        return
-    demand_whole(number, name)
+        return None
+    number = demand_whole(number, name)
     if number < 1:
         raise InputError(f"{name} is {number}; give 1 or more")
     if number > _MOST:
         raise InputError(f"{name} is {number}; give {_MOST} or less")
+    return number
 
 
-def demand_seed(seed: int) -> None:
-    """Raise an :class:`InputError` unless every generator of random numbers that is used here takes ``seed``."""
-    demand_whole(seed, "seed")
+def demand_seed(seed: int) -> int:
+    """Return ``seed`` if every generator of random numbers that is used here takes it."""
+    seed = demand_whole(seed, "seed")
     if not 0 <= seed <= _LAST_SEED:
         raise InputError(f"the seed is {seed}; give a number from 0 to {_LAST_SEED}")
+    return seed
+
+
+def demand_client(client: Any) -> None:
+    """Raise :class:`InputError` unless ``client`` is one of Dask, or can do what one does."""
+    if not hasattr(client, "submit"):
+        raise InputError(f"client is {_quoted(client)}; give a Dask client, or leave it out")
+
+
+def checked(function: Function) -> Function:
+    """Hold the arguments of a public function to its annotations, so that a wrong one is an :class:`InputError`.
+
+    Whole numbers, numbers and truth values of NumPy become Python's, and iterators where a sequence is asked for become
+    lists. Arrays and what is annotated as anything are left to the function itself.
+
+    >>> @checked
+    ... def repeat(word: str, times: int | None = None) -> str:
+    ...     return word * (times or 1)
+    >>> repeat("to", times=2.5)
+    Traceback (most recent call last):
+        ...
+    psdvec.errors.InputError: times is 2.5; give a whole number, or None
+    """
+
+    @functools.wraps(function)
+    def call(*given: Any, **options: Any) -> Any:
+        kinds = _kinds_of(function)
+        values = [
+            value if kinds.get(name) is None else _read(name, value, kinds[name])
+            for name, value in zip(kinds, given, strict=False)
+        ]
+        return function(*values, *given[len(values) :], **_read_all(kinds, options))
+
+    return typing.cast(Function, call)
+
+
+def checked_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``options`` as a :func:`checked` ``function`` would take them."""
+    return _read_all(_kinds_of(function), options)
+
+
+def check_fields(value: Any) -> None:
+    """Hold the fields of a frozen dataclass to their annotations, as :func:`checked` does with arguments."""
+    made: Any = type(value)
+    kinds = _kinds_of(made)
+    for field in fields(value):
+        if field.init and kinds[field.name] is not None:
+            object.__setattr__(
+                value, field.name, _read(field.name, getattr(value, field.name), kinds[field.name])
+            )
+
+
+class _Kind(NamedTuple):
+    """What an annotation asks for, in words, and a function that returns a value as such, or raises ``TypeError``."""
+
+    wanted: str
+    read: Callable[[Any], Any]
+
+
+class _WrongItemError(TypeError):
+    """One of several values is wrong: ``place``, such as ``[2]``, says which."""
+
+    def __init__(self, place: str, item: Any, wanted: str) -> None:
+        super().__init__(place)
+        self.place, self.item, self.wanted = place, item, wanted
+
+
+def _read_all(kinds: Mapping[str, _Kind | None], options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if kinds.get(name) is None else _read(name, value, kinds[name])
+        for name, value in options.items()
+    }
+
+
+def _read(name: str, value: Any, kind: _Kind | None) -> Any:
+    assert kind is not None
+    try:
+        return kind.read(value)
+    except _WrongItemError as wrong:
+        place, item, wanted = wrong.place, wrong.item, wrong.wanted
+    except (TypeError, ValueError):
+        place, item, wanted = "", value, kind.wanted
+    if isinstance(item, str) and wanted.startswith("a list"):
+        raise InputError(
+            f"{name}{place} is one string, {item!r}; give a list of words, such as {item.split()}"
+        )
+    raise InputError(f"{name}{place} is {_quoted(item)}; give {wanted}")
+
+
+def _quoted(value: Any) -> str:
+    """Return a value as it can stand in a sentence, however long it is written.
+
+    >>> _quoted(2.5), _quoted(range(3)), _quoted(["word"] * 100)
+    ('2.5', 'range(0, 3)', 'an object of type list')
+    """
+    written = repr(value) if isinstance(value, str | bytes | Real | list | range | type(None)) else ""
+    return written if 0 < len(written) <= _QUOTED else f"an object of type {type(value).__name__}"
+
+
+@functools.cache
+def _kinds_of(function: Any) -> dict[str, _Kind | None]:
+    """Return the kind of each argument by its name, in their order; None where anything may be given."""
+    import inspect
+
+    hints = typing.get_type_hints(function)
+    return {name: _kind_of(hints.get(name, Any)) for name in inspect.signature(function).parameters}
+
+
+@functools.cache
+def _kind_of(hint: Any) -> _Kind | None:
+    """Return what ``hint`` asks for, or None if anything may be given, or only the function itself can tell."""
+    from pathlib import Path
+
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (UnionType, typing.Union):
+        return _kind_of_several(inner)
+    if origin is typing.Literal:
+        return _TEXT  # which of them there are, the function says
+    if origin in (Sequence, Iterable):
+        kind = _kind_of(inner[0])
+        return None if kind is None and origin is Iterable else _list_of(kind)
+    if origin is Mapping:
+        return _mapping_to(_kind_of(inner[1]))
+    plain = {int: _WHOLE, float: _NUMBER, bool: _TRUTH, str: _TEXT, NoneType: _NOTHING, Path: _NAME}
+    if hint in plain:
+        return plain[hint]
+    if (
+        hint is Any
+        or not isinstance(hint, type)
+        or origin is not None
+        or getattr(hint, "_is_protocol", False)
+    ):
+        return None
+    return _Kind(hint.__name__, functools.partial(_instance, hint))
+
+
+def _kind_of_several(hints: Sequence[Any]) -> _Kind | None:
+    kinds = [_kind_of(hint) for hint in hints]
+    if None in kinds:
+        return None
+    found = [kind for kind in kinds if kind is not None]
+    if _NAME in found:  # a name is given as a string or as a path
+        found = [kind for kind in found if kind is not _TEXT]
+    wanted = ", or ".join(kind.wanted for kind in found)
+
+    def read(value: Any) -> Any:
+        wrong = None
+        for kind in found:
+            try:
+                return kind.read(value)
+            except _WrongItemError as error:
+                wrong = error
+            except (TypeError, ValueError):
+                continue
+        raise wrong or TypeError
+
+    return _Kind(wanted, read)
+
+
+def _list_of(kind: _Kind | None) -> _Kind:
+    def read(values: Any) -> Any:
+        if isinstance(values, str | bytes | bytearray | Mapping):
+            raise TypeError
+        items = values if isinstance(values, list | tuple) else list(values)
+        if kind is None or (kind is _TEXT and set(map(type, items)) == {str}):
+            return items
+        for i, item in enumerate(items):
+            _read_item(f"[{i}]", item, kind)
+        return items
+
+    if kind is None or kind is _TEXT:
+        return _Kind("a list of words" if kind else "a list", read)
+    return _Kind(f"a list of which each is {kind.wanted}", read)
+
+
+def _mapping_to(kind: _Kind | None) -> _Kind:
+    def read(values: Any) -> Any:
+        _instance(Mapping, values)
+        for name, item in values.items() if kind is not None else ():
+            _read_item(f"[{name!r}]", item, kind)
+        return values
+
+    return _Kind("a dictionary", read)
+
+
+def _read_item(place: str, item: Any, kind: _Kind | None) -> None:
+    assert kind is not None
+    try:
+        kind.read(item)
+    except _WrongItemError as error:
+        raise _WrongItemError(place + error.place, error.item, error.wanted) from error
+    except (TypeError, ValueError) as error:
+        raise _WrongItemError(place, item, kind.wanted) from error
+
+
+def _instance(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
+
+
+def _number(value: Any) -> int | float:
+    if type(value) in (int, float):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError
+    return operator.index(value) if hasattr(value, "__index__") else float(value)
+
+
+def _truth(value: Any) -> bool:
+    if type(value).__name__ not in ("bool", "bool_") and not (isinstance(value, int) and value in (0, 1)):
+        raise TypeError
+    return bool(value)
+
+
+def _name(value: Any) -> Any:
+    path = os.fspath(value)
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise TypeError
+    return value
+
+
+_WHOLE, _NUMBER = _Kind("a whole number", _whole), _Kind("a number", _number)
+_TRUTH, _NOTHING = _Kind("True or False", _truth), _Kind("None", functools.partial(_instance, NoneType))
+_TEXT, _NAME = (
+    _Kind("a string", functools.partial(_instance, str)),
+    _Kind("the name of a file or folder", _name),
+)
+_WORDS = _list_of(_TEXT)
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -172,6 +429,17 @@ def one_line(text: str) -> str:
     return _shortened(
         "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else ascii(c)[1:-1] for c in spaced)
     )
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with escapes in place of what would move a cursor, end a line or turn its direction.
+
+    Joiners, which some scripts are written with, stay.
+
+    >>> printable("a\x1b[2J"), printable("plain")
+    ('a\\x1b[2J', 'plain')
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _shortened(text: str) -> str:

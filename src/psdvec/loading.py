@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.counts import matrix
-from psdvec.errors import InputError, StoreError
+from psdvec.errors import InputError, StoreError, checked
 from psdvec.resources import format_size
 from psdvec.solver import model
 from psdvec.solver.recipe import Recipe
@@ -33,6 +33,7 @@ COUNTED = ("tokenizer", "window", "weighting", "gaps")
 SHOWN = 5  # sources in a summary
 
 
+@checked
 def load(path: str | Path) -> Any:
     """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
 

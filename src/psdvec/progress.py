@@ -14,8 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from html import escape
 from typing import Any, Protocol, TextIO
 
+from psdvec.errors import printable
 from psdvec.resources import current_memory, format_size
 
 logger = logging.getLogger("psdvec")
@@ -56,6 +58,27 @@ def count_of(number: int, thing: str) -> str:
     ('1 document', '1,200 documents')
     """
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+class Shown:
+    """A value of which prompts show a line, and notebooks a small table, however much it holds."""
+
+    def __repr__(self) -> str:
+        size, *others = self._facts().items()
+        facts = ", ".join([size[1], *(f"{name} {value}" for name, value in others)])
+        return printable(f"{type(self).__name__}({facts})")
+
+    def _repr_html_(self) -> str:
+        """Return the table."""
+        rows = "".join(
+            f"<tr><th>{escape(printable(name))}</th><td>{escape(printable(fact))}</td></tr>"
+            for name, fact in self._facts().items()
+        )
+        return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+
+    def _facts(self) -> dict[str, str]:
+        """Return what a glance should show, by name; the size comes first."""
+        raise NotImplementedError
 
 
 class SilentProgress:
@@ -106,7 +129,7 @@ class LogProgress:
 
     def say(self, text: str) -> None:
         """See :meth:`Progress.say`."""
-        logger.info("%s", text)
+        logger.info("%s", printable(text))
 
     def show(self, text: str, *, is_long: bool) -> None:
         """Write a line to the log, or, if it is of a long stage, to the stream where nothing takes the log."""

@@ -35,7 +35,7 @@ def parse_size(text: str | float) -> int:
     >>> parse_size("1.5G")
     1500000000
     """
-    if not isinstance(text, str) and math.isfinite(text):
+    if not isinstance(text, str) and 0 <= text < math.inf:
         return int(text)
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)B?", str(text).strip().upper())
     if match is None:
@@ -115,7 +115,7 @@ def resolve_workers(workers: int | None) -> int:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is None:
         return processors
-    demand_whole(workers, "workers")
+    workers = demand_whole(workers, "workers")
     most = max(_MOST_WORKERS, processors)
     if not 1 <= workers <= most:
         raise InputError(f"the number of workers is {workers}; give one from 1 to {most}")

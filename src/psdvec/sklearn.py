@@ -8,6 +8,7 @@ texts and used on others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.arrays import Float32s
-from psdvec.errors import InputError, MissingExtraError
+from psdvec.errors import InputError, MissingExtraError, checked_options
 from psdvec.formats import load
 from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings
@@ -88,6 +89,9 @@ class WordVectors(TransformerMixin, BaseEstimator):
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
         if self.vectors is None:
             raise InputError(_NO_VECTORS.format("WordVectors"))
+        checked_options(WordVectors.__init__, self.get_params(deep=False))
+        if not 0 < self.a < math.inf:
+            raise InputError(f"a is {self.a}; give a positive number, such as 0.001")
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
         self.embeddings_ = _open(self.vectors)
@@ -174,6 +178,7 @@ class Topics(TransformerMixin, BaseEstimator):
         """Read the vectors, and learn topics from the texts ``X``."""
         if self.vectors is None:
             raise InputError(_NO_VECTORS.format("Topics"))
+        checked_options(Topics.__init__, {**self.get_params(deep=False), "random_state": 0})
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
             raise InputError(
                 f"random_state is {self.random_state!r}; give a number, so that topics can be repeated"
@@ -229,6 +234,8 @@ def _read_texts(X: Any, taker: str) -> list[str]:
     """Return the texts, one per row, or say what was given to ``taker`` instead."""
     if isinstance(X, str):
         raise InputError(f"{taker} takes a list of texts, but was given a single string; put it into a list")
+    if isinstance(X, Mapping) or not isinstance(X, Iterable):
+        raise InputError(f"{taker} takes a list of texts, but was given {_shortly(X)}; give a list")
     texts: list[str] = []
     for row, text in enumerate(_only_column(X, taker)):
         if not isinstance(text, str):

@@ -121,7 +121,7 @@ def test_the_word_that_does_not_match_is_farthest_from_the_mean():
 )
 def test_the_letters_of_a_string_are_not_taken_for_a_list_of_words(ask):
     letters = Embeddings(("a", "b", "c"), np.eye(3, dtype=np.float32) + 1)
-    with pytest.raises(InputError, match=r"words is one string, .*; give a list of words, such as"):
+    with pytest.raises(InputError, match=r"(words|first) is one string, .*; give a list of words, such as"):
         ask(letters)
 
 

@@ -13,7 +13,7 @@ from psdvec.cli.evaluate import Folder
 from psdvec.cli.options import Quiet, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
-from psdvec.errors import InputError
+from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
 
 
@@ -83,7 +83,7 @@ def compare(
         workers=workers, resume=resume, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     for name, text in comparison.header.items():
-        print(f"{name}: {text}")
+        print(printable(f"{name}: {text}"))
     for title, table in comparison.tables.titled.items():
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")

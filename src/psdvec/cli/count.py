@@ -26,6 +26,7 @@ from psdvec.cli.options import (
     Workers,
 )
 from psdvec.cli.progress_bar import make_progress
+from psdvec.errors import printable
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
@@ -171,6 +172,6 @@ def export_grams(
     left_out = write_grams(loaded, pairs, words=words, overwrite=overwrite)
     if left_out:
         more = f" and {len(left_out) - NAMED:,} more" if len(left_out) > NAMED else ""
-        print(f"left out, as the original cannot use them: {' '.join(left_out[:NAMED])}{more}")
+        print(f"left out, as the original cannot use them: {printable(' '.join(left_out[:NAMED]))}{more}")
     also = "" if words is None else f", and their occurrences to {words}"
     print(f"the pairs of {len(loaded) - len(left_out):,} words written to {pairs}{also}")

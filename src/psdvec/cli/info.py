@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.tables import print_json
+from psdvec.errors import printable
 
 
 def info(
@@ -36,4 +37,4 @@ def info(
     lines = {**loading.summarise(artefact), "state": state}
     width = max(map(len, lines))
     for name, text in lines.items():
-        print(f"{name:<{width}}  {text}")
+        print(f"{name:<{width}}  {printable(text)}")

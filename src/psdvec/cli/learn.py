@@ -29,7 +29,7 @@ from psdvec.cli.options import (
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.recipe_options import HELP, with_recipe
 from psdvec.cli.tables import print_table
-from psdvec.errors import InputError
+from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
@@ -248,7 +248,7 @@ def extend(
     _print_placed(rows[:SHOWN])
     _print_rest(len(extension.learned) + len(extension.refreshed))
     for word, reason in list(extension.unplaced.items())[:SHOWN]:
-        print(f"not placed: {word} ({reason})")
+        print(f"not placed: {printable(word)} ({reason})")
     _print_rest(len(extension.unplaced))
     print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
     _report(extension, output)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from psdvec import progress
+from psdvec.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +62,7 @@ class BarProgress:
 
     def say(self, text: str) -> None:
         """See :meth:`psdvec.progress.Progress.say`."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(printable(text), highlight=False, markup=False)
 
 
 class _BarStage:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from psdvec.errors import printable
+
 TITLE = "bold cyan"
 NUMBER = "cyan"
 
@@ -20,7 +22,8 @@ def print_json(value: Any) -> None:
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Return lines with the columns two spaces apart; the first ``left`` are aligned left, the others right.
 
-    A character of Chinese, Japanese or Korean takes the place of two others, a combining accent takes none.
+    A character of Chinese, Japanese or Korean takes the place of two others, a combining accent takes none. What would
+    move the cursor of a terminal, in words of vectors that somebody else made, is shown as an escape.
 
     >>> print(format_table(["word", "cosine"], [["king", "0.71"], ["queen", "0.65"]]))
     word   cosine
@@ -32,7 +35,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     def gap(cell: str, width: int) -> str:
         return " " * (width - cell_len(cell))
 
-    lines = [list(header), *map(list, rows)]
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
     widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(

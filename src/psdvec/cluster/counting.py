@@ -54,7 +54,7 @@ _FEWEST_PARTS = 4
 _PIECE = 1 << 16
 
 
-def plan_blocks(corpus: Any, block_size: int | str | None) -> list[Corpus]:
+def plan_blocks(corpus: Any, block_size: float | str | None) -> list[Corpus]:
     """Cut a corpus into blocks of at most ``block_size`` bytes; compressed files and Parquet stay whole.
 
     The cuts lie anywhere in a line; :func:`end_at_lines` moves them to its end.

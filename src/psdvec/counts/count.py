@@ -22,7 +22,7 @@ from psdvec.counts.plan import Counted, Counting, describe
 from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.word_table import MAX_WORD_BYTES
-from psdvec.errors import InputError, demand_words
+from psdvec.errors import InputError, checked, demand_client
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
@@ -34,6 +34,7 @@ from psdvec.text.inputs import Input, read_input
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
 
+@checked
 def count_words(
     corpus: Input,
     *,
@@ -60,6 +61,7 @@ def count_words(
         return choose_words(folder, what, words=totals.words, memory=_resolve_memory(None), workers=workers)
 
 
+@checked
 def count_pairs(
     corpus: Input,
     *,
@@ -71,12 +73,12 @@ def count_pairs(
     window: int = 20,
     weighting: str = "harmonic",
     gaps: str = "keep",
-    memory: int | str | None = None,
+    memory: float | str | None = None,
     workers: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
-    block_size: int | str | None = None,
+    block_size: float | str | None = None,
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
@@ -125,6 +127,8 @@ def count_pairs(
     >>> counts.row("to")
     {'be': 2.0, 'or': 0.5}
     """
+    if client is not None:
+        demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
     text = read_input(corpus, tokenizer=tokenizer, column=column)
     progress = SilentProgress() if quiet else progress
@@ -140,7 +144,6 @@ def count_pairs(
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
-    demand_words(vocabulary, "vocabulary")
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
@@ -186,7 +189,7 @@ def _why_no_word(tally: Tally, min_count: int) -> str:
 
 
 def _check_place(
-    output: str | Path | None, *, on_cluster: bool, workers: int | None, block_size: int | str | None
+    output: str | Path | None, *, on_cluster: bool, workers: int | None, block_size: float | str | None
 ) -> None:
     """Raise :class:`InputError` if an option does not fit where the counting is done."""
     if on_cluster and workers is not None:
@@ -208,12 +211,12 @@ def plan_counting(
     window: int,
     weighting: str,
     gaps: str,
-    memory: int | str | None,
+    memory: float | str | None,
     workers: int | None,
     output: str | Path,
     overwrite: bool,
     cluster: str | None,
-    block_size: int | str | None,
+    block_size: float | str | None,
 ) -> list[str]:
     """Return, in sentences, what :func:`count_pairs` with these options would read, write and need.
 
@@ -244,7 +247,7 @@ def plan_counting(
 
 
 def _plan_cluster(
-    corpus: Corpus, cluster: str, *, memory: int | str | None, block_size: int | str | None
+    corpus: Corpus, cluster: str, *, memory: float | str | None, block_size: float | str | None
 ) -> str:
     from psdvec.cluster.counting import plan_blocks
 
@@ -253,5 +256,5 @@ def _plan_cluster(
     return f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {most}"
 
 
-def _resolve_memory(memory: int | str | None) -> int:
+def _resolve_memory(memory: float | str | None) -> int:
     return available_memory() // 2 if memory is None else parse_size(memory)

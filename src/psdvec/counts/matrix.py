@@ -25,7 +25,8 @@ from psdvec.counts.vocabulary import (
     write_vocabulary,
 )
 from psdvec.counts.weighting import UNIT
-from psdvec.errors import InputError, StoreError
+from psdvec.errors import InputError, StoreError, checked
+from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
 from psdvec.storage.workspace import digest_of
 
@@ -65,8 +66,8 @@ class Tally:
         return Tally(*(-getattr(self, f.name) for f in fields(self)))
 
 
-@dataclass(frozen=True, eq=False)
-class Cooccurrence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Cooccurrence(Shown):
     """Counts of ordered pairs, a sparse matrix by rows: rows are contexts, columns the words after them.
 
     ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
@@ -86,6 +87,15 @@ class Cooccurrence:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    def _facts(self) -> dict[str, str]:
+        how = (name for name in ("tokenizer", "window", "weighting", "gaps") if name in self.parameters)
+        return {
+            "size": f"{count_of(len(self), 'word')}, {count_of(len(self.values), 'pair')}",
+            "read": count_of(self.tally.tokens, "word"),
+            **{name: str(self.parameters[name]) for name in how},
+        }
+
+    @checked
     def row(self, word: str) -> dict[str, float]:
         """Return the words that follow ``word``, with their counts."""
         i = self.vocabulary.ids[word]
@@ -104,6 +114,7 @@ class Cooccurrence:
         digest = digest_of(tuple(words.words), words.counts, self.indptr, self.indices, self.values)
         return {**self.origin, "digest": digest}
 
+    @checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the counts as an artefact."""
         rows = Rows(self.indices, self.values, np.diff(self.indptr))
@@ -111,6 +122,11 @@ class Cooccurrence:
             path, [rows], self.vocabulary, cells=self.indices.size,
             parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
         )  # fmt: skip
+
+
+def counts_of(counts: Cooccurrence | str | Path) -> Cooccurrence:
+    """Return ``counts``, or those in the folder that is named."""
+    return counts if isinstance(counts, Cooccurrence) else load_counts(counts)
 
 
 def load_counts(path: str | Path | Artefact) -> Cooccurrence:

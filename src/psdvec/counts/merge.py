@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, Rows, Tally, in_memory, map_counts, write_counts
+from psdvec.counts.matrix import Cooccurrence, Rows, Tally, counts_of, in_memory, map_counts, write_counts
 from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
 from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
-from psdvec.errors import InputError
+from psdvec.errors import InputError, checked
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.storage.workspace import place_for
@@ -27,16 +27,17 @@ _CELLS = 1 << 20
 _TOO_MUCH = "more is subtracted than there is"
 
 
+@checked
 def merge_counts(
-    stores: Sequence[Cooccurrence],
+    stores: Sequence[Cooccurrence | str | Path],
     *,
-    subtract: Sequence[Cooccurrence] = (),
+    subtract: Sequence[Cooccurrence | str | Path] = (),
     workers: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
-    """Add the counts of ``stores`` and subtract those of ``subtract``.
+    """Add the counts of ``stores`` and subtract those of ``subtract``, each a count store or the folder that holds one.
 
     Words whose count falls to zero leave the vocabulary, and pairs whose count falls to zero leave the matrix.
 
@@ -55,7 +56,8 @@ def merge_counts(
     """
     if not stores:
         raise InputError("nothing to merge; give one store of counts or more")
-    operands, signs = [*stores, *subtract], [1] * len(stores) + [-1] * len(subtract)
+    operands = [counts_of(store) for store in (*stores, *subtract)]
+    signs = [1] * len(stores) + [-1] * len(subtract)
     parameters = _common_parameters(operands)
     union = _add_vocabularies(operands, signs)
     vocabulary = _without_gone(union) if subtract else union

@@ -17,7 +17,7 @@ from psdvec.arrays import Int64s
 from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT, pair_weights
-from psdvec.errors import InputError, demand_positive
+from psdvec.errors import InputError, check_fields, demand_positive
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Sentences, Texts
 
@@ -39,6 +39,7 @@ class Counting:
     weights: Int64s = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         demand_positive(self.min_count, "min_count")
         demand_positive(self.max_words, "max_words")
         if self.gaps not in ("keep", "close"):

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Bytes, Int64s
-from psdvec.errors import InputError, StoreError
+from psdvec.errors import InputError, StoreError, demand_whole
+from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
 from psdvec.storage.numbers import write_npy
 from psdvec.storage.pieces import piece_file
@@ -26,6 +27,7 @@ from psdvec.text.lines import read_lines
 
 MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits
 TOO_MANY = "the counts add up to more than whole numbers of 64 bits hold"
+_SHOWN = 3  # words that a glance shows
 
 
 def exact_sum(values: Int64s) -> int:
@@ -55,6 +57,8 @@ class WordList:
         """
         try:
             encoded = [word.encode("utf-8") for word in words]
+        except AttributeError as error:
+            raise InputError("the words are not all strings; give strings") from error
         except UnicodeEncodeError as error:
             raise InputError(f"the word {error.object!r} cannot be written as UTF-8; leave it out") from error
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
@@ -139,8 +143,8 @@ class WordCounts(NamedTuple):
         return cls(WordList(blob, offsets), counts)
 
 
-@dataclass(frozen=True, eq=False)
-class Vocabulary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Vocabulary(Shown):
     """Words with their counts; the id of a word is its place.
 
     ``words``: n strings, all different, none empty. ``counts``: (n,) int64, never rising.
@@ -155,8 +159,16 @@ class Vocabulary:
     @classmethod
     def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:
         """Put the words of ``counts`` into canonical order."""
+        if not isinstance(counts, Mapping):
+            raise InputError(
+                "the counts are no mapping; give a dictionary from words to how often each occurs"
+            )
         if "" in counts:
             raise InputError("a word is empty; leave empty tokens out")
+        if set(map(type, counts.values())) - {int}:
+            counts = {word: demand_whole(count, f"the count of '{word}'") for word, count in counts.items()}
+        if min(counts.values(), default=0) < 0:
+            raise InputError("a word cannot occur less than 0 times; check the counts")
         if sum(counts.values()) > MOST:
             raise InputError(f"{TOO_MANY}; count or merge less text")
         amounts = np.fromiter(counts.values(), np.int64, len(counts))
@@ -164,6 +176,13 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def _facts(self) -> dict[str, str]:
+        first = zip(self.words[:_SHOWN], self.counts[:_SHOWN].tolist(), strict=False)
+        facts = {"size": count_of(len(self), "word")}
+        return facts | (
+            {"first": ", ".join(f"{word} {count:,}" for word, count in first)} if self.words else {}
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)

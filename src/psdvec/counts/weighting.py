@@ -18,7 +18,7 @@ def pair_weights(window: int, weighting: str) -> Int64s:
     >>> pair_weights(3, "harmonic").tolist()
     [720720, 360360, 240240]
     """
-    demand_whole(window, "window")
+    window = demand_whole(window, "window")
     if not 1 <= window <= 1000:
         raise InputError(f"the window is {window}; give a number from 1 to 1000")
     name, _, power = weighting.partition(":")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from psdvec.arrays import Float32s
-from psdvec.errors import InputError, demand_seed
+from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import SpanCounts, score_column, score_task
@@ -22,7 +23,10 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import AnalogyMethod
 
+_MOST_RESAMPLES = 1_000_000
 
+
+@checked
 def evaluate(
     models: Embeddings | Mapping[str, Embeddings | Sequence[Embeddings]],
     tasks: Iterable[Task],
@@ -64,6 +68,16 @@ def evaluate(
     1.0
     """
     demand_seed(seed)
+    demand_positive(restrict_vocab, "restrict_vocab")
+    if not 0 <= resamples <= _MOST_RESAMPLES:
+        raise InputError(f"resamples is {resamples}; give a number from 0 to {_MOST_RESAMPLES:,}")
+    if oov not in get_args(Oov):
+        raise InputError(f"oov is '{oov}'; choose one of {', '.join(get_args(Oov))}")
+    unknown = [method for method in methods if method not in ANALOGY_METHODS]
+    if unknown or not methods:
+        raise InputError(
+            f"the methods are {list(methods)}; choose one or more of {', '.join(ANALOGY_METHODS)}"
+        )
     named = {"model": models} if isinstance(models, Embeddings) else dict(models)
     tasks = tuple(tasks)
     for task in tasks:

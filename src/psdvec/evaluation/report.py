@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, checked
 from psdvec.evaluation.answers import Oov
 from psdvec.evaluation.clusters import normal_test
 from psdvec.evaluation.scores import (
@@ -30,8 +30,10 @@ from psdvec.evaluation.scores import (
 )
 from psdvec.evaluation.tagging.crf import BASELINE, TaggingResult
 from psdvec.evaluation.testsets import NOT_IN_PAPER
+from psdvec.progress import Shown, count_of
 
 NOISE_LEVEL = 0.05
+_SHOWN = 5  # models that a glance shows
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class MeanScore:
         return math.isfinite(self.value)
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """The scores of all models, the rules by which they were made, and the details of tagging."""
 
     scores: tuple[Score, ...]
@@ -66,6 +68,15 @@ class Report:
     ignore_case: bool
     seed: int
     tagging: tuple[TaggingResult, ...] = ()
+
+    def _facts(self) -> dict[str, str]:
+        means = {model: self.mean(model) for model in self.models[:_SHOWN]}
+        more = {"...": ""} if len(self.models) > _SHOWN else {}
+        return {
+            "size": f"{count_of(len(self.models), 'model')} at {count_of(len(self.tasks), 'task')}",
+            **{f"mean of {model}": f"{mean:.3f}" for model, mean in means.items()},
+            **more,
+        }
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -88,10 +99,12 @@ class Report:
     def _cells(self) -> dict[tuple[str, str, str], Score]:
         return {(score.model, score.task, score.metric): score for score in self.scores}
 
+    @checked
     def find(self, model: str, task: str, metric: str) -> Score | None:
         """Return one score, or None if the model has none there."""
         return self._cells.get((model, task, metric))
 
+    @checked
     def get(self, model: str, task: str, metric: str | None = None) -> Score:
         """Return one score; without ``metric``, by the first metric of the task."""
         score = self.find(model, task, metric or self.tasks.get(task, ""))
@@ -139,6 +152,7 @@ class Report:
         score = self.find(model, task, self.tasks[task])
         return score is not None and score.tells
 
+    @checked
     def mean(self, model: str) -> float:
         """Return the mean over the tasks that are :attr:`counted`, each by its first metric; NaN without any.
 
@@ -176,6 +190,7 @@ class Report:
             for model, value in values.items()
         }
 
+    @checked
     def mean_difference(self, first: str, second: str) -> Difference:
         """Return how the means of two models differ, over the items of each set that both use."""
         both = zip(self._counted(first), self._counted(second), strict=False)
@@ -187,6 +202,8 @@ class Report:
 
     def _counted(self, model: str) -> list[Score]:
         """Return the scores that a model's mean is over; none if it has no mean."""
+        if model not in self.models:
+            raise InputError(f"the report has no model '{model}'; its models are {', '.join(self.models)}")
         found = [self.find(model, task, self.tasks[task]) for task in self.counted]
         return [score for score in found if score] if model in self.ranked else []
 
@@ -200,11 +217,13 @@ class Report:
         alike = len({len(scores) for scores in found}) == 1
         return spread_of(np.mean(found, axis=0)) if alike else float("nan")
 
+    @checked
     def best(self, task: str, metric: str) -> str | None:
         """Return the model with the highest score in a column, or None if there is no score to compare."""
         scores = (score for score in self.scores if (score.task, score.metric) == (task, metric))
         return next((score.model for score in scores if score.is_best), None)
 
+    @checked
     def difference(self, first: str, second: str, task: str, metric: str | None = None) -> float:
         """Return the probability that a difference between two models this large is noise.
 

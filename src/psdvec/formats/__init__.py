@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
-from psdvec.errors import InputError, ResourceError
+from psdvec.errors import InputError, ResourceError, checked, demand_positive
 from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows
 from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
@@ -40,6 +40,7 @@ _FASTTEXT = (793712314).to_bytes(4, "little")
 __all__ = ["FORMATS", "BadRows", "Format", "choose_format", "load", "save"]
 
 
+@checked
 def load(
     path: str | Path,
     *,
@@ -69,6 +70,7 @@ def load(
     ('a', 'b')
     """
     path = Path(path)
+    demand_positive(limit, "limit")
     rules = ReadingRules(limit, bad_rows, None if scratch is None else Path(scratch))
     try:
         embeddings = (
@@ -82,6 +84,7 @@ def load(
     return embeddings if limit is None else embeddings.take(slice(limit))
 
 
+@checked
 def save(
     embeddings: Embeddings,
     path: str | Path,
@@ -132,6 +135,8 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
     if path.name == "-":
         raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
     check_name(path)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"there is no format '{format}'; choose one of {', '.join(FORMATS)}")
     format = format or _format_by_name(path)
     streamed = format in ("text", "glove", "binary")
     if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not streamed):

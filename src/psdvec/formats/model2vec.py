@@ -17,7 +17,13 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
-from psdvec.formats.tokenizer_json import UNKNOWN, describe_tokenizer, read_tokens, unreachable_words
+from psdvec.formats.tokenizer_json import (
+    describe_tokenizer,
+    is_unknown_token,
+    read_tokens,
+    unknown_token,
+    unreachable_words,
+)
 from psdvec.storage.atomic import check_name, replaced_folder, restore
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
@@ -108,7 +114,8 @@ def read_model2vec(path: str | Path) -> Embeddings:
     tokens = read_tokens(folder / "tokenizer.json")
     words = tokens.words
     vectors = _expand(matrix, tensors.get("mapping"), tensors.get("weights"), len(words), path)
-    if tokens.unknown == len(words) - 1 and np.count_nonzero(vectors[tokens.unknown]) == 0:
+    added = tokens.unknown == len(words) - 1 and is_unknown_token(words[-1])
+    if added and np.count_nonzero(vectors[-1]) == 0:
         words, vectors = words[:-1], vectors[:-1]
     return Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
 
@@ -147,13 +154,9 @@ def _folders(path: Path) -> tuple[Path, Path]:
 
 
 def _write_files(embeddings: Embeddings, folder: Path) -> None:
-    unknown = [] if UNKNOWN in embeddings else [UNKNOWN]
-    write_safetensors(
-        folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=len(unknown)
-    )
-    _write_json(
-        folder / "tokenizer.json", describe_tokenizer([*embeddings.words, *unknown], embeddings.tokenizer)
-    )
+    write_safetensors(folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=1)
+    tokens = [*embeddings.words, unknown_token(embeddings)]
+    _write_json(folder / "tokenizer.json", describe_tokenizer(tokens, embeddings.tokenizer))
     _write_json(
         folder / "config.json",
         {

@@ -9,7 +9,7 @@ pattern, made from the same table of characters that counting uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -27,8 +27,25 @@ _BETWEEN_BLANKS = r"[^\x00-\x20]+"
 _WORD_OR_SIGNS = re.compile(r"\w+|[^\w\s]+")  # what the pre-tokenizer Whitespace keeps
 
 
+def unknown_token(words: Container[str]) -> str:
+    """Return what stands for unknown words beside ``words``, and is none of them.
+
+    >>> unknown_token(["king"]), unknown_token(["king", "[UNK]"])
+    ('[UNK]', '[UNK]_')
+    """
+    token = UNKNOWN
+    while token in words:
+        token += "_"
+    return token
+
+
+def is_unknown_token(token: str) -> bool:
+    """Say whether ``token`` is one that :func:`unknown_token` returns, rather than one of another program's."""
+    return token.rstrip("_") == UNKNOWN
+
+
 def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str, Any]:
-    """Return the contents of ``tokenizer.json`` for ``words``, whose text was cut by ``tokenizer``.
+    """Return the contents of ``tokenizer.json`` for ``words``, the unknown one last; ``tokenizer`` cut their text.
 
     Where that is not known, texts are cut at blanks and around punctuation, and put into lower case if every word is.
     """
@@ -39,7 +56,7 @@ def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str,
     elif tokenizer == "whitespace":
         normalizer, pre_tokenizer = None, _keep(_BETWEEN_BLANKS)
     else:
-        normalizer = _LOWERCASE if _is_lower(words) else None
+        normalizer = _LOWERCASE if _is_lower(words[:-1]) else None
         pre_tokenizer = {"type": "Whitespace"}
     return {
         "version": "1.0",
@@ -53,7 +70,7 @@ def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str,
         "model": {
             "type": "WordLevel",
             "vocab": {word: i for i, word in enumerate(words)},
-            "unk_token": UNKNOWN,
+            "unk_token": words[-1],
         },
     }
 
@@ -124,7 +141,7 @@ def _recognise(pre_tokenizer: Any) -> str | None:
 
 
 def _is_lower(words: Iterable[str]) -> bool:
-    return all(word == word.lower() for word in words if word != UNKNOWN)
+    return all(word == word.lower() for word in words)
 
 
 def _keep(pattern: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Array, Int64s
-from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError, demand_words
+from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.errors import InputError, checked, demand_client
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.adopt import adopt
@@ -38,7 +38,12 @@ from psdvec.vectors.embeddings import Embeddings
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed | None]]
 
-MUST_AGREE = ("window", "weighting", "tokenizer")  # a model and counts made differently do not fit together
+MUST_AGREE = (
+    "window",
+    "weighting",
+    "gaps",
+    "tokenizer",
+)  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 CPU_BLOCK = BATCH  # words solved before they are written: some seconds of work, and one pass over the counts
 GPU_BLOCK = 32_768  # the same on a graphics card
@@ -70,6 +75,7 @@ class Extension(Model):
         return super()._facts() | {name: f"{number:,} words" for name, number in found.items() if number}
 
 
+@checked
 def extend(
     model: Embeddings | str | Path,
     counts: Cooccurrence | str | Path,
@@ -78,7 +84,7 @@ def extend(
     words: Sequence[str] | None = None,
     refresh: Sequence[str] = (),
     core: int | None = None,
-    ridge: str | None = None,
+    ridge: float | str | None = None,
     damping: float | None = None,
     unigrams: str = "corpus",
     min_contexts: int = 5,
@@ -138,12 +144,11 @@ def extend(
     of those asked for can.
     """
     progress = SilentProgress() if quiet else progress
-    demand_words(words)
-    demand_words(refresh, "refresh")
+    ridge = None if ridge is None else str(ridge)
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
-    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    store = counts_of(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_vectors(old)
     check_compatible(old, store)
@@ -348,6 +353,7 @@ def _on_cluster(
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
     from psdvec.cluster.solving import open_solver
 
+    demand_client(client)
     if "digest" not in plan["model"] or isinstance(counts, Cooccurrence) or output is None:
         raise InputError(
             "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError, demand_positive, demand_seed
+from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.errors import InputError, checked, demand_client, demand_positive, demand_seed
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
     arithmetic,
@@ -47,6 +47,7 @@ from psdvec.storage.workspace import open_workspace, sweep_finished
 _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
 
 
+@checked
 def fit(
     counts: Cooccurrence | str | Path,
     *,
@@ -57,7 +58,7 @@ def fit(
     max_words: int | None = None,
     min_contexts: int = 5,
     seed: int = 0,
-    memory: int | str | None = None,
+    memory: float | str | None = None,
     workers: int | None = None,
     device: str = "cpu",
     output: str | Path | None = None,
@@ -109,7 +110,7 @@ def fit(
         dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, min_contexts=min_contexts, seed=seed,
         memory=memory,
     )  # fmt: skip
-    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    store = counts_of(counts)
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
@@ -186,6 +187,7 @@ def _computed_with(hardware: Any) -> dict[str, Any]:
     return {**arithmetic(), **({"others": others} if others else {})}
 
 
+@checked
 def check_options(
     *,
     dim: int,
@@ -195,7 +197,7 @@ def check_options(
     max_words: int | None = None,
     min_contexts: int | None = None,
     seed: int = 0,
-    memory: int | str | None = None,
+    memory: float | str | None = None,
 ) -> Recipe:
     """Return the recipe of a fit with these options, or raise :class:`InputError` if no counts can be fitted so."""
     numbers = {"dim": dim, "core": core, "max_words": max_words, "min_contexts": min_contexts}
@@ -214,7 +216,7 @@ def _open(
     client: Any,
     *,
     workers: int | None,
-    memory: int | str | None,
+    memory: float | str | None,
     allow_unlike: bool,
     progress: Progress,
 ) -> Iterator[Device]:
@@ -224,6 +226,7 @@ def _open(
         return
     from psdvec.cluster.fitting import ClusterCpu
 
+    demand_client(client)
     if device != "cpu":
         raise InputError(f"a cluster fits on CPUs, and the device is '{device}'; leave out one of the two")
     if isinstance(counts, Cooccurrence):
@@ -263,7 +266,7 @@ def _room_for_pairs(
     *,
     dim: int,
     recipe: Recipe,
-    memory: int | str | None,
+    memory: float | str | None,
     folder: Path | None,
     progress: Progress,
 ) -> Room:
@@ -277,7 +280,7 @@ def _room_for_pairs(
 
 
 def _memory_plan(
-    hardware: Cpu, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: int | str | None
+    hardware: Cpu, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: float | str | None
 ) -> MemoryPlan:
     size = Size(
         words,
@@ -309,7 +312,7 @@ def plan_fit(
     changes: Mapping[str, Any] | None = None,
     core: int | None = None,
     max_words: int | None = None,
-    memory: int | str | None = None,
+    memory: float | str | None = None,
     workers: int | None = None,
     device: str = "cpu",
     output: str | Path | None = None,
@@ -323,7 +326,7 @@ def plan_fit(
     plan = check_options(
         dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, memory=memory
     )
-    store = counts if isinstance(counts, Cooccurrence) else load_counts(counts)
+    store = counts_of(counts)
     counted = store.vocabulary.counts.size
     words = min(max_words or counted, counted)
     centre = min(core or words, words)

@@ -18,9 +18,9 @@ import numpy as np
 from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.vocabulary import MOST
 from psdvec.counts.weighting import UNIT
-from psdvec.errors import InputError
+from psdvec.errors import InputError, check_fields
 from psdvec.resources import thread_limit
-from psdvec.solver.recipe import Recipe, demand_kinds
+from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import release_memory
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time
@@ -63,7 +63,7 @@ class Constants:
     mean: float
 
     def __post_init__(self) -> None:
-        demand_kinds(self)
+        check_fields(self)
         for name, (low, high) in _RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise InputError(f"{name} is {getattr(self, name)}; give a number from {low:g} to {high:g}")

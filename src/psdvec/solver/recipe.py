@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, check_fields
 
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
@@ -24,22 +23,6 @@ RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
     if not holds:
         raise InputError(f"{name} is {str(found)[:40]}; give {wanted}")
-
-
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "float": (lambda found: isinstance(found, Real) and not isinstance(found, bool), "a number"),
-    "int": (lambda found: isinstance(found, Integral) and not isinstance(found, bool), "a whole number"),
-    "bool": (lambda found: isinstance(found, bool), "True or False"),
-    "str": (lambda found: isinstance(found, str), "a text"),
-}
-
-
-def demand_kinds(settings: Any) -> None:
-    """Raise an :class:`InputError` unless the fields of a dataclass hold what they are declared to hold."""
-    for one in fields(settings):
-        fits, wanted = _KINDS[str(one.type)]
-        found = getattr(settings, one.name)
-        _demand(fits(found), one.name, repr(found), wanted)
 
 
 def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
@@ -144,7 +127,7 @@ class Recipe:
     own_cap: bool = False
 
     def __post_init__(self) -> None:
-        demand_kinds(self)
+        check_fields(self)
         _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
         _demand(0 <= self.background < 1, "background", self.background, "a number from 0 to below 1")
         _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
@@ -248,4 +231,6 @@ def make_recipe(name: str = "default", **changes: Any) -> Recipe:
     given = {key: value for key, value in changes.items() if value is not None}
     if given.get("spelling") == "off":
         given["spelling"] = 0.0
+    if "ridge" in given:
+        given["ridge"] = str(given["ridge"])
     return replace(RECIPES[name], **given)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.plan import Counting, describe, identity_of
-from psdvec.errors import InputError
+from psdvec.errors import InputError, checked, checked_options
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.fit import check_options, fit
@@ -50,10 +50,11 @@ def _with_options(function: Function) -> Function:
 
 
 @_with_options
+@checked
 def train(
     corpus: Input,
     *,
-    memory: int | str | None = None,
+    memory: float | str | None = None,
     workers: int | None = None,
     output: str | Path | None = None,
     keep: str | Path | None = None,
@@ -105,6 +106,13 @@ def train(
     if unknown:
         raise TypeError(f"train() got an unexpected keyword argument '{min(unknown)}'")
     progress = SilentProgress() if quiet else progress
+    options = {
+        **checked_options(
+            read_corpus, {name: options[name] for name in _READING if options.get(name) is not None}
+        ),
+        **checked_options(count_pairs, {name: options[name] for name in _COUNTING if name in options}),
+        **checked_options(fit, {name: options[name] for name in _FITTING if name in options}),
+    }
     text = read_input(corpus, **{name: options[name] for name in _READING if name in options})
     counting = {name: options.get(name, option.default) for name, option in _COUNTING.items()}
     fitting = {name: options.get(name, option.default) for name, option in _FITTING.items()}
@@ -135,7 +143,7 @@ def _check_options(
     counting: Mapping[str, Any],
     fitting: Mapping[str, Any],
     *,
-    memory: int | str | None,
+    memory: float | str | None,
     workers: int | None,
     on_cluster: bool,
 ) -> None:

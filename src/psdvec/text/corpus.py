@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Bytes
-from psdvec.errors import InputError
+from psdvec.errors import InputError, checked
+from psdvec.progress import Shown, count_of
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, expand_address, file_status, is_address
 from psdvec.text.readers import Reader
@@ -28,6 +29,7 @@ from psdvec.text.tokenizers import find_tokenizer, split_spaced
 BLOCK_BYTES = 1 << 23
 
 
+@checked
 def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
@@ -134,8 +136,8 @@ class Block:
     raw_bytes: int
 
 
-@dataclass(frozen=True)
-class Corpus:
+@dataclass(frozen=True, repr=False)
+class Corpus(Shown):
     """Files, how to read them, and how to cut them into words; made by :func:`read_corpus`.
 
     If ``byte_range`` is given, there is one file, and the corpus is those bytes of it, which begin and end at line
@@ -148,6 +150,16 @@ class Corpus:
     column: str | None
     errors: str
     byte_range: ByteRange | None = None
+
+    def _facts(self) -> dict[str, str]:
+        first = self.files[0] if len(self.files) == 1 else f"{self.files[0]} and others"
+        named = {name: getattr(self, name) for name in ("field", "column") if getattr(self, name) is not None}
+        return {
+            "size": count_of(len(self.files), "file"),
+            "from": first,
+            "tokenizer": self.tokenizer,
+            **named,
+        }
 
     def __iter__(self) -> Iterator[list[str]]:
         """Yield the sentences as lists of words, leaving out empty ones."""

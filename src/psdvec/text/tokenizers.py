@@ -29,7 +29,7 @@ def find_tokenizer(name: str) -> Tokenizer:
     >>> find_tokenizer("paper")("Don't panic!".encode()).tobytes()
     b"don't panic "
     """
-    if name not in TOKENIZERS:
+    if not isinstance(name, str) or name not in TOKENIZERS:
         raise InputError(f"there is no tokenizer '{name}'; choose one of {', '.join(TOKENIZERS)}")
     return TOKENIZERS[name]
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from psdvec.arrays import Float64s
-from psdvec.errors import InputError, demand_positive, demand_seed
+from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
-from psdvec.resources import limit_blas
+from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
 from psdvec.topic_model.auto import choose_number
@@ -39,6 +39,7 @@ _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or on
 _ANCHOR = 0.1  # of an average topic: the words that seed words stand for
 
 
+@checked
 def topics(
     model: Embeddings | str | Path,
     documents: Source,
@@ -94,6 +95,7 @@ def topics(
     demand_positive(number, "topics")
     demand_positive(min_documents, "min_documents")
     demand_seed(seed)
+    resolve_workers(workers)  # refuses a number that makes no sense before any work
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)

@@ -10,14 +10,15 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
 from psdvec.errors import InputError
+from psdvec.progress import Shown, count_of
 from psdvec.topic_model.values import Topics
 
 _WIDTH = 1.96  # of a 95 % interval, in standard errors
 _SHORT = 20.0  # words: a shorter document stands for its topic less well
 
 
-@dataclass(frozen=True, eq=False)
-class Sizes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sizes(Shown):
     """Mean proportions over the values of a field.
 
     ``values``: in their order, numbers by size. ``documents`` (v,): how many have each value. ``means``, ``low``,
@@ -32,6 +33,14 @@ class Sizes:
     low: Float64s
     high: Float64s
     missing: int
+
+    def _facts(self) -> dict[str, str]:
+        values = self.values if len(self.values) <= 2 else (self.values[0], "...", self.values[-1])
+        return {
+            "size": f"{count_of(len(self.values), 'value')} of '{self.field}', {', '.join(values)}",
+            "of": count_of(sum(self.documents), "document"),
+            "without a value": f"{self.missing:,}",
+        }
 
 
 def sizes_over(topics: Topics, field: str) -> Sizes:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
-from psdvec.errors import InputError
-from psdvec.progress import SilentProgress
+from psdvec.errors import InputError, checked
+from psdvec.progress import Shown, SilentProgress, count_of
 from psdvec.topic_model.documents import Documents, Source, read_documents
 from psdvec.topic_model.learn import Prior, share_out
 from psdvec.topic_model.solve import solve_topics
@@ -20,11 +20,12 @@ from psdvec.topic_model.space import HOLD, Space
 from psdvec.topic_model.words import exclusive_words, nearest_words, top_words
 from psdvec.vectors.embeddings import Embeddings
 
+_SHOWN = 10  # topics that a glance shows
 _LEAST = 0.5  # of a word: a topic that has less of a document has nothing of it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topics:
+class Topics(Shown):
     """Topics as vectors in the space of words, and their part in some documents.
 
     ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
@@ -53,7 +54,15 @@ class Topics:
         return len(self.tilts)
 
     def __repr__(self) -> str:
-        return f"Topics({len(self)} topics, {len(self.names):,} documents, {len(self.space.words):,} words)"
+        return f"Topics({self._facts()['size']})"
+
+    def _facts(self) -> dict[str, str]:
+        sizes = ((len(self), "topic"), (len(self.names), "document"), (len(self.space.words), "word"))
+        largest = np.argsort(-self.sizes, kind="stable")[:_SHOWN].tolist()
+        return {
+            "size": ", ".join(count_of(number, thing) for number, thing in sizes),
+            **{f"{k}: {self.labels[k]}": f"{self.sizes[k]:.1%} of all words" for k in largest},
+        }
 
     @cached_property
     def vectors(self) -> Float32s:
@@ -76,18 +85,22 @@ class Topics:
         words = [word for topic in self.top_words() for word in topic]
         return len(set(words)) / max(len(words), 1)
 
+    @checked
     def top_words(self, topn: int = 10) -> list[list[str]]:
         """Return the words that name each topic, the best first."""
-        return top_words(self.space, self.log_chances, topn=topn)
+        return top_words(self.space, self.log_chances, topn=max(topn, 0))
 
+    @checked
     def exclusive_words(self, topn: int = 10) -> list[list[str]]:
         """Return, for each topic, those of its words that other topics have least of."""
-        return exclusive_words(self.space, self.log_chances, self.sizes, topn=topn)
+        return exclusive_words(self.space, self.log_chances, self.sizes, topn=max(topn, 0))
 
+    @checked
     def nearest_words(self, topn: int = 10) -> list[list[str]]:
         """Return the words whose vectors are nearest to each topic's."""
-        return nearest_words(self.space, self.vectors, topn=topn)
+        return nearest_words(self.space, self.vectors, topn=max(topn, 0))
 
+    @checked
     def transform(
         self,
         documents: Source,
@@ -111,6 +124,7 @@ class Topics:
         gamma = share_out(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
 
+    @checked
     def chance_of(self, word: str, model: Embeddings | None = None) -> Float64s:
         """Return P(word | topic) of each topic, (K,); of a word that is new, by its vector in ``model``."""
         space = self.space if model is None else with_words(self.space, model)
@@ -120,6 +134,7 @@ class Topics:
             )
         return np.asarray(space.chances(self.tilts)[space.words.index(word)])
 
+    @checked
     def merge(self, first: int, second: int) -> Topics:
         """Return topics of which two are made one; it is learned from the words of both. The others stay."""
         for one in (first, second):
@@ -148,6 +163,7 @@ class Topics:
         names[place] = ", ".join(merged.top_words(3)[place])
         return replace(merged, labels=tuple(names))
 
+    @checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a folder that ``psdvec.load`` opens, with tables and a page in it."""
         from psdvec.topic_model.folder import write_topics

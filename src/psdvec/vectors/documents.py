@@ -12,6 +12,8 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s
 from psdvec.errors import InputError
+from psdvec.vectors.queries import read_vector
+from psdvec.vectors.values import as_numbers
 
 VectorOf = Callable[[str], Float32s | None]
 
@@ -30,13 +32,16 @@ def mean_vector(
     >>> mean_vector([np.float32([1, 0]), np.float32([0, 1])], [3, -1], vector_of=lambda word: None, dim=2).tolist()
     [0.75, -0.25]
     """
-    if isinstance(keys, str) or not len(keys):
+    if not len(keys):
         raise InputError(f"the words are {keys!r}; give a list of at least one word or vector")
-    if weights is not None and len(weights) != len(keys):
-        raise InputError(f"{len(weights)} weights were given for {len(keys)} words; give one for each")
+    shares = np.ones(len(keys)) if weights is None else as_numbers("weights", weights, np.float64)
+    if shares.shape != (len(keys),):
+        raise InputError(f"{shares.size} weights were given for {len(keys)} words; give one for each")
+    if not np.isfinite(shares).all():
+        raise InputError("a weight is not a finite number; give finite weights")
     total, size = np.zeros(dim, dtype=np.float32), 0.0
-    for key, weight in zip(keys, np.ones(len(keys)) if weights is None else weights, strict=True):
-        vector = vector_of(key) if isinstance(key, str) else key
+    for key, weight in zip(keys, shares.tolist(), strict=True):
+        vector = vector_of(key) if isinstance(key, str) else read_vector(key, dim)
         if vector is not None:
             total += np.float32(weight) * vector
             size += abs(float(weight))

@@ -16,7 +16,9 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError, demand_words
+from psdvec.errors import InputError, checked, demand_words
+from psdvec.progress import Shown, count_of
+from psdvec.text.tokenizers import find_tokenizer
 from psdvec.vectors import search
 from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
 from psdvec.vectors.intervals import Interval, may_point_elsewhere, similarity_interval
@@ -25,13 +27,13 @@ from psdvec.vectors.queries import unit_vector
 from psdvec.vectors.search import Searchable
 from psdvec.vectors.sparse import csr_of
 from psdvec.vectors.subwords import Subwords, Unseen, need_subwords
-from psdvec.vectors.values import as_numbers, html_table, one_per_word, same
+from psdvec.vectors.values import as_numbers, one_per_word, same
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings(Searchable):
+class Embeddings(Searchable, Shown):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -59,6 +61,18 @@ class Embeddings(Searchable):
     subwords: Subwords | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.words, list | tuple):
+            object.__setattr__(self, "words", tuple(demand_words(self.words)))
+        elif self.words and not isinstance(
+            self.words[0], str
+        ):  # all of them would take as long as opening a model
+            demand_words(self.words)
+        if self.tokenizer is not None:
+            find_tokenizer(self.tokenizer)
+        if not isinstance(self.subwords, Subwords | None):
+            raise InputError(
+                "subwords must be what a model has learned of spelling; give those of a model, or None"
+            )
         sparse = csr_of(self.vectors) is not None
         vectors = self.vectors if sparse else as_numbers("vectors", self.vectors, np.float32)
         if vectors.ndim != 2 or len(vectors) != len(self.words):
@@ -70,17 +84,8 @@ class Embeddings(Searchable):
         for name, dtype in (("counts", np.int64), ("deviations", np.float32)):
             object.__setattr__(self, name, one_per_word(name, getattr(self, name), len(self.words), dtype))
 
-    def __repr__(self) -> str:
-        size, *others = self._facts().items()
-        facts = ", ".join([size[1], *(f"{name} {value}" for name, value in others)])
-        return f"{type(self).__name__}({facts})"
-
-    def _repr_html_(self) -> str:
-        return html_table(type(self).__name__, self._facts())
-
     def _facts(self) -> dict[str, str]:
-        """Return what a glance should show, by name; the size comes first."""
-        return {"size": f"{len(self):,} {'word' if len(self) == 1 else 'words'} × {self.dim} dimensions"}
+        return {"size": f"{count_of(len(self), 'word')} × {self.dim} dimensions"}
 
     def __eq__(self, other: object) -> bool:
         """Say whether both hold the same words, numbers and, where there are any, scales."""
@@ -103,6 +108,7 @@ class Embeddings(Searchable):
 
         save(self, path, **options)
 
+    @checked
     def save_word2vec_format(
         self, path: str | Path, *, binary: bool = False, write_header: bool = True
     ) -> None:
@@ -117,9 +123,7 @@ class Embeddings(Searchable):
 
     def __getitem__(self, word: str | Sequence[str]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
-        if isinstance(word, str):
-            return self.get_vector(word)
-        return np.asarray(self.vectors[[self.get_index(one) for one in word]])
+        return self.get_vector(word) if isinstance(word, str) else self.vectors_of(word)
 
     def __deepcopy__(self, memo: object) -> Embeddings:
         return self  # a value that never changes need not be copied
@@ -135,6 +139,7 @@ class Embeddings(Searchable):
         """Return the vector of ``word``, or ``default`` if there is none."""
         return self.get_vector(word) if word in self else default
 
+    @checked
     def get_vecattr(self, word: str, attr: str) -> int | float:
         """Return how often ``word`` was seen (``attr`` "count"), or the deviation of its vector ("deviation")."""
         values = {"count": self.counts, "deviation": self.deviations}.get(attr)
@@ -144,6 +149,7 @@ class Embeddings(Searchable):
             )
         return cast("int | float", values[self.get_index(word)].item())
 
+    @checked
     def get_mean_vector(
         self,
         keys: Sequence[str | Float32s],
@@ -168,8 +174,7 @@ class Embeddings(Searchable):
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
         ('b',)
         """
-        demand_words(words)
-        return self.take(np.array([self.get_index(word) for word in words], dtype=np.int64))
+        return self.take(np.array([self.get_index(word) for word in demand_words(words)], dtype=np.int64))
 
     def take(self, ids: Int64s | slice) -> Embeddings:
         """Return the embeddings of the words with these ``ids``; a slice of mapped vectors stays mapped.
@@ -177,6 +182,13 @@ class Embeddings(Searchable):
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).take(slice(1)).words
         ('a',)
         """
+        if not isinstance(ids, slice):
+            found: Int64s = as_numbers("ids", ids, np.int64).ravel()
+            if np.asarray(ids).dtype == bool:
+                raise InputError("ids are True and False; give the ids of the words to take, as numbers")
+            if found.min(initial=0) < 0 or found.max(initial=-1) >= len(self):
+                raise InputError(f"an id is not that of a word; give ids from 0 to {len(self) - 1}")
+            ids = found
         words = self.words[ids] if isinstance(ids, slice) else [self.words[i] for i in ids.tolist()]
         return Embeddings(
             tuple(words),
@@ -192,8 +204,7 @@ class Embeddings(Searchable):
 
         The new words come last, in the order given; a word of whose letters nothing is known stays without a vector.
         """
-        demand_words(words)
-        missing = [word for word in dict.fromkeys(words) if word not in self]
+        missing = [word for word in dict.fromkeys(demand_words(words)) if word not in self]
         if not missing:
             return self
         spelled = need_subwords(self.subwords).vectors_of(missing)
@@ -258,6 +269,7 @@ class Embeddings(Searchable):
         """Return 1 minus the cosine of ``a`` and ``b``."""
         return 1 - self.similarity(a, b, unseen=unseen)
 
+    @checked
     def n_similarity(self, first: Sequence[str], second: Sequence[str], *, unseen: Unseen = "error") -> float:
         """Return the cosine of the mean vectors of two sets of words."""
         if not first or not second:
@@ -265,6 +277,7 @@ class Embeddings(Searchable):
         means = [self.vectors_of(words, unseen=unseen).mean(axis=0) for words in (first, second)]
         return search.cosine(*means)
 
+    @checked
     def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
 
@@ -276,6 +289,7 @@ class Embeddings(Searchable):
         """Return the word that is farthest from the mean of them all."""
         return self.rank_by_centrality(words, unseen=unseen)[-1][1]
 
+    @checked
     def rank_by_centrality(
         self, words: Sequence[str], *, unseen: Unseen = "error"
     ) -> list[tuple[float, str]]:
@@ -302,7 +316,7 @@ class Embeddings(Searchable):
         It does where the cosine with the word's true vector may well be below 0.5, as far as its deviation and count
         tell (:func:`psdvec.vectors.intervals.may_point_elsewhere`). Without deviations, no word is thin.
         """
-        demand_words(words)
+        words = None if words is None else demand_words(words)
         rows = slice(None) if words is None else [self.get_index(word) for word in words]
         if self.deviations is None:
             return np.zeros(len(self if words is None else words), dtype=bool)

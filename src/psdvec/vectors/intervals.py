@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_number
 
 FAR = 0.5  # the cosine of a vector with the true one below which it points elsewhere
 ENOUGH = 40  # occurrences from which no word is thin
@@ -39,7 +39,7 @@ def similarity_interval(
     >>> similarity_interval(1.0, ("a", "a"), deviations=np.array([0.1, 0.1]), lengths=np.ones(2), confidence=0.9).low
     1.0
     """
-    if not 0 < confidence < 1:
+    if not 0 < demand_number(confidence, "confidence") < 1:
         raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
     if deviations is None:
         raise InputError(

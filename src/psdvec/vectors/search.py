@@ -15,13 +15,13 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from psdvec.arrays import Float32s
-from psdvec.errors import InputError, MissingWordError, demand_words
+from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
 from psdvec.vectors.queries import Queries, Terms, read_query, unit_vector
 from psdvec.vectors.subwords import Subwords, Unseen, need_subwords, wants_spelling
 from psdvec.vectors.words import WordIndex
 
-Ranking: TypeAlias = "list[tuple[str, float]]"
+Ranking: TypeAlias = list[tuple[str, float]]
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
@@ -67,6 +67,7 @@ class Searchable(WordIndex):
         A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
         its spelling is asked for, and a word of whose letters nothing is known is one then too.
         """
+        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
         if word in self:
             return self.get_vector(word)
         vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
@@ -75,7 +76,7 @@ class Searchable(WordIndex):
 
     def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        demand_words(words)
+        words = demand_words(words)
         spell, ids = wants_spelling(unseen), self.key_to_index
         missing = [word for word in words if word not in ids]
         if not missing:
@@ -111,6 +112,7 @@ class Searchable(WordIndex):
         unseen: Unseen = ...,
     ) -> Float32s: ...
 
+    @checked
     def most_similar(
         self,
         positive: Queries = (),
@@ -157,6 +159,7 @@ class Searchable(WordIndex):
         unseen: Unseen = ...,
     ) -> Float32s: ...
 
+    @checked
     def most_similar_cosmul(
         self,
         positive: Queries = (),
@@ -170,6 +173,7 @@ class Searchable(WordIndex):
         terms = self._read(positive, negative, unseen)
         return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
 
+    @checked
     def analogy(
         self,
         a: str,
@@ -196,16 +200,19 @@ class Searchable(WordIndex):
             raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
         return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
 
+    @checked
     def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """Return ``most_similar(word)``, by gensim's other name."""
         return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
 
+    @checked
     def similar_by_vector(
         self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
     ) -> Ranking:
         """Return the words nearest to a ``vector``, which need not be that of a word."""
         return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
+    @checked
     def most_similar_many(
         self,
         words: Sequence[str],
@@ -221,20 +228,22 @@ class Searchable(WordIndex):
         >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
         ['both', 'both']
         """
+        words = demand_words(words)
         units = self._units_of(words, unseen)
         own = [self.key_to_index.get(word, -1) for word in words]
         return rank_each(own, units, self.words, *self._searched(restrict_vocab), topn=topn)
 
     def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
         find = partial(self.vector, unseen=unseen)
-        return read_query(positive, negative, ids=self.key_to_index, vector_of=find)
+        return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
 
     def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
         vectors = self.vectors_of(words, unseen=unseen)
         return np.asarray(vectors / lengths_of(vectors)[:, None])
 
     def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
-        return self.vectors[:restrict_vocab], self.lengths[:restrict_vocab]
+        first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
+        return self.vectors[first], self.lengths[first]
 
 
 def rank_by_sum(

@@ -132,7 +132,7 @@ def wants_spelling(unseen: str, *, otherwise: str = "error") -> bool:
     >>> wants_spelling("spelling"), wants_spelling("error"), wants_spelling("ignore", otherwise="ignore")
     (True, False, False)
     """
-    if unseen in ("spelling", otherwise):
+    if isinstance(unseen, str) and unseen in ("spelling", otherwise):
         return unseen == "spelling"
     raise InputError(f'unseen is \'{unseen}\'; choose unseen="{otherwise}" or unseen="spelling"')
 

@@ -1,9 +1,8 @@
-"""What makes a value of its parts: checking, comparing and showing them."""
+"""What makes a value of its parts: checking and comparing them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from html import escape
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -76,13 +75,3 @@ def same(a: Any, b: Any) -> bool:
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return bool(np.all(a is b or a == b))
     return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
-
-
-def html_table(caption: str, facts: Mapping[str, str]) -> str:
-    """Return a small table for notebooks, one row for each of the ``facts``.
-
-    >>> html_table("Model", {"size": "2 < 3"})
-    '<table><caption>Model</caption><tr><th>size</th><td>2 &lt; 3</td></tr></table>'
-    """
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(fact)}</td></tr>" for name, fact in facts.items())
-    return f"<table><caption>{escape(caption)}</caption>{rows}</table>"

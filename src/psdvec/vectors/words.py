@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from psdvec.errors import InputError, MissingWordError
+from psdvec.errors import InputError, MissingWordError, checked
 from psdvec.text.tokenizers import split_runs, split_words
 from psdvec.vectors.spelling import closest_spellings
 from psdvec.vectors.subwords import Unseen, wants_spelling
@@ -31,7 +31,10 @@ class WordIndex:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.key_to_index
+        try:
+            return word in self.key_to_index
+        except TypeError:  # a list, for one, can be no key
+            return False
 
     @property
     def index_to_key(self) -> Sequence[str]:
@@ -51,9 +54,10 @@ class WordIndex:
         """Return the id of ``word``; the error for a missing word names the closest spellings."""
         try:
             return self.key_to_index[word]
-        except KeyError:
+        except (KeyError, TypeError):
             raise MissingWordError(word, self.closest_spellings) from None
 
+    @checked
     def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
         """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
 
@@ -75,6 +79,7 @@ class WordIndex:
             raise MissingWordError(word, self.closest_spellings)
         return self._only_form(word) if found is None else found
 
+    @checked
     def tokenize(self, text: str) -> list[str]:
         """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
 
@@ -98,6 +103,7 @@ class WordIndex:
         """Whether any word changes when it is put into lower case."""
         return any(word != word.lower() for word in self.words)
 
+    @checked
     def closest_spellings(self, word: str) -> list[str]:
         """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
         found = self._known_form(word)
