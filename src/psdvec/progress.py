@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from typing import Any, Protocol, TextIO
 
-from psdvec.errors import printable
+from psdvec.errors import one_line, printable
 from psdvec.resources import current_memory, format_size
 
 logger = logging.getLogger("psdvec")
@@ -66,7 +66,7 @@ class Shown:
     def __repr__(self) -> str:
         size, *others = self._facts().items()
         facts = ", ".join([size[1], *(f"{name} {value}" for name, value in others)])
-        return printable(f"{type(self).__name__}({facts})")
+        return one_line(f"{type(self).__name__}({facts})")
 
     def _repr_html_(self) -> str:
         """Return the table."""

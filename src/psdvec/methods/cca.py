@@ -53,7 +53,7 @@ def fit(
         found = leading_singular_vectors(matrix, rank=dim, seed=seed)
         stage.advance(matrix.nnz)
     vectors = unit_rows(found.left * (found.values**power).astype(np.float32))
-    return Embeddings(counts.vocabulary.words, widened(vectors, dim), counts.vocabulary.counts)
+    return Embeddings(counts.vocabulary.words, widened(vectors, dim, progress), counts.vocabulary.counts)
 
 
 def correlations(matrix: Any, *, root: float, context_smoothing: float) -> Any:

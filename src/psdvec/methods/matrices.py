@@ -17,7 +17,9 @@ from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.parallel import in_stretches
+from psdvec.progress import Progress
 from psdvec.resources import thread_limit
+from psdvec.solver.model import say_empty
 
 GUARDS = 16  # singular vectors computed beyond those wanted, so that the last of these converge too
 VANISHING = 1e-5  # a singular value below this share of the first is only float32 rounding
@@ -121,8 +123,9 @@ def _product_with(matrix: Any) -> Any:
     return times
 
 
-def widened(vectors: Float32s, dim: int) -> Float32s:
-    """Return ``vectors`` with columns of zeros added up to ``dim``."""
+def widened(vectors: Float32s, dim: int, progress: Progress) -> Float32s:
+    """Return ``vectors`` with columns of zeros added up to ``dim``, and say so."""
+    say_empty(progress, int(vectors.any(axis=0).sum()), dim, words=len(vectors))
     return np.pad(vectors, ((0, 0), (0, dim - vectors.shape[1]))).astype(np.float32, copy=False)
 
 

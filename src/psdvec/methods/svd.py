@@ -45,4 +45,4 @@ def fit(
     vectors = found.left * scale
     if add_contexts:
         vectors = unit_rows(vectors) + unit_rows(found.right * scale)
-    return Embeddings(counts.vocabulary.words, widened(vectors, dim), counts.vocabulary.counts)
+    return Embeddings(counts.vocabulary.words, widened(vectors, dim, progress), counts.vocabulary.counts)

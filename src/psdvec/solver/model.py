@@ -19,7 +19,7 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError
-from psdvec.progress import LogProgress, Progress
+from psdvec.progress import LogProgress, Progress, count_of
 from psdvec.solver.pmi import MOST_PAIRS, Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
@@ -140,6 +140,7 @@ def model_of(
     demand_finite(filled, counts.vocabulary.words)
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
+    say_empty(progress, kept.size, dim, words=n)
     del vectors  # as large as what follows
     names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
     stretch = stretches(filled, scales.emphases, power=recipe.power)
@@ -177,6 +178,15 @@ def model_of(
         counting=dict(counts.parameters),
         sources=(counts.origin,),
     )
+
+
+def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:
+    """Say so where a text fills fewer dimensions than were asked for."""
+    if filled < dim:
+        progress.say(
+            f"{count_of(words, 'word')} of this text fill only {filled:,} of {dim:,} dimensions, and the others are 0; "
+            "ask for fewer dimensions, or give more text"
+        )
 
 
 def write_model(

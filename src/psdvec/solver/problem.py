@@ -139,14 +139,26 @@ def build_problem(
     log_kappa = float(np.log(constants.smoothing))
     constant = pairs.squares + log_kappa**2 * float(scales.emphases**2 @ scales.rho) ** 2
     if constant <= 0:
-        raise InputError(
-            f"no pair is left to fit: all differ from an unseen pair by less than negligible={recipe.negligible}; "
-            "give a smaller value, such as negligible=0"
-        )
+        raise InputError(_nothing_to_fit(len(scales), recipe))
     return Problem(
         device, scales.rho.size, pairs, rho, scale, log_kappa, constant,
         has_background=bool(scales.rho.any()),
     )  # fmt: skip
+
+
+def _nothing_to_fit(words: int, recipe: Recipe) -> str:
+    """Say why no pair tells anything."""
+    if words == 1:
+        return "only one word is to be fitted, and it says nothing by itself; fit more words together"
+    if recipe.negligible:
+        return (
+            f"no pair is left to fit: all differ from an unseen pair by less than negligible={recipe.negligible}; "
+            "give a smaller value, such as negligible=0"
+        )
+    return (
+        "no pair is left to fit: no two different words were seen together other than by chance; give more text, or "
+        "count with a wider window"
+    )
 
 
 def residual_of(

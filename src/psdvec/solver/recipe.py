@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from psdvec.errors import InputError, check_fields
+from psdvec.progress import Shown
 
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
@@ -50,7 +51,7 @@ def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Shown):
     """The settings of one way to make vectors.
 
     Parameters
@@ -165,6 +166,9 @@ class Recipe:
             "a number from 0 to below 1e15",
         )
         _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
+
+    def _facts(self) -> dict[str, str]:
+        return {"name": self.name, **{one.name: str(getattr(self, one.name)) for one in fields(self)}}
 
     @property
     def name(self) -> str:

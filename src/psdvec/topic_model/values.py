@@ -61,7 +61,7 @@ class Topics(Shown):
         largest = np.argsort(-self.sizes, kind="stable")[:_SHOWN].tolist()
         return {
             "size": ", ".join(count_of(number, thing) for number, thing in sizes),
-            **{f"{k}: {self.labels[k]}": f"{self.sizes[k]:.1%} of all words" for k in largest},
+            **{f"{k}: {self.labels[k]}": f"{100 * self.sizes[k]:.1f} % of all words" for k in largest},
         }
 
     @cached_property
