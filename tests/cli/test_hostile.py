@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from psdvec.cli import main
+from psdvec.cli.tables import format_table
 from psdvec.counts.count import count_pairs
 from psdvec.errors import (
     SHORT_OF_MEMORY,
@@ -224,3 +225,27 @@ def test_a_seed_below_0_is_one_sentence(tmp_path, vectors, command, monkeypatch,
     assert ended.value.code == 1
     assert capsys.readouterr().err == "psdvec: the seed is -1; give a number from 0 to 4294967295\n"
     assert not Path("out").exists()
+
+
+def test_no_word_of_vectors_from_elsewhere_moves_the_cursor(run, tmp_path: Path):
+    evil = "\x1b]0;title\x07"
+    words = ("man", "woman", f"king{evil}", f"queen{evil}")
+    vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
+    save(Embeddings(words, vectors), tmp_path / "model")
+    shown, king = "queen\\x1b]0;title\\x07", words[2]
+    for command in (["similar", king], ["analogy", "man", "woman", king], ["odd", "man", "woman", words[3]]):
+        code, out, said = run(command[0], tmp_path / "model", *command[1:], "-q")
+        assert (code, shown in out, "\x1b" in out + said) == (0, True, False)
+        _, out, _ = run(command[0], tmp_path / "model", *command[1:], "--json", "-q")
+        assert repr(words[3]) in str(json.loads(out))
+    text = [["man", "woman", king, words[3]]] * 5 + [["man", "woman", f"new{evil}"] * 3, [f"rare{evil}"] * 5]
+    count_pairs(text, min_count=1, output=tmp_path / "counts", quiet=True)
+    options = ["-o", tmp_path / "more", "--min-contexts", 2, "-q"]
+    code, out, said = run("extend", tmp_path / "model", tmp_path / "counts", *options)
+    assert (code, "\x1b" in out + said) == (0, False)
+    assert "new\\x1b]0;title\\x07 " in out
+    assert "not placed: rare\\x1b]0;title\\x07 (" in out
+
+
+def test_letters_that_scripts_are_joined_with_are_printed_as_they_are():
+    assert format_table(["می\u200cخواهم"], []) == "می\u200cخواهم"

@@ -17,6 +17,7 @@ import psdvec
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
 from psdvec.formats.decimals import format_rows
+from psdvec.formats.tokenizer_json import read_tokens
 from psdvec.solver.model import read_model, write_model
 from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
@@ -421,6 +422,25 @@ def test_a_damaged_safetensors_file_is_refused(data: bytes, tmp_path: Path):
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(InputError, match="not a complete safetensors file"):
         map_safetensors(tmp_path / "x")
+
+
+@pytest.mark.parametrize("word", ["[UNK]", "[UNK]_", "_UNK_"])
+def test_a_word_that_looks_like_the_unknown_one_of_model2vec_is_kept(word: str, tmp_path: Path):
+    e = Embeddings(("king", word), np.array([[1, 2], [0, 0]], dtype=np.float32))
+    save(e, tmp_path / "m", format="model2vec")
+    assert load(tmp_path / "m") == e
+    tokens = read_tokens(tmp_path / "m" / "tokenizer.json")
+    assert tokens.unknown == 2
+    assert tokens.words[2] not in e
+
+
+def test_the_unknown_token_of_another_program_is_kept_as_it_is_there(tmp_path: Path):
+    save(toy(), tmp_path / "m", format="model2vec")
+    file = tmp_path / "m" / "tokenizer.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("[UNK]", "_UNK_"), encoding="utf-8")
+    found = load(tmp_path / "m")
+    assert found.words == (*toy().words, "_UNK_")
+    assert not found["_UNK_"].any()
 
 
 def test_a_quantised_model2vec_vocabulary_is_expanded(tmp_path: Path):
