@@ -89,7 +89,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "get_index": {"word": "to"},
             "get_vector": {"word": "to"},
             "get_vecattr": {"word": "to", "attr": "count"},
-            "get_mean_vector": {"keys": ["to"], "weights": None, "ignore_missing": True},
+            "get_mean_vector": {"keys": ["to"], "weights": None},
             "look_up": {"word": "to", "unseen": "error"},
             "tokenize": {"text": "to"},
             "select": {"words": ["to"]},

@@ -305,9 +305,12 @@ def _kind_of_several(hints: Sequence[Any]) -> _Kind | None:
 
 def _list_of(kind: _Kind | None) -> _Kind:
     def read(values: Any) -> Any:
-        if isinstance(values, str | bytes | bytearray | Mapping):
+        if isinstance(values, (list, tuple)):
+            items = values
+        elif isinstance(values, str | bytes | bytearray | Mapping):
             raise TypeError
-        items = values if isinstance(values, list | tuple) else list(values)
+        else:
+            items = list(values)
         if kind is None or (kind is _TEXT and set(map(type, items)) == {str}):
             return items
         for i, item in enumerate(items):

@@ -6,7 +6,7 @@ Both functions are given ``vector_of``, which returns the vector of a word, (d,)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -32,20 +32,29 @@ def mean_vector(
     >>> mean_vector([np.float32([1, 0]), np.float32([0, 1])], [3, -1], vector_of=lambda word: None, dim=2).tolist()
     [0.75, -0.25]
     """
-    if not len(keys):
-        raise InputError(f"the words are {keys!r}; give a list of at least one word or vector")
-    shares = np.ones(len(keys)) if weights is None else as_numbers("weights", weights, np.float64)
-    if shares.shape != (len(keys),):
-        raise InputError(f"{shares.size} weights were given for {len(keys)} words; give one for each")
-    if not np.isfinite(shares).all():
-        raise InputError("a weight is not a finite number; give finite weights")
+    if not isinstance(keys, (list, tuple)):
+        if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+            raise InputError(f"the words are {keys!r:.60}; give a list of words or vectors")
+        keys = list(keys)
+    if not keys:
+        raise InputError("there are no words to take the mean of; give a list of at least one word or vector")
+    weights = [1.0] * len(keys) if weights is None else _checked_weights(weights, len(keys))
     total, size = np.zeros(dim, dtype=np.float32), 0.0
-    for key, weight in zip(keys, shares.tolist(), strict=True):
+    for key, weight in zip(keys, weights, strict=True):
         vector = vector_of(key) if isinstance(key, str) else read_vector(key, dim)
         if vector is not None:
             total += np.float32(weight) * vector
             size += abs(float(weight))
     return np.asarray(total / (size or 1), dtype=np.float32)
+
+
+def _checked_weights(weights: Sequence[float] | Float32s, words: int) -> list[float]:
+    found: Float64s = as_numbers("weights", weights, np.float64)
+    if found.shape != (words,):
+        raise InputError(f"{found.size} weights were given for {words} words; give one for each")
+    if not np.isfinite(found).all():
+        raise InputError("a weight is not a finite number; give finite weights")
+    return [float(weight) for weight in found]
 
 
 def movers_distance(first: Iterable[str], second: Iterable[str], *, vector_of: VectorOf) -> float:

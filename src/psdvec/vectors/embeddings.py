@@ -61,7 +61,7 @@ class Embeddings(Searchable, Shown):
     subwords: Subwords | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.words, list | tuple):
+        if not isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", tuple(demand_words(self.words)))
         elif self.words and not isinstance(
             self.words[0], str
@@ -69,7 +69,7 @@ class Embeddings(Searchable, Shown):
             demand_words(self.words)
         if self.tokenizer is not None:
             find_tokenizer(self.tokenizer)
-        if not isinstance(self.subwords, Subwords | None):
+        if self.subwords is not None and not isinstance(self.subwords, Subwords):
             raise InputError(
                 "subwords must be what a model has learned of spelling; give those of a model, or None"
             )
@@ -149,7 +149,6 @@ class Embeddings(Searchable, Shown):
             )
         return cast("int | float", values[self.get_index(word)].item())
 
-    @checked
     def get_mean_vector(
         self,
         keys: Sequence[str | Float32s],
@@ -269,9 +268,9 @@ class Embeddings(Searchable, Shown):
         """Return 1 minus the cosine of ``a`` and ``b``."""
         return 1 - self.similarity(a, b, unseen=unseen)
 
-    @checked
     def n_similarity(self, first: Sequence[str], second: Sequence[str], *, unseen: Unseen = "error") -> float:
         """Return the cosine of the mean vectors of two sets of words."""
+        first, second = search.listed(first), search.listed(second)
         if not first or not second:
             raise InputError("one of the two sets of words is empty; give at least one word in each")
         means = [self.vectors_of(words, unseen=unseen).mean(axis=0) for words in (first, second)]
@@ -289,11 +288,11 @@ class Embeddings(Searchable, Shown):
         """Return the word that is farthest from the mean of them all."""
         return self.rank_by_centrality(words, unseen=unseen)[-1][1]
 
-    @checked
     def rank_by_centrality(
         self, words: Sequence[str], *, unseen: Unseen = "error"
     ) -> list[tuple[float, str]]:
         """Return ``(cosine to the mean, word)`` of each word, nearest first."""
+        words = search.listed(words)
         if not words:
             raise InputError("there are no words to compare; give two or more")
         rows = self._units_of(words, unseen)

@@ -67,7 +67,6 @@ class Searchable(WordIndex):
         A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
         its spelling is asked for, and a word of whose letters nothing is known is one then too.
         """
-        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
         if word in self:
             return self.get_vector(word)
         vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
@@ -76,11 +75,15 @@ class Searchable(WordIndex):
 
     def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        words = demand_words(words)
-        spell, ids = wants_spelling(unseen), self.key_to_index
-        missing = [word for word in words if word not in ids]
+        words, spell, ids = listed(words), wants_spelling(unseen), self.key_to_index
+        try:
+            missing = [word for word in words if word not in ids]
+        except TypeError:
+            demand_words(words)  # says which of them is no word
+            raise
         if not missing:
             return np.asarray(self.vectors[[ids[word] for word in words]])
+        demand_words(words)
         spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
         untold = np.flatnonzero(~spelled.any(axis=1))
         if untold.size:
@@ -228,12 +231,13 @@ class Searchable(WordIndex):
         >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
         ['both', 'both']
         """
-        words = demand_words(words)
+        words = listed(words)
         units = self._units_of(words, unseen)
         own = [self.key_to_index.get(word, -1) for word in words]
         return rank_each(own, units, self.words, *self._searched(restrict_vocab), topn=topn)
 
     def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
+        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
         find = partial(self.vector, unseen=unseen)
         return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
 
@@ -244,6 +248,11 @@ class Searchable(WordIndex):
     def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
         first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
         return self.vectors[first], self.lengths[first]
+
+
+def listed(words: Iterable[str]) -> Sequence[str]:
+    """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
+    return words if isinstance(words, (list, tuple)) else demand_words(words)
 
 
 def rank_by_sum(
