@@ -173,7 +173,7 @@ class Embeddings(Searchable, Shown):
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
         ('b',)
         """
-        return self.take(np.array([self.get_index(word) for word in demand_words(words)], dtype=np.int64))
+        return self.take(np.array([self.get_index(word) for word in search.listed(words)], dtype=np.int64))
 
     def take(self, ids: Int64s | slice) -> Embeddings:
         """Return the embeddings of the words with these ``ids``; a slice of mapped vectors stays mapped.

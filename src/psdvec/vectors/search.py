@@ -75,7 +75,9 @@ class Searchable(WordIndex):
 
     def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        words, spell, ids = listed(words), wants_spelling(unseen), self.key_to_index
+        if not isinstance(words, (list, tuple)):
+            words = demand_words(words)
+        spell, ids = wants_spelling(unseen), self.key_to_index
         try:
             missing = [word for word in words if word not in ids]
         except TypeError:
