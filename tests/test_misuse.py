@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from psdvec import Cooccurrence, Embeddings, Model, PSDVecError, Recipe, Vocabul
 from psdvec.errors import checked_options
 from psdvec.evaluation.tasks import Pairs
 from psdvec.formats import load as load_vectors
+from psdvec.topic_model.tables import sizes_over
 
 TEXT = ["to be or not to be", "the king and the queen are not to be", "the queen is to be the king"] * 3
 TASK = Pairs("toy", (("to", "be"), ("king", "queen"), ("the", "king")), np.array([1.0, 3.0, 2.0]))
@@ -283,9 +285,15 @@ def test_dimensions_that_the_text_cannot_fill_are_told_once(caplog):
     assert not [line for line in caplog.messages if "dimensions" in line]
 
 
+YEARS = replace(TOPICS, fields={"year": tuple(str(1900 + i) for i in range(len(TEXT)))})
+
+
 @pytest.mark.parametrize(
-    "value", [COUNTS, COUNTS.vocabulary, PLAIN, MODEL, TOPICS, REPORT, psdvec.read_corpus(__file__), Recipe()]
-)
+    "value",
+    [COUNTS, COUNTS.vocabulary, PLAIN, MODEL, TOPICS, sizes_over(YEARS, "year"), REPORT, Recipe(),
+     psdvec.read_corpus(__file__)],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
 def test_a_value_is_shown_in_a_line_and_in_a_small_table(value):
     assert repr(value).startswith(type(value).__name__ + "(")
     assert len(repr(value)) < 400
