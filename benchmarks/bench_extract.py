@@ -94,7 +94,7 @@ def report(dump: Path, folder: Path, theirs: Path) -> None:
 
 
 def ours(dump: Path, output: Path) -> list[str]:
-    options = ["--workers", str(WORKERS), "--overwrite", "--quiet"]
+    options = ["--paper", "--workers", str(WORKERS), "--overwrite", "--quiet"]
     return [sys.executable, "-c", OURS, "extract", str(dump), "-o", str(output), *options]
 
 

@@ -71,10 +71,10 @@ def numbered(count: int) -> bytes:
     return make_dump(*(page(f"T{place}", text, number=place) for place, text in enumerate(texts)))
 
 
-def run(folder: Path, data: bytes, **options: object) -> tuple[list[str], Extraction]:
+def run(folder: Path, data: bytes, form: str = "paper", **options: object) -> tuple[list[str], Extraction]:
     source, output = folder / "dump", folder / "corpus.txt"
     source.write_bytes(data)
-    done = extract(source, output, overwrite=True, **options)  # type: ignore[arg-type]
+    done = extract(source, output, form=form, overwrite=True, **options)  # type: ignore[arg-type]
     return output.read_text(encoding="utf-8").splitlines(), done
 
 
@@ -93,9 +93,11 @@ def test_articles_are_kept_one_per_line_and_everything_else_is_counted(tmp_path:
     assert str(done).startswith("6 pages read, 2 articles kept with 9 words; skipped: 2 redirects")
 
 
-def test_text_keeps_case_punctuation_and_scripts(tmp_path: Path) -> None:
-    lines, _ = run(tmp_path, make_dump(page("A", 'The "Čaks", 中文 & <b>x</b>.')), form="text")
-    assert lines == ['The "Čaks", 中文 & x.']
+def test_text_as_it_stands_is_the_default(tmp_path: Path) -> None:
+    source, output = tmp_path / "dump", tmp_path / "corpus.txt"
+    source.write_bytes(make_dump(page("A", 'The "Čaks", 中文 & <b>x</b>.'), page("B", "Béésh bee akʼeʼelchíhí")))
+    extract(source, output)
+    assert output.read_text(encoding="utf-8").splitlines() == ['The "Čaks", 中文 & x.', "Béésh bee akʼeʼelchíhí"]
 
 
 def test_jsonl_keeps_id_and_title(tmp_path: Path) -> None:
@@ -328,13 +330,13 @@ def psdvec(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[b
 
 
 def test_the_command_reads_standard_input_and_reports_what_it_did() -> None:
-    done = psdvec("extract", "-", "-o", "-", given=bz2.compress(make_dump(page("A", "The '''cat'''."))))
+    done = psdvec("extract", "-", "-o", "-", "--paper", given=bz2.compress(make_dump(page("A", "The '''cat'''."))))
     assert (done.returncode, done.stdout) == (0, b"the cat\n")
     assert b"1 pages read, 1 articles kept" in done.stderr
 
 
 def test_the_command_fails_with_one_line_on_a_truncated_dump(tmp_path: Path) -> None:
-    done = psdvec("extract", "-", "-o", str(tmp_path / "out.txt"), "--text", given=numbered(9)[:-200])
+    done = psdvec("extract", "-", "-o", str(tmp_path / "out.txt"), given=numbered(9)[:-200])
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
     assert b"psdvec: standard input is truncated" in done.stderr

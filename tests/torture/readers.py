@@ -141,7 +141,7 @@ def _read_packed(path: Path) -> None:
 def _read_dump(path: Path) -> None:
     with open_stream(path) as stream:
         xml = b"".join(iter(lambda: stream.read(1 << 16), b""))
-    for form in ("words", "text", "jsonl"):
+    for form in ("paper", "text", "jsonl"):
         done = extract(path, path.parent / "out", form=form, overwrite=True, workers=1, progress=SILENT)
         _demand(done.pages == xml.count(b"<page>"), f"{done.pages} of {xml.count(b'<page>')} pages")
         lines = (path.parent / "out").read_bytes().count(b"\n")

@@ -15,8 +15,10 @@ _Dump = Annotated[
     str, typer.Argument(help="MediaWiki XML, plain or .bz2, .gz, .xz, .zst; - is standard input.")
 ]
 _Output = Annotated[str, typer.Option("-o", "--output", help="File to write; - is standard output.")]
-_Text = Annotated[bool, typer.Option("--text", help="Keep case, punctuation and all scripts.")]
-_Jsonl = Annotated[bool, typer.Option("--jsonl", help="Like --text, but as JSON lines with id and title.")]
+_Jsonl = Annotated[bool, typer.Option("--jsonl", help="Write JSON lines with id, title and text.")]
+_Paper = Annotated[
+    bool, typer.Option("--paper", help="Keep only English words, in lower case, as in the paper.")
+]
 _MinWords = Annotated[int, typer.Option(min=0, help="Skip articles with fewer words than this.")]
 _Limit = Annotated[int | None, typer.Option(min=1, help="Stop after N articles.", metavar="N")]
 _Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads; default: one per core.")]
@@ -25,8 +27,8 @@ _Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads; de
 def extract(
     dump: _Dump,
     output: _Output,
-    text: _Text = False,
     jsonl: _Jsonl = False,
+    paper: _Paper = False,
     min_words: _MinWords = default("text.wikipedia.extract", "min_words"),
     limit: _Limit = default("text.wikipedia.extract", "limit"),
     workers: _Workers = default("text.wikipedia.extract", "workers"),
@@ -35,19 +37,19 @@ def extract(
 ) -> None:
     """Turn a Wikipedia dump into plain text, one article per line.
 
-    By default the text is reduced to English words in lower case, without punctuation.
+    The text stays as it stands, in any language; tokenizers cut it into words later.
 
     Example: `psdvec extract enwiki-latest-pages-articles.xml.bz2 -o corpus.txt`
     """
     from psdvec.text.wikipedia import extract as extract_text
 
-    if text and jsonl:
-        raise InputError("--text and --jsonl exclude each other; --jsonl already includes what --text does")
+    if paper and jsonl:
+        raise InputError("--paper and --jsonl exclude each other; leave one of them out")
     progress = make_progress(quiet=quiet)
     done = extract_text(
         dump,
         output,
-        form="jsonl" if jsonl else "text" if text else "words",
+        form="jsonl" if jsonl else "paper" if paper else "text",
         min_words=min_words,
         limit=limit,
         workers=workers,

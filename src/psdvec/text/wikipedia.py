@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 
-Form = Literal["words", "text", "jsonl"]
+Form = Literal["text", "paper", "jsonl"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def extract(
     dump: str | Path,
     output: str | Path,
     *,
-    form: Form = "words",
+    form: Form = "text",
     min_words: int = 1,
     limit: int | None = None,
     workers: int | None = None,
@@ -78,8 +78,8 @@ def extract(
     output
         The file to write, or ``"-"`` for standard output. It appears when it is complete.
     form
-        ``"words"`` keeps English words, in lower case and without punctuation; ``"text"`` keeps case, punctuation
-        and all scripts; ``"jsonl"`` writes the same text as JSON, with ``id`` and ``title``.
+        ``"text"`` keeps the text as it stands, in any script; ``"jsonl"`` writes the same as JSON, with ``id`` and
+        ``title``; ``"paper"`` keeps only English words, in lower case and without punctuation.
     min_words
         Skip articles with fewer words than this.
     limit
@@ -162,7 +162,7 @@ def _cleaner(dump: Dump, *, form: Form, min_words: int) -> Callable[[Batch], _Cl
 
 
 def _strip(stripper: Stripper, pages: list[bytes], form: Form) -> list[str]:
-    return stripper.words(pages) if form == "words" else stripper.texts(pages)
+    return stripper.words(pages) if form == "paper" else stripper.texts(pages)
 
 
 def _fate(page: Page, texts: Iterator[str], *, form: Form, min_words: int) -> _Fate:
