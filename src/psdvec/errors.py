@@ -10,6 +10,8 @@
      ├── MissingWordError    a word is not in the vocabulary; also a ``KeyError``
      └── MissingExtraError   an optional package is needed; the message gives the ``pip`` command
 
+:class:`InputWarning` is no error: input was read, but much of it may have been read wrongly.
+
 The library only raises them; :mod:`psdvec.cli` turns an exception into an exit code, which is never 0.
 """
 
@@ -61,6 +63,10 @@ class PSDVecError(Exception):
 
 class InputError(PSDVecError):
     """The input cannot be read, or makes no sense."""
+
+
+class InputWarning(UserWarning):
+    """The input was read, but so much of it had to be replaced or left out that it may have been read wrongly."""
 
 
 class StoreError(PSDVecError):

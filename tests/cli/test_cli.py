@@ -67,9 +67,37 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(psdvec, tmp_path):
 
 def test_what_was_left_out_or_replaced_is_reported(psdvec, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"caf\xe9 " + b"x" * 2000 + b" bar\n")
-    _, out, _ = psdvec("count", "odd.txt", "-o", "counts", "--min-count", "1")
-    assert "words longer than 1024 bytes left out: 1\n" in out
-    assert "sequences of bytes that were not UTF-8 replaced: 1\n" in out
+    _, _, err = psdvec("count", "odd.txt", "-o", "counts", "--min-count", "1")
+    assert "psdvec: warning: words longer than 1024 bytes left out: 1\n" in err
+    assert (
+        "psdvec: warning: sequences of bytes that were not UTF-8 replaced: 1; 'odd.txt' looks like latin-1; if it is, "
+        "give --encoding latin-1\n"
+    ) in err
+
+
+def test_every_command_that_reads_text_warns_of_another_encoding_and_takes_it(psdvec, tmp_path):
+    (tmp_path / "latin.txt").write_bytes(("le café noir\nun thé noir\n" * 20).encode("latin-1"))
+    commands = {
+        "train": ("train", "latin.txt", "-o", "model", "--dim", "2", "--min-count", "1"),
+        "count": ("count", "latin.txt", "-o", "counts", "--min-count", "1"),
+        "topics": ("topics", "model", "latin.txt", "-o", "topics", "--topics", "2"),
+        "vectorize": ("vectorize", "model", "latin.txt", "out.npy"),
+    }
+    for command in commands.values():
+        code, _, err = psdvec(*command, "-q")
+        assert (code, err.count("psdvec: warning: ")) == (0, 1), err
+        assert "replaced: 40; 'latin.txt' looks like latin-1; if it is, give --encoding latin-1" in err
+    for command in commands.values():
+        code, _, err = psdvec(*command, "--overwrite", "--encoding", "latin-1", "-q")
+        assert (code, err) == (0, "")
+    assert "café" in psdvec("similar", "model", "café")[1]
+
+
+def test_a_little_damage_is_a_remark(psdvec, tmp_path, caplog):
+    (tmp_path / "text.txt").write_bytes(b"to be or not\n" * 999 + b"caf\xe9\n")
+    _, _, err = psdvec("train", "text.txt", "-o", "model", "--dim", "2")
+    assert "sequences of bytes that were not UTF-8 replaced: 1" in caplog.messages
+    assert "warning" not in err
 
 
 def test_grams_of_the_original_toolbox_are_read_and_written(psdvec, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -102,20 +104,33 @@ def test_the_vocabulary_is_ordered_by_count_then_by_word():
     assert count_words(words, min_count=1, max_words=2).words == ("c", "a")
 
 
-def test_words_with_blanks_tabs_and_newlines_can_come_from_python(tmp_path):
-    counts = count_pairs(
-        [["New York", "tab\there", "new\nline", "back\\slash"]], min_count=1, output=tmp_path / "c"
-    )
-    assert set(psdvec.load(tmp_path / "c").vocabulary.words) == {
-        "New York",
-        "tab\there",
-        "new\nline",
-        "back\\slash",
-    }
+def test_words_with_blanks_can_come_from_python(tmp_path):
+    counts = count_pairs([["New York", "back\\slash", "no\u00a0break"]], min_count=1, output=tmp_path / "c")
+    assert set(counts.vocabulary.words) == {"New York", "back\\slash", "no\u00a0break"}
     again = count_pairs(
         [["New York"]], vocabulary=psdvec.counts.vocabulary.read_word_list(tmp_path / "c" / "vocabulary.tsv")
     )
     assert set(again.vocabulary.words) == set(counts.vocabulary.words)
+
+
+def test_sets_are_counted_alike_in_every_run():
+    code = (
+        "from psdvec.counts.count import count_pairs\n"
+        "baskets = [{'salt', 'bread', 'milk', 'tea', 'jam'}, frozenset(['tea', 'milk', 'egg', 'oil']), ['b', 'a']]\n"
+        "counts = count_pairs(baskets, min_count=1, window=2, quiet=True)\n"
+        "print(counts.vocabulary.words, counts.indices.tolist(), counts.values.tolist())\n"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert runs[0] == runs[1]
+    sets = count_pairs([{"b", "a", "c"}], min_count=1, window=1)
+    assert cells(sets) == cells(count_pairs([["a", "b", "c"]], min_count=1, window=1))
 
 
 def test_weights_are_whole_units():
@@ -157,6 +172,13 @@ def test_options_that_make_no_sense_are_refused(options, message):
         ([["a"], ["b", ""]], "sentence 1 holds '', which is not a word"),
         ([["a", 7]], "sentence 0 holds 7, which is not a word"),
         ([["a", "\ud800"]], "cannot be written as UTF-8"),
+        (
+            [["a"], ["b", " "]],
+            "the sentences hold ' ', which begins, ends or is cut by white space; leave such",
+        ),
+        ([["a", "b "]], "the sentences hold 'b '"),
+        ([["a", "new\nline"]], r"the sentences hold 'new\\nline'"),
+        ([["a", "tab\there"]], r"the sentences hold 'tab\\there'"),
     ],
 )
 def test_sentences_that_make_no_sense_are_refused(sentences, message):

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from psdvec.counts.count import count_pairs
-from psdvec.errors import InputError
+from psdvec.errors import InputError, InputWarning
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import read_corpus
 from tests.helpers import cells
@@ -102,7 +102,8 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):
     (tmp_path / "text").write_bytes(
         "caf\xe9 au lait \ufffd\n".encode("utf-8").replace(b"\xc3\xa9", b"\xe9") * 3
     )
-    counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
+    with pytest.warns(InputWarning, match="not UTF-8 replaced: 3"):
+        counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1)
     assert counts.tally.replaced_bytes == 3
     assert counts.vocabulary.words == ("au", "caf", "lait")
 
@@ -113,7 +114,7 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
     corpus = read_corpus([tmp_path / "good", tmp_path / "latin1"], errors="strict")
     with pytest.raises(
         InputError,
-        match=r"latin1' is not UTF-8 at byte 7 of its text .*; convert it, or use errors=\"replace\"",
+        match=r"latin1' is not UTF-8 at byte 7 of its text .*encoding=\"latin-1\", or use errors=\"replace\"",
     ):
         list(corpus)
 
@@ -125,7 +126,7 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
         (
             "utf16.txt",
             "some text".encode("utf-16"),
-            "is UTF-16, not UTF-8; convert it, for example with: iconv",
+            'is UTF-16, not UTF-8; read it with encoding="utf-16"',
         ),
         ("cut.gz", gzip.compress(TEXT.encode() * 99, mtime=0)[:-20], "is truncated"),
         ("bad.jsonl", b'{"text": "fine"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
@@ -134,7 +135,21 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
             b'{"body": "fine"}\n',
             r"line 1 has no text in field 'text' \(it has: body\); name .*: field=\"NAME\"",
         ),
-        ("list.jsonl", b"[1]\n", "line 1 has no text in field 'text'"),
+        ("utf32.txt", "some text".encode("utf-32"), 'is UTF-32, not UTF-8; read it with encoding="utf-32"'),
+        ("bare.txt", "some text".encode("utf-16-be") * 9, "is UTF-16-BE, not UTF-8"),
+        ("numbers", b"".join(bytes([i, i // 3, 0, 0]) for i in range(99)), "contains binary data"),
+        (
+            "cyrillic.txt",
+            "ни слова больше".encode("cp1251") * 9,
+            "is not UTF-8; it looks .*not Latin; name it",
+        ),
+        ("page.txt", b"\n<!DOCTYPE html>\n<p>text", "is HTML, whose markup would be counted"),
+        ("xhtml", b"<?xml version='1.0'?><!-- x -->\n<html lang='en'>", "is HTML"),
+        ("dump", b'<mediawiki xmlns="x">\n<page>', "is a MediaWiki dump; .*psdvec extract"),
+        ("list.jsonl", b"[1]\n", "is a JSON array, not JSON lines; write one object per line"),
+        ("list.json", b'[\n {"text": "a"},\n', "list.json' is a JSON array"),
+        ("list.txt", b'[{"text": "a"}]', "list.txt' is a JSON array"),
+        ("number.json", b"1\n", "number.json' line 1 is not a record, but int"),
     ],
 )
 def test_what_is_not_text_is_refused(tmp_path, name, data, message):

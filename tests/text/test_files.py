@@ -11,7 +11,7 @@ from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.decompress import open_stream
 from psdvec.text.files import ByteRange, open_file
-from psdvec.text.readers import can_be_cut
+from psdvec.text.readers import Reader
 from tests.helpers import contents
 
 fsspec = pytest.importorskip(
@@ -75,6 +75,9 @@ def test_only_plain_text_can_be_cut(memory, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": ["a b"]}), tmp_path / "c.parquet")
-    assert can_be_cut(f"{memory}/a.txt")
-    assert not can_be_cut(f"{memory}/b.txt.gz")
-    assert not can_be_cut(str(tmp_path / "c.parquet"))
+    (tmp_path / "d.csv").write_text("text\n")
+    assert Reader().can_be_cut(f"{memory}/a.txt")
+    assert not Reader(encoding="utf-16").can_be_cut(f"{memory}/a.txt")
+    assert not Reader().can_be_cut(f"{memory}/b.txt.gz")
+    assert not Reader().can_be_cut(str(tmp_path / "c.parquet"))
+    assert not Reader().can_be_cut(str(tmp_path / "d.csv"))  # its cells may hold line ends

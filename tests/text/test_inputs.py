@@ -100,8 +100,7 @@ KINDS = {
     "a path": lambda folder: folder / "both.txt",
     "a folder": lambda folder: folder / "parts",
     "a glob": lambda folder: f"{folder}/parts/*.txt",
-    "a list of names": lambda folder: [str(folder / "parts" / "1.txt"), str(folder / "parts" / "2.txt")],
-    "a list of one name": lambda folder: [str(folder / "both.txt")],
+    "a list of one path": lambda folder: [folder / "both.txt"],
     "a tuple of paths": lambda folder: (folder / "parts" / "1.txt", folder / "parts" / "2.txt"),
     "a generator of paths": lambda folder: (folder / "parts" / name for name in ("1.txt", "2.txt")),
     "a corpus": lambda folder: read_corpus(folder / "both.txt"),
@@ -171,18 +170,21 @@ def test_texts_are_cut_by_the_tokenizer_that_is_named():
     assert count_words(["U.S. Größe"], tokenizer="unicode", min_count=1).words == ("grösse", "u.s")
 
 
-def test_the_first_string_of_a_list_decides_whether_it_is_one_of_names(folder, monkeypatch):
+def test_strings_in_a_list_are_texts_and_paths_are_files(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    assert isinstance(read_input(["both.txt"]), Corpus)
-    assert isinstance(read_input(["parts"]), Texts)  # a folder: its name may well be a word of a text
-    assert isinstance(read_input(["nothing.txt"]), Texts)
-    assert isinstance(read_input(["not there", "both.txt"]), Texts)
+    (folder / "word").write_text("a file")
+    assert isinstance(read_input([Path("both.txt")]), Corpus)
+    for texts in (["parts"], ["word"], ["nothing.txt"], ["both.txt", "bth.txt"], ["not there", "both.txt"]):
+        assert isinstance(read_input(texts), Texts)
     assert isinstance(read_input(Column(["both.txt"])), Texts)  # a column holds texts, whatever they say
     assert isinstance(read_input(text for text in ["both.txt"]), Texts)
-    with pytest.raises(
-        InputError, match=r"begins with the name of a file, 'both.txt', but there is no file 'bth.txt'"
-    ):
-        read_input(["both.txt", "bth.txt"])
+    for names in (["both.txt"], ("both.txt", "parts/1.txt")):
+        with pytest.raises(
+            InputError, match=r"strings in a list are texts, but 'both.txt' .* give Path objects"
+        ):
+            read_input(names)
+    with pytest.raises(InputError, match=r"begins with a Path, but goes on with 'bth.txt'; give Paths only"):
+        read_input([Path("both.txt"), "bth.txt"])
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,14 @@ def test_articles_are_kept_one_per_line_and_everything_else_is_counted(tmp_path:
 
 def test_text_as_it_stands_is_the_default(tmp_path: Path) -> None:
     source, output = tmp_path / "dump", tmp_path / "corpus.txt"
-    source.write_bytes(make_dump(page("A", 'The "Čaks", 中文 & <b>x</b>.'), page("B", "Béésh bee akʼeʼelchíhí")))
+    source.write_bytes(
+        make_dump(page("A", 'The "Čaks", 中文 & <b>x</b>.'), page("B", "Béésh bee akʼeʼelchíhí"))
+    )
     extract(source, output)
-    assert output.read_text(encoding="utf-8").splitlines() == ['The "Čaks", 中文 & x.', "Béésh bee akʼeʼelchíhí"]
+    assert output.read_text(encoding="utf-8").splitlines() == [
+        'The "Čaks", 中文 & x.',
+        "Béésh bee akʼeʼelchíhí",
+    ]
 
 
 def test_jsonl_keeps_id_and_title(tmp_path: Path) -> None:
@@ -330,7 +335,9 @@ def psdvec(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[b
 
 
 def test_the_command_reads_standard_input_and_reports_what_it_did() -> None:
-    done = psdvec("extract", "-", "-o", "-", "--paper", given=bz2.compress(make_dump(page("A", "The '''cat'''."))))
+    done = psdvec(
+        "extract", "-", "-o", "-", "--paper", given=bz2.compress(make_dump(page("A", "The '''cat'''.")))
+    )
     assert (done.returncode, done.stdout) == (0, b"the cat\n")
     assert b"1 pages read, 1 articles kept" in done.stderr
 

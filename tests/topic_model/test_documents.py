@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from psdvec.errors import InputError
+from psdvec.errors import InputError, InputWarning
 from psdvec.topic_model.documents import Documents, Files, read_documents, word_weights
 from psdvec.topic_model.run import topics
 from psdvec.vectors.embeddings import Embeddings
@@ -36,6 +38,14 @@ def as_json_lines(records) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
+def as_csv(records) -> str:
+    out = io.StringIO()
+    table = csv.DictWriter(out, sorted({name for record in records for name in record}), delimiter=";")
+    table.writeheader()
+    table.writerows(records)
+    return out.getvalue()
+
+
 EXPECTED = [["cat", "dog"], ["bank", "loan", "bank"]]
 
 
@@ -44,6 +54,7 @@ def sources(tmp_path: Path) -> dict[str, object]:
     """The same two documents in every form."""
     (tmp_path / "lines.txt").write_text("\ufeff" + "\n".join(TEXTS) + "\n", encoding="utf-8")
     (tmp_path / "records.jsonl").write_text(as_json_lines(RECORDS) + "\n")
+    (tmp_path / "records.csv").write_text(as_csv(RECORDS), encoding="utf-16")
     (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(as_json_lines(RECORDS).encode()))
     (tmp_path / "folder" / "inner").mkdir(parents=True)
     (tmp_path / "folder" / "a.txt").write_text(TEXTS[0])
@@ -58,26 +69,26 @@ def sources(tmp_path: Path) -> dict[str, object]:
         "lines": tmp_path / "lines.txt",
         "name": str(tmp_path / "lines.txt"),
         "json": tmp_path / "records.jsonl",
+        "table": tmp_path / "records.csv",
         "packed": tmp_path / "packed.jsonl.gz",
         "folder": tmp_path / "folder",
-        "names": [str(tmp_path / "0.txt"), str(tmp_path / "1.txt")],
         "paths": [tmp_path / "0.txt", tmp_path / "1.txt"],
         "files": Files((str(tmp_path / "folder"),)),
     }
 
 
 FORMS = (
-    "texts", "cut", "records", "drawn once", "lines", "name", "json", "packed", "folder", "names", "paths", "files",
+    "texts", "cut", "records", "drawn once", "lines", "name", "json", "packed", "table", "folder", "paths", "files",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_documents(sources, form: str):
-    found = read(sources[form])
+    found = read(sources[form], **({"encoding": "utf-16"} if form == "table" else {}))
     assert words(found) == EXPECTED
     if form == "folder":
         assert found.names == ("a.txt", "inner/b.txt")
-    if form in ("json", "records", "packed"):
+    if form in ("json", "records", "packed", "table"):
         assert found.names[1] == "b7"
 
 
@@ -104,6 +115,33 @@ def test_parquet_is_read_by_its_columns(tmp_path: Path):
     (tmp_path / "broken.parquet").write_bytes(data[:60] + bytes(40) + data[100:])
     with pytest.raises(InputError, match=r"broken.parquet' is a damaged Parquet file .*; download or copy"):
         read(tmp_path / "broken.parquet", text="body")
+
+
+def test_csv_is_read_by_its_columns(tmp_path: Path):
+    (tmp_path / "rows.csv").write_text('id,body,year\n7,"Cat,\na dog",1999\n,bank loan bank,\n')
+    found = read(tmp_path / "rows.csv", text="body", by=["year"])
+    assert words(found) == EXPECTED
+    assert found.names == ("7", "2")  # an empty cell says nothing
+    assert found.fields == {"year": ("1999", None)}
+    with pytest.raises(
+        InputError, match=r"has no column 'text' .*\(it has: id, body, year\); .*: text=\"NAME\""
+    ):
+        read(tmp_path / "rows.csv")
+
+
+def test_bytes_that_are_not_utf8_are_reported(tmp_path: Path):
+    (tmp_path / "latin").mkdir()
+    (tmp_path / "latin" / "a.txt").write_bytes(b"cat caf\xe9")
+    for source in (tmp_path / "latin", tmp_path / "latin" / "a.txt"):
+        with pytest.warns(InputWarning, match=r"replaced: 1; '.*a.txt' looks like latin-1"):
+            assert words(read(source)) == [["cat"]]
+        assert words(read(source, encoding="latin-1")) == [["cat"]]
+
+
+def test_strings_in_a_list_are_texts_unless_all_name_files(sources, tmp_path: Path):
+    assert words(read([str(tmp_path / "0.txt"), "a cat"])) == [[], ["cat"]]
+    with pytest.raises(InputError, match=r"strings in a list are texts, but .* give Path objects"):
+        read([str(tmp_path / "0.txt"), str(tmp_path / "1.txt")])
 
 
 def test_a_table_is_read_by_its_columns():
@@ -154,7 +192,7 @@ def test_what_is_no_documents_gets_a_sentence(source, options, sentence: str):
     [
         ("empty.txt", b"", "there are no documents"),
         ("bad.jsonl", b'{"text": "cat"}\n{"text": \n', "bad.jsonl' line 2 is not JSON"),
-        ("list.jsonl", b'["cat"]\n', "list.jsonl' line 1 is not a record; write each document"),
+        ("list.jsonl", b'["cat"]\n', "list.jsonl' is a JSON array, not JSON lines"),
         ("other.jsonl", b'{"body": "cat"}\n', "other.jsonl' line 1 has no text in field 'text'"),
         ("broken.jsonl.gz", gzip.compress(b'{"text": "cat"}\n' * 99, mtime=0)[:-12], "broken.jsonl.gz"),
     ],

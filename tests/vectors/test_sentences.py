@@ -75,6 +75,17 @@ def test_a_file_in_blocks_equals_the_file_at_once(tmp_path: Path, monkeypatch: p
     assert whole == pytest.approx(expected, abs=1e-6)
 
 
+def test_records_and_rows_are_lines(tmp_path: Path):
+    (tmp_path / "plain").write_text("the cat\nsat\n")
+    (tmp_path / "a.csv").write_text("id,text,note\n1,the cat,cat\n2,sat,sat\n")
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat", "id": "sat"}\n{"text": "sat"}\n')
+    for name in ("plain", "a.csv", "a.jsonl"):
+        vectorize_file(toy(), tmp_path / name, tmp_path / f"{name}.npy")
+        assert np.load(tmp_path / f"{name}.npy").tolist() == np.load(tmp_path / "plain.npy").tolist()
+    with pytest.raises(InputError, match=r"has no column 'body' .*column=\"NAME\""):
+        vectorize_file(toy(), tmp_path / "a.csv", tmp_path / "b.npy", column="body")
+
+
 def test_an_output_that_exists_is_kept(tmp_path: Path):
     (tmp_path / "text").write_text("the\n")
     (tmp_path / "out.npy").write_text("precious")

@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterable
 from io import TextIOWrapper
 from types import FrameType
@@ -23,7 +24,7 @@ from psdvec import __version__
 from psdvec.cli import compare, count, evaluate, explore, extract, info, learn, query, topics
 from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
-from psdvec.errors import SHORT_OF_MEMORY, PSDVecError, memory_is_short
+from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
 from psdvec.storage import syncing
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
@@ -116,6 +117,7 @@ app.command(rich_help_panel=OTHER)(count.export_grams)
 
 
 _SOON = 0.01  # seconds after which an interruption that was lost comes again
+_shown_by_python = warnings.showwarning
 
 
 class _InterruptedError(BaseException):
@@ -135,7 +137,10 @@ def main() -> None:
         signal.signal(number, _interrupt)
     sys.unraisablehook = _interrupt_again
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.showwarning = _show_warning
+            app()
     except _InterruptedError:
         print(f"psdvec: interrupted; run the same command again{_with_resume()} to continue", file=sys.stderr)
         sys.exit(130)
@@ -155,6 +160,15 @@ def main() -> None:
         else:
             raise
         sys.exit(1)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show a warning about the input as one line, and any other as Python does."""
+    if issubclass(category, InputWarning):
+        said = spell_options(one_line(str(message)), _parameters())
+        print(f"psdvec: warning: {said}", file=sys.stderr)
+    else:
+        _shown_by_python(message, category, *where, **more)
 
 
 def _parameters() -> list[Any]:

@@ -12,6 +12,7 @@ from psdvec.cli.options import (
     Cluster,
     Column,
     CorpusPaths,
+    Encoding,
     Errors,
     Field,
     Gaps,
@@ -39,6 +40,7 @@ def count(
     field: Field = None,
     column: Column = None,
     errors: Errors = default("text.corpus.read_corpus", "errors"),
+    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
     min_count: MinCount = default("counts.count.count_pairs", "min_count"),
     max_words: MaxWords = None,
     vocab: Annotated[
@@ -77,7 +79,9 @@ def count(
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.text.corpus import read_corpus
 
-    text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
+    text = read_corpus(
+        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+    )
     options: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
@@ -93,10 +97,6 @@ def count(
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
-    if counts.tally.overlong_words:
-        print(f"words longer than 1024 bytes left out: {counts.tally.overlong_words:,}")
-    if counts.tally.replaced_bytes:
-        print(f"sequences of bytes that were not UTF-8 replaced: {counts.tally.replaced_bytes:,}")
     print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
 

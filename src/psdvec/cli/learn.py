@@ -13,6 +13,7 @@ from psdvec.cli.options import (
     Cluster,
     Column,
     CorpusPaths,
+    Encoding,
     Errors,
     Field,
     Gaps,
@@ -268,6 +269,7 @@ def train(
     field: Field = None,
     column: Column = None,
     errors: Errors = default("text.corpus.read_corpus", "errors"),
+    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
     window: Window = default("counts.count.count_pairs", "window"),
     weighting: Weighting = default("counts.count.count_pairs", "weighting"),
     gaps: Gaps = default("counts.count.count_pairs", "gaps"),
@@ -294,7 +296,9 @@ def train(
     from psdvec.solver.train import train as train_model
     from psdvec.text.corpus import read_corpus
 
-    text = read_corpus(corpus, tokenizer=tokenizer, field=field, column=column, errors=errors)
+    text = read_corpus(
+        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+    )
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
             text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,

@@ -46,9 +46,12 @@ AllowUnlike = Annotated[
 ]
 
 Tokenizer = Annotated[str, typer.Option(help="How to cut text into words: unicode, paper or whitespace.")]
-Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text.")]
-Column = Annotated[str | None, typer.Option(help="Column of Parquet files that holds the text.")]
-Errors = Annotated[str, typer.Option(help="What to do with bytes that are not UTF-8: replace or strict.")]
+Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text; default: text.")]
+Column = Annotated[
+    str | None, typer.Option(help="Column of CSV, TSV or Parquet that holds the text; default: text.")
+]
+Errors = Annotated[str, typer.Option(help="What to do with bytes that are not text: replace or strict.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the text, such as latin-1, cp1252 or utf-16.")]
 MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often than this.")]
 MaxWords = Annotated[int | None, typer.Option(help="Keep only the N most frequent words.", metavar="N")]
 Window = Annotated[int, typer.Option(help="Greatest distance between the two words of a pair.")]
@@ -62,7 +65,9 @@ Gaps = Annotated[
 COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
-    **dict.fromkeys(("tokenizer", "field", "column", "errors", "window", "weighting", "gaps"), COUNTING),
+    **dict.fromkeys(
+        ("tokenizer", "field", "column", "errors", "encoding", "window", "weighting", "gaps"), COUNTING
+    ),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
         ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE

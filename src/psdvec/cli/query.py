@@ -14,7 +14,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from psdvec.cli.options import Json, Overwrite, Quiet, Vectors
+from psdvec.cli.defaults import default
+from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
@@ -172,7 +173,10 @@ def convert(
 def vectorize(
     model: Vectors,
     text: Annotated[
-        Path, typer.Argument(help="Text, one sentence or document per line; - is standard input.")
+        Path,
+        typer.Argument(
+            help="Text, a sentence or document per line, JSON lines or a table; - is standard input."
+        ),
     ],
     target: Annotated[
         Path, typer.Argument(help="Where to write the matrix (.npy), one row per line.", metavar="OUT")
@@ -188,6 +192,8 @@ def vectorize(
         UnseenInText,
         typer.Option("--oov", help="Leave words without a vector out, or give them one by their spelling."),
     ] = "ignore",
+    column: Column = None,
+    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -205,6 +211,8 @@ def vectorize(
         weighting=weighting,
         tokenizer=tokenizer,
         unseen=oov,
+        column=column,
+        encoding=encoding,
         overwrite=overwrite,
         progress=progress,
     )

@@ -33,24 +33,24 @@ def spell_options(sentence: str, parameters: Iterable[Any]) -> str:
     ``parameters`` are those of a command, as click and typer describe them. Whatever stands in single quotes, such as
     a file's name, stays as it is, and so does an argument without an option.
     """
-    options: dict[str, Any] = {}
+    options: dict[str, tuple[str, Any]] = {}
     for parameter in parameters:
         for option in parameter.opts:
             if option.startswith("--"):
-                options[option.removeprefix("--").replace("-", "_")] = parameter
+                options[option.removeprefix("--").replace("-", "_")] = option, parameter
 
     def spell(match: re.Match[str]) -> str:
         name, value = match["name"], match["value"]
         if name == "client" and "scheduler" in options:
             return CLUSTER
-        parameter = options.get(RENAMED.get(name, name)) if name else None
-        spelled = None if parameter is None else _spell(parameter, value)
+        found = options.get(RENAMED.get(name, name)) if name else None
+        spelled = None if found is None else _spell(*found, value)
         return match[0] if spelled is None else spelled
 
     return _ARGUMENT.sub(spell, sentence)
 
 
-def _spell(parameter: Any, value: str) -> str | None:
+def _spell(option: str, parameter: Any, value: str) -> str | None:
     """Return the option for one value; None where the command cannot say it."""
     if value in ("True", "False"):
         forms = parameter.opts if value == "True" else parameter.secondary_opts
@@ -58,7 +58,7 @@ def _spell(parameter: Any, value: str) -> str | None:
     if parameter.is_flag:
         return None
     plain = shlex.quote(value[1:-1]) if value[0] in "'\"" else value.replace("_", "")
-    return f"{_long(parameter.opts)} {plain}"
+    return f"{option} {plain}"
 
 
 def _long(forms: Iterable[str]) -> str | None:

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from psdvec.cli.options import Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.defaults import default
+from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError
@@ -21,15 +22,19 @@ def topics(
     documents: Annotated[
         list[str],
         typer.Argument(
-            help="Text with a document a line, JSON lines, Parquet, or folders with a document in each file."
+            help="Text with a document a line, JSON lines, CSV, TSV, Parquet, or folders with a document in each file."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the topics to.")],
     number: Annotated[str, typer.Option("--topics", help="How many topics, or auto.", metavar="N")] = "50",
-    text: Annotated[str | None, typer.Option(help="Field or column that holds the text.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", "--column", help="Field or column that holds the text; default: text."),
+    ] = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Field to show topics over, such as year; may be repeated.")
     ] = None,
+    encoding: Encoding = default("topic_model.run.topics", "encoding"),
     seed_words: Annotated[
         list[str] | None,
         typer.Option(help="Words of a topic that you want, as 'economy: bank loan market'; may be repeated."),
@@ -66,6 +71,7 @@ def topics(
         _number(number),
         text=text,
         by=by or (),
+        encoding=encoding,
         seed_words=_seeds(seed_words or ()),
         min_documents=min_documents,
         quick=quick,

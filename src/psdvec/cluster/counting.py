@@ -45,7 +45,6 @@ from psdvec.storage.workspace import PLAN
 from psdvec.text.corpus import Corpus
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, file_status, open_file
-from psdvec.text.readers import can_be_cut
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # blocks that a corpus is cut into, if their size allows
@@ -55,7 +54,7 @@ _PIECE = 1 << 16
 
 
 def plan_blocks(corpus: Any, block_size: float | str | None) -> list[Corpus]:
-    """Cut a corpus into blocks of at most ``block_size`` bytes; compressed files and Parquet stay whole.
+    """Cut a corpus into blocks of at most ``block_size`` bytes; compressed files and tables stay whole.
 
     The cuts lie anywhere in a line; :func:`end_at_lines` moves them to its end.
     """
@@ -76,9 +75,9 @@ def plan_blocks(corpus: Any, block_size: float | str | None) -> list[Corpus]:
         )
     blocks: list[Corpus] = []
     small: list[str] = []
-    room = size
+    room, reader = size, corpus.reader()
     for file, length in zip(files, sizes, strict=True):
-        if length > size and can_be_cut(file):
+        if length > size and reader.can_be_cut(file):
             even = -(-length // -(-length // size))
             for begin in range(0, length, even):
                 byte_range = ByteRange(begin, min(begin + even, length))

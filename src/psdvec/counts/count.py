@@ -29,7 +29,8 @@ from psdvec.storage.artefact import check_output
 from psdvec.storage.atomic import nearest_folder
 from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
 from psdvec.text.corpus import Corpus
-from psdvec.text.inputs import Input, read_input
+from psdvec.text.inputs import Input, Sentences, Texts, read_input, report_damage
+from psdvec.text.readers import UTF8
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
@@ -40,6 +41,7 @@ def count_words(
     *,
     tokenizer: str | None = None,
     column: str | None = None,
+    encoding: str | None = None,
     min_count: int = 5,
     max_words: int | None = None,
     workers: int | None = None,
@@ -51,13 +53,14 @@ def count_words(
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
-    text = read_input(corpus, tokenizer=tokenizer, column=column)
+    text = read_input(corpus, tokenizer=tokenizer, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     what = Counting(None, min_count, max_words, window=1, weighting="flat", gaps="keep")
     workers = resolve_workers(workers)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
         folder = SegmentFolder(Path(temporary) / "segments")
         totals = number_text(text, folder, workers=workers, progress=progress)
+        report_tally(totals.tally, text, progress)
         return choose_words(folder, what, words=totals.words, memory=_resolve_memory(None), workers=workers)
 
 
@@ -67,6 +70,7 @@ def count_pairs(
     *,
     tokenizer: str | None = None,
     column: str | None = None,
+    encoding: str | None = None,
     vocabulary: Iterable[str] | None = None,
     min_count: int = 5,
     max_words: int | None = None,
@@ -89,12 +93,14 @@ def count_pairs(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. A list whose first string is the name of an existing file is one of
-        names. What can be read only once, such as a generator, is read once.
+        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
+        can be read only once, such as a generator, is read once.
     tokenizer
         How to cut text into words, as in :func:`psdvec.read_corpus`.
     column
-        Which column of a table (or of Parquet files) holds the text; ``"text"`` by default.
+        Which column of a table (or of CSV, TSV and Parquet files) holds the text; ``"text"`` by default.
+    encoding
+        The encoding of files, ``"utf-8"`` by default.
     vocabulary
         The words to count; if None, those that occur at least ``min_count`` times, and at most ``max_words`` of them.
     window
@@ -130,7 +136,7 @@ def count_pairs(
     if client is not None:
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
-    text = read_input(corpus, tokenizer=tokenizer, column=column)
+    text = read_input(corpus, tokenizer=tokenizer, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
     if client is None:
@@ -163,6 +169,7 @@ def count_pairs(
                 found = Counted(totals.tally, chosen, rows)
             else:
                 found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
+            report_tally(found.tally, text, progress)
             if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
                 clear(work)
                 raise InputError("the corpus changed while it was read; run the same command again")
@@ -186,6 +193,15 @@ def _why_no_word(tally: Tally, min_count: int) -> str:
             "counted; check that this is text, and that the tokenizer cuts it into words"
         )
     return f"no word occurs {min_count} times or more among {tally.tokens:,} words; try min_count=1"
+
+
+def report_tally(tally: Tally, text: Corpus | Texts | Sentences, progress: Progress) -> None:
+    """Say what of a text was replaced or left out."""
+    report_damage(
+        replaced=tally.replaced_bytes, words=tally.tokens, overlong=tally.overlong_words,
+        files=text.files if isinstance(text, Corpus) else (),
+        encoding=text.encoding if isinstance(text, Corpus) else UTF8, progress=progress,
+    )  # fmt: skip
 
 
 def _check_place(

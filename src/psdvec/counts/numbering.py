@@ -6,6 +6,7 @@ numbering continues after it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,6 +24,7 @@ from psdvec.text.corpus import Block, Corpus, Place
 from psdvec.text.inputs import Sentences, Texts
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
+_SEPARATOR = re.compile(r"[\x00-\x1f\x85\u2028\u2029]")  # what ends words or lines in every file
 NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 NO_SENTENCES = (
     "the iterable gave no words (a generator can be read only once); give sentences with words in them"
@@ -103,6 +105,8 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
         if not isinstance(sentence, Iterable):
             raise InputError(f"sentence {count} is {sentence!r}, not a list of words; leave it out")
         before = len(ids)
+        if isinstance(sentence, set | frozenset):  # they have another order in every run
+            sentence = sorted(sentence, key=str)
         for token in sentence:
             if not isinstance(token, str) or not token:
                 raise InputError(
@@ -119,6 +123,12 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
 
 
 def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
+    for word in local:
+        if word != word.strip() or (not word.isprintable() and _SEPARATOR.search(word)):
+            raise InputError(
+                f"the sentences hold {word[:80]!r}, which begins, ends or is cut by white space; leave such words out, "
+                "or strip them (a blank inside a word may stay, as in 'New York')"
+            )
     words = WordList.pack(local)
     array = np.array(ids, dtype=np.int32)
     too_long = np.flatnonzero(np.diff(words.offsets) > MAX_WORD_BYTES)

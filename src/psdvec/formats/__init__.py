@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
@@ -99,13 +100,15 @@ def save(
     ----------
     format : one of :data:`FORMATS`; if None, the ending of ``path`` decides: ``.txt`` and ``.vec`` are text, ``.bin``
         is binary, ``.npz`` is itself, and no ending is a model folder; a further ``.gz`` or ``.xz`` compresses
-    spaces : what to write in place of spaces in words, for formats that cannot hold them
+    spaces : what to write in place of white space in words, for formats that cannot hold them
     overwrite : replace what is at ``path``
     """
     path = Path(path)
     format = choose_format(path, format, overwrite=overwrite)
     if spaces is not None:
-        embeddings = replace(embeddings, words=tuple(word.replace(" ", spaces) for word in embeddings.words))
+        embeddings = replace(
+            embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words)
+        )
     if csr_of(embeddings.vectors) is not None and format != "model":
         raise InputError(
             f"sparse vectors can only be saved as a model folder, and '{path}' would be {format}; save them as a model"

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
-from psdvec.counts.count import count_pairs
+from psdvec.counts.count import count_pairs, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.plan import Counting, describe, identity_of
 from psdvec.errors import InputError, checked, checked_options
@@ -35,7 +35,7 @@ def _options(function: Callable[..., Any], *names: str) -> dict[str, inspect.Par
 
 
 # The options of each stage, with the defaults they have there.
-_READING = _options(read_corpus, "tokenizer", "field", "column", "errors")
+_READING = _options(read_corpus, "tokenizer", "field", "column", "errors", "encoding")
 _COUNTING = _options(count_pairs, "min_count", "max_words", "window", "weighting", "gaps")
 _FITTING = _options(fit, "dim", "recipe", "changes", "core", "min_contexts", "seed", "device")
 
@@ -72,9 +72,9 @@ def train(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. A list whose first string is the name of an existing file is one of
-        names. What can be read only once, such as a generator, is read once.
-    tokenizer, field, column, errors
+        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
+        can be read only once, such as a generator, is read once.
+    tokenizer, field, column, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
@@ -167,6 +167,7 @@ def _counts_of(
     found = load_counts(folder)
     _check_same(found, folder, text, counting)
     common["progress"].say(f"using the counts in '{folder}'")
+    report_tally(found.tally, text, common["progress"])
     return found
 
 

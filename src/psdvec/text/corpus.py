@@ -22,7 +22,7 @@ from psdvec.errors import InputError, checked
 from psdvec.progress import Shown, count_of
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, expand_address, file_status, is_address
-from psdvec.text.readers import Reader
+from psdvec.text.readers import UTF8, Reader, find_encoding, mend
 from psdvec.text.tokenizers import find_tokenizer, split_spaced
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
@@ -37,22 +37,26 @@ def read_corpus(
     field: str | None = None,
     column: str | None = None,
     errors: str = "replace",
+    encoding: str = "utf-8",
 ) -> Corpus:
     """Return the corpus in these files, folders (with their subfolders), globs or addresses; ``"-"`` is standard input.
 
     Parameters
     ----------
     paths
-        Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines (recognised by the file's name, or if
-        ``field`` is given) or Parquet (recognised by its first bytes). Addresses such as ``s3://bucket/*.txt`` are
-        read through fsspec.
+        Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines, CSV and TSV (recognised by the file's name)
+        or Parquet (recognised by its first bytes). Text of any other name is JSON lines if ``field`` is given, and CSV
+        if ``column`` is. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
     tokenizer
         One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
     field, column
-        Which field of JSON lines, or column of Parquet, holds the text; ``"text"`` by default.
+        Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
+        row of CSV and TSV names the columns.
     errors
-        What to do with bytes that are not UTF-8: ``"replace"`` replaces and counts them, ``"strict"`` raises an
+        What to do with bytes that are not text: ``"replace"`` replaces and counts them, ``"strict"`` raises an
         :class:`~psdvec.errors.InputError`.
+    encoding
+        The encoding of the text, by any name that Python knows, such as ``"latin-1"`` or ``"utf-16"``.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def read_corpus(
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
     find_tokenizer(tokenizer)  # refuses an unknown one before any work
-    return Corpus(files, tokenizer, field, column, errors)
+    return Corpus(files, tokenizer, field, column, errors, encoding=find_encoding(encoding))
 
 
 def _expand(path: str) -> list[str]:
@@ -150,6 +154,7 @@ class Corpus(Shown):
     column: str | None
     errors: str
     byte_range: ByteRange | None = None
+    encoding: str = UTF8
 
     def _facts(self) -> dict[str, str]:
         first = self.files[0] if len(self.files) == 1 else f"{self.files[0]} and others"
@@ -195,11 +200,11 @@ class Corpus(Shown):
                 offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= error.start)
                 after = self.byte_range.after if self.byte_range else ""
                 raise InputError(
-                    f"'{self.files[place.file]}' is not UTF-8 at byte {place.offset + error.start - offset} "
-                    f'of its text{after} ({error.reason}); convert it, or use errors="replace"'
+                    f"'{self.files[place.file]}' is not {self.encoding.upper()} at byte "
+                    f"{place.offset + error.start - offset} of its text{after} ({error.reason}); name its encoding, as "
+                    'with encoding="latin-1", or use errors="replace"'
                 ) from error
-        text = block.data.decode("utf-8", "replace")
-        bad = text.count("\N{REPLACEMENT CHARACTER}") - block.data.count("\N{REPLACEMENT CHARACTER}".encode())
+        text, bad = mend(block.data)
         return text.encode("utf-8"), bad
 
     @property
@@ -224,20 +229,28 @@ class Corpus(Shown):
         return {
             "files": [[file, *file_status(file)] for file in self.files],
             "field": self.field, "column": self.column, "errors": self.errors,
+            **({} if self.encoding == UTF8 else {"encoding": self.encoding}),
         }  # fmt: skip
 
+    def reader(self) -> Reader:
+        """Return what reads the files."""
+        return Reader(self.field, self.column, self.byte_range, encoding=self.encoding)
+
     def sources(self) -> list[dict[str, Any]]:
-        """Return the name and size of each file, as recorded in the counts."""
+        """Return the name and size of each file, and how it was to be read, as recorded in the counts."""
+        encoding = None if self.encoding == UTF8 else self.encoding
+        given = {"field": self.field, "column": self.column, "encoding": encoding}
+        how = {name: value for name, value in given.items() if value is not None}
         return [
-            {"name": "standard input"} if file == STANDARD_INPUT else
-            {"name": Path(file).name, "bytes": file_status(file).bytes}
+            {"name": "standard input", **how} if file == STANDARD_INPUT else
+            {"name": Path(file).name, "bytes": file_status(file).bytes, **how}
             for file in self.files
         ]  # fmt: skip
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text from ``start`` on; ``joined`` says that ``start`` lies inside a sentence."""
         buffer = _Buffer(start, joined)
-        reader = Reader(self.field, self.column, self.byte_range)
+        reader = self.reader()
         for number in range(start.file, len(self.files)):
             skip = start.offset if number == start.file else 0
             for piece in reader.read(self.files[number], skip):

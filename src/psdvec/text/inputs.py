@@ -2,7 +2,8 @@
 
 :func:`read_input` takes names of files, texts, lists of words, a column or a table, and returns a
 :class:`~psdvec.text.corpus.Corpus` (files), :class:`Texts` (strings, cut into words as the lines of a file would be),
-or an iterable of sentences (lists of words). What can be read only once is read only once.
+or an iterable of sentences (lists of words). What can be read only once is read only once. :func:`report_damage` is
+the one place that says what of a text was replaced or left out.
 """
 
 from __future__ import annotations
@@ -10,21 +11,26 @@ from __future__ import annotations
 import glob
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from psdvec.arrays import Bytes
-from psdvec.errors import InputError
+from psdvec.errors import InputError, InputWarning
+from psdvec.progress import Progress
 from psdvec.text.corpus import Block, Corpus, Place, cut_blocks, is_file, read_corpus
-from psdvec.text.readers import line_of, without_mark
+from psdvec.text.decompress import STANDARD_INPUT, open_stream
+from psdvec.text.readers import OTHER_SCRIPT, UTF8, guess_encoding, line_of, mend, without_mark
 from psdvec.text.tokenizers import find_tokenizer
 
 Sentences: TypeAlias = Iterable[Iterable[str]]
 _TOKENIZER: str = inspect.signature(read_corpus).parameters["tokenizer"].default
 _COLUMN = "text"
+_ONE_IN = 1000  # words: with more damage than this, a remark becomes a warning
+_GUESS_BYTES = 1 << 20  # of each file, among which damage is looked for
 _DROP = "leave such rows out, with pandas by column.dropna()"
 _NAME_COLUMN = 'name the column that holds the text: column="NAME"'
 
@@ -65,12 +71,12 @@ def read_input(
     field: str | None = None,
     column: str | None = None,
     errors: str | None = None,
+    encoding: str | None = None,
 ) -> Corpus | Texts | Sentences:
     """Return ``source`` as something to count; the options are those of :func:`psdvec.read_corpus`, None its defaults.
 
     - A string or a ``Path`` is the name of a file or folder, a glob or an address.
-    - In a list, ``Path`` objects are names of files. Strings are names of files if the first of them is the name of an
-      existing file; otherwise they are texts. Strings of any other iterable are texts.
+    - In a list or another iterable, ``Path`` objects are files, and strings are texts: see :func:`are_files`.
     - Texts are cut into words by the tokenizer as if each were a line of a file.
     - Lists of strings in an iterable are sentences that are cut into words already.
     - Of a table (a DataFrame, a dataset of Hugging Face, rows that are mappings), the column ``column`` is taken,
@@ -81,7 +87,13 @@ def read_input(
     >>> list(read_input([["to", "be"]]))
     [['to', 'be']]
     """
-    options = {"tokenizer": tokenizer, "field": field, "column": column, "errors": errors}
+    options = {
+        "tokenizer": tokenizer,
+        "field": field,
+        "column": column,
+        "errors": errors,
+        "encoding": encoding,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(source, Corpus | Texts):
         _refuse(given, (), "the corpus was made with options of its own; give it to read_corpus")
@@ -114,8 +126,10 @@ def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences
     begin = list(_take_one(rows))
     first = begin[0] if begin else []
     rows = chain(begin, rows)
-    if isinstance(first, Path) or (isinstance(source, list | tuple) and is_file(first)):
-        return read_corpus(_names(list(rows)), **given)
+    if isinstance(first, Path) or isinstance(source, list | tuple):
+        held = source if isinstance(source, list | tuple) else list(rows)
+        if are_files(held):
+            return read_corpus(held, **given)
     if isinstance(first, Mapping):
         return _read_rows(_column_of_rows(rows, given.pop("column", _COLUMN)), given)
     _refuse(given, ("tokenizer",), "no file is read and no table; leave it out")
@@ -133,15 +147,74 @@ def _take_one(rows: Iterator[Any]) -> Iterator[Any]:
         return
 
 
-def _names(rows: list[Any]) -> list[str | Path]:
-    """Return a list whose first row is a file, all of whose rows must then be."""
-    for row in rows:
-        if not isinstance(row, Path) and not is_file(row):
-            raise InputError(
-                f"the list begins with the name of a file, '{rows[0]}', but there is no file "
-                f"{str(row)[:40]!r}; give names only, or texts only"
-            )
-    return rows
+def are_files(rows: Sequence[Any]) -> bool:
+    """Tell whether the rows of a list are files, which is so if they are ``Path`` objects: strings in a list are texts.
+
+    Strings that all look like names, and are names of existing files, are refused: whoever gives them means the files.
+
+    >>> are_files([Path("a.txt")]), are_files(["to be", "or not"])
+    (True, False)
+    """
+    if rows and isinstance(rows[0], Path):
+        for row in rows:
+            if not isinstance(row, Path):
+                raise InputError(
+                    f"the list begins with a Path, but goes on with {_name(row)}; give Paths only"
+                )
+        return True
+    if rows and all(
+        isinstance(row, str) and re.search(r"^\S*[./]\S*$", row) and is_file(row) for row in rows
+    ):
+        raise InputError(
+            f"strings in a list are texts, but '{rows[0]}' is the name of a file; for files, give Path objects: "
+            "[Path(name), ...], or a glob"
+        )
+    return False
+
+
+def report_damage(
+    *,
+    replaced: int,
+    words: int,
+    overlong: int = 0,
+    files: Iterable[str] = (),
+    encoding: str = UTF8,
+    progress: Progress,
+) -> None:
+    """Say how many stretches of bytes of a text were replaced, and how many overlong words left out.
+
+    It is a remark, and a :class:`~psdvec.errors.InputWarning` if there is more than one for a thousand ``words``. That
+    names the likely encoding, for which it looks at the beginning of ``files``.
+    """
+    if overlong:
+        _say_or_warn(f"words longer than 1024 bytes left out: {overlong:,}", overlong, words, progress)
+    if replaced:
+        said = f"sequences of bytes that were not {encoding.upper()} replaced: {replaced:,}"
+        if replaced * _ONE_IN > words:
+            said += f"; {_advice(files) if encoding == UTF8 else 'name another encoding'}"
+        _say_or_warn(said, replaced, words, progress)
+
+
+def _say_or_warn(text: str, damage: int, words: int, progress: Progress) -> None:
+    if damage * _ONE_IN > words:
+        warnings.warn(text, InputWarning, stacklevel=4)
+    else:
+        progress.say(text)
+
+
+def _advice(files: Iterable[str]) -> str:
+    """Say which encoding it is that the first of ``files`` with something that is not UTF-8 looks like."""
+    for file in files:
+        if file == STANDARD_INPUT:
+            break
+        with open_stream(file) as stream:
+            sample = stream.read(_GUESS_BYTES)
+        if mend(sample)[1]:
+            likely = guess_encoding(sample)
+            if likely is None:
+                return f"as for '{file}', {OTHER_SCRIPT}"
+            return f"'{file}' looks like {likely}; if it is, give encoding=\"{likely}\""
+    return 'name the encoding, such as encoding="latin-1"'
 
 
 def _column_of(table: Any, column: str) -> Any:

@@ -1,13 +1,17 @@
-"""Reads the text of a file in pieces of bytes, whatever format the file has.
+"""Reads the text of a file in pieces of bytes, or its records one by one, whatever format the file has.
 
-Formats are plain or compressed text, JSON lines and Parquet; every record of the last two
-ends a line. Files that are not text are refused before any of their content is used.
+Formats are plain or compressed text, JSON lines, CSV, TSV and Parquet; every record of all but the first ends a line.
+Files that are not text are refused before any of their content is used, and so is markup that would pass for words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import codecs
+import csv
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Literal, TypeAlias
 
 from psdvec.errors import InputError, import_extra
 from psdvec.resources import format_size
@@ -17,45 +21,162 @@ from psdvec.text.files import ByteRange, file_status, open_file
 from psdvec.text.lines import LONGEST, split_lines
 
 PIECE_BYTES = 1 << 20
+UTF8 = "utf-8"
+Kind: TypeAlias = Literal["text", "json", "table", "parquet"]
+
 _SAMPLE_BYTES = 1 << 16
-_JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines")
+_ROWS = 4096
+_JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines", ".json")
+_TAB_NAMES = (".tsv", ".tab")
+_TABLE_NAMES = (".csv", *_TAB_NAMES)
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_MAGIC = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _FEW = 32  # this many strange bytes are tolerated even in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
+_BEFORE_MARKUP = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{,1000}?-->\s*)?"
+_HTML = re.compile(_BEFORE_MARKUP + rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_DUMP = re.compile(_BEFORE_MARKUP + rb"<mediawiki\b", re.DOTALL)
+_JSON_ARRAY = re.compile(rb"\s*\[\s*(?:\{\s*\"|\[)")
+OTHER_SCRIPT = (
+    "it looks like an older encoding of a script that is not Latin; name it, such as "
+    'encoding="cp1251" for Cyrillic'
+)
+_BAD = "\udcff"  # stands for bytes that are no text in another encoding; no text in UTF-8 either
+
+codecs.register_error("psdvec.bad", lambda error: (_BAD, getattr(error, "end", 0)))
 
 
 class Reader:
-    """Reads files one after the other, or the ``byte_range`` of one; ``raw_bytes`` says how much it has read so far."""
+    """Reads files one after the other, or the ``byte_range`` of one; ``raw_bytes`` says how much it has read so far.
 
-    def __init__(self, field: str | None, column: str | None, byte_range: ByteRange | None = None) -> None:
+    ``field`` and ``column`` name what holds the text in JSON lines and in tables, ``"text"`` by default; ``option`` is
+    what the caller's users call them. ``replaced`` counts the stretches of bytes that :meth:`rows` and :meth:`whole`
+    had to replace, and ``damaged`` are the files that hold them.
+    """
+
+    def __init__(
+        self,
+        field: str | None = None,
+        column: str | None = None,
+        byte_range: ByteRange | None = None,
+        *,
+        encoding: str = UTF8,
+        option: str | None = None,
+    ) -> None:
         self.field, self.column, self.byte_range = field, column, byte_range
-        self.raw_bytes = 0
+        self.encoding, self.option = encoding, option
+        self.raw_bytes = self.replaced = 0
+        self.damaged: list[str] = []
+        self._path = ""
+
+    def kind(self, path: str) -> Kind:
+        """Return how ``path`` is read: by its name, or by the option that was given for it."""
+        name = _bare(path)
+        if is_parquet(path):
+            return "parquet"
+        if name.endswith(_TABLE_NAMES):
+            return "table"
+        if name.endswith(_JSON_NAMES) or self.field is not None:
+            return "json"
+        return "text" if self.column is None else "table"
+
+    def name_of_text(self, kind: Kind) -> str:
+        """Return the field or column that holds the text."""
+        given = (self.field, self.column) if kind == "json" else (self.column, self.field)
+        return given[0] or given[1] or "text"
+
+    def can_be_cut(self, path: str) -> bool:
+        """Tell whether part of ``path`` can be read without the rest, as is true of uncompressed text and JSON lines.
+
+        Cells of a table may hold line ends, and other encodings other bytes for them.
+        """
+        if self.encoding != UTF8 or self.kind(path) in ("parquet", "table"):
+            return False
+        with open_stream(path) as stream:
+            return stream.compression is None
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
         """Yield the text of ``path`` in pieces, without its first ``skip`` bytes."""
-        for piece in self._read_whole(path):
+        read: dict[Kind, Callable[[str], Iterator[bytes]]] = {
+            "text": self._read_text, "json": self._read_json_lines, "table": self._read_table,
+            "parquet": self._read_parquet,
+        }  # fmt: skip
+        for piece in read[self.kind(path)](path):
             if skip < len(piece):
                 yield piece[skip:] if skip else piece
             skip = max(skip - len(piece), 0)
 
-    def _read_whole(self, path: str) -> Iterator[bytes]:
-        is_json = self.field is not None or is_json_name(path)
-        if is_parquet(path):
-            return self._read_parquet(path)
-        return self._read_json_lines(path) if is_json else self._read_text(path)
+    def rows(self, path: str, fields: Collection[str] = ()) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the number of each line, record or row, counted from 1, and its fields, of which one is the text.
+
+        ``fields`` are those to read besides; whoever asks checks that they are there.
+        """
+        kind = self.kind(path)
+        name = self.name_of_text(kind)
+        if kind == "parquet":
+            yield from self._parquet_rows(path, (name, *fields))
+        elif kind == "table":
+            rows = self._table(path, self._mended)
+            header = next(rows)
+            for number, row in enumerate(rows, 1):
+                cells = zip(header, row, strict=False)
+                yield number, {key: cell if cell or key == name else None for key, cell in cells}
+        else:
+            for number, line in enumerate(self._lines(path), 1):
+                text = self._mended(line)
+                if kind == "text":
+                    yield number, {name: text.rstrip("\r")}
+                elif text.strip():
+                    yield number, self._record(text, path, number)
+
+    def texts(self, path: str) -> Iterator[str]:
+        """Yield the text of each line, record or row."""
+        name = self.name_of_text(self.kind(path))
+        for number, record in self.rows(path):
+            check_text(record, name, f"{_named(path)} record {number}", option=self.option or "column")
+            yield record[name]
+
+    def whole(self, path: str, *, most: int) -> str:
+        """Return all of a text file, which must have at most ``most`` bytes."""
+        pieces: list[bytes] = []
+        for piece in self._read_text(path):
+            pieces.append(piece)
+            if sum(map(len, pieces)) > most:  # before it is all in memory: a small file may hold very much
+                raise InputError(
+                    f"'{path}' is too long for one document; cut it, or give it by itself, a line a document"
+                )
+        return self._mended(b"".join(pieces))
+
+    def _mended(self, data: bytes) -> str:
+        text, replaced = mend(data)
+        if replaced:
+            self.replaced += replaced
+            if self._path not in self.damaged[-1:]:
+                self.damaged.append(self._path)
+        return text
 
     def _read_text(self, path: str) -> Iterator[bytes]:
+        self._path = path
         with open_stream(path, byte_range=self.byte_range) as stream:
             before, is_first = self.raw_bytes, self.byte_range is None or self.byte_range.begin == 0
-            while piece := stream.read(PIECE_BYTES):
+            pieces = iter(lambda: stream.read(PIECE_BYTES), b"")
+            for piece in pieces if self.encoding == UTF8 else _as_utf8(pieces, self.encoding, stream.name):
                 self.raw_bytes = before + stream.raw_position
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
                     piece = without_mark(piece)
                     is_first = False
                 yield piece
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        lines = split_lines(self._read_text(path), longest=LONGEST)
+        for number, line in enumerate(chain.from_iterable(lines), 1):
+            if len(line) >= LONGEST:
+                raise InputError(
+                    f"line {number} of {_named(path)} is longer than {format_size(LONGEST)}; end its lines sooner"
+                )
+            yield line
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
         before = 0
@@ -67,60 +188,136 @@ class Reader:
         """Return the text of one JSON record, ended by a newline; nothing for an empty line."""
         if not line.strip():
             return b""
-        field = self.field or "text"
-        where = f"'{path}' line {number}{self.byte_range.after if self.byte_range else ''}"
+        field = self.name_of_text("json")
+        record = self._record(line, path, number)
+        if not isinstance(record.get(field), str):
+            raise InputError(
+                f"{self._place(path, number)} has no text in field '{field}' (it has: {', '.join(map(str, record))}); "
+                f'name the field that holds the text: {self.option or "field"}="NAME"'
+            )
+        return line_of(record[field])
+
+    def _record(self, line: bytes | str, path: str, number: int) -> Mapping[str, Any]:
+        """Return one record of JSON lines."""
+        where = self._place(path, number)
         if len(line) >= LONGEST:
             raise InputError(
                 f"{where} is longer than {format_size(LONGEST)}; cut its text into several records"
             )
+        begin = line[:64].lstrip()
+        if number == 1 and begin[:1] in (b"[", "["):
+            raise _is_array(_named(path))
         try:
             record = parse_json(line)
         except ValueError as error:
             raise InputError(f"{where} is not JSON ({error}); correct the line or remove it") from error
-        if not isinstance(record, dict) or not isinstance(record.get(field), str):
-            has = ", ".join(map(str, record)) if isinstance(record, dict) else type(record).__name__
+        if not isinstance(record, dict):
             raise InputError(
-                f"{where} has no text in field '{field}' (it has: {has}); "
-                'name the field that holds the text: field="NAME"'
+                f"{where} is not a record, but {type(record).__name__}; write each text as an object on one line"
             )
-        return line_of(record[field])
+        return record
+
+    def _place(self, path: str, number: int) -> str:
+        return f"{_named(path)} line {number}{self.byte_range.after if self.byte_range else ''}"
+
+    def _read_table(self, path: str) -> Iterator[bytes]:
+        rows = self._table(path, lambda line: line.decode("utf-8", "surrogateescape"))
+        place = next(rows).index(self.name_of_text("table"))
+        while batch := list(islice(rows, _ROWS)):
+            yield b"".join(
+                row[place].encode("utf-8", "surrogateescape").rstrip(b"\n") + b"\n"
+                for row in batch
+                if row[place]
+            )
+
+    def _table(self, path: str, decode: Callable[[bytes], str]) -> Iterator[list[str]]:
+        """Yield the header of a table, in which the text has a column, and then its rows, none of them ragged."""
+        csv.field_size_limit(
+            max(LONGEST, csv.field_size_limit())
+        )  # the whole process's, so it is only raised
+        lines = (decode(line) + "\n" for line in self._lines(path))
+        first = next(lines, "")
+        column = self.name_of_text("table")
+        reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, column, path), strict=True)
+        try:
+            header = [name.strip() for name in next(reader, [])]
+            if header.count(column) != 1:
+                has = ", ".join(header)
+                raise InputError(
+                    f"{_named(path)} has {'several columns' if column in header else 'no column'} '{column}' in its "
+                    f'first row (it has: {has}); name the column that holds the text: {self.option or "column"}="NAME"'
+                )
+            yield header
+            for row in reader:
+                if len(row) == len(header):
+                    yield row
+                elif row:
+                    if len(row) < len(header) or any(row[len(header) :]):
+                        raise InputError(
+                            f"{_named(path)} has {len(row)} cells in the row that ends in line {reader.line_num}, but "
+                            f"{len(header)} columns; put quotation marks around cells that hold a separator or a "
+                            "line end"
+                        )
+                    yield row
+        except csv.Error as error:
+            raise InputError(
+                f"{_named(path)} is not a table at line {reader.line_num} ({error}); put quotation marks around cells "
+                "that hold some, and double these"
+            ) from error
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
+        column = self.name_of_text("parquet")
+        for batch in self._parquet_batches(path, (column,)):
+            texts = batch.column(0).to_pylist()
+            if any(not isinstance(text, str | None) for text in texts):
+                raise InputError(
+                    f"column '{column}' of '{path}' does not hold text; "
+                    f'name the column that does: {self.option or "column"}="NAME"'
+                )
+            yield b"".join(line_of(text) for text in texts if text)
+
+    def _parquet_rows(self, path: str, fields: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        batches = self._parquet_batches(path, fields)
+        yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
+
+    def _parquet_batches(self, path: str, columns: Collection[str]) -> Iterator[Any]:
+        """Yield the columns that the file has of these, of which the first must be there."""
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{path}' (Parquet)")
-        column, before, size = self.column or "text", self.raw_bytes, file_status(path).bytes
+        before, size = self.raw_bytes, file_status(path).bytes
         try:
             with open_file(path) as source:
                 file = parquet.ParquetFile(source)
-                if column not in file.schema_arrow.names:
-                    has = ", ".join(file.schema_arrow.names)
+                names = file.schema_arrow.names
+                column = next(iter(columns))
+                if column not in names:
                     raise InputError(
-                        f"'{path}' has no column '{column}' (it has: {has}); "
-                        'name the column that holds the text: column="NAME"'
+                        f"'{path}' has no column '{column}' (it has: {', '.join(names)}); "
+                        f'name the column that holds the text: {self.option or "column"}="NAME"'
                     )
                 rows = 0
-                for batch in file.iter_batches(columns=[column], batch_size=4096):
-                    texts = batch.column(0).to_pylist()
-                    if any(not isinstance(text, str | None) for text in texts):
-                        raise InputError(
-                            f"column '{column}' of '{path}' does not hold text; "
-                            'name the column that does: column="NAME"'
-                        )
-                    rows += len(texts)
+                read = [name for name in dict.fromkeys(columns) if name in names]
+                for batch in file.iter_batches(columns=read, batch_size=_ROWS):
+                    rows += len(batch)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
-                    yield b"".join(line_of(text) for text in texts if text)
+                    yield batch
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise InputError(
                 f"'{path}' is a damaged Parquet file ({error}); download or copy it again"
             ) from error
 
 
-def can_be_cut(path: str) -> bool:
-    """Tell whether part of ``path`` can be read without the rest, as is true of uncompressed text and JSON lines."""
-    if is_parquet(path):
-        return False
-    with open_stream(path) as stream:
-        return stream.compression is None
+def check_text(record: Mapping[str, Any], name: str, where: str, *, option: str) -> None:
+    """Raise :class:`InputError` unless a record has text in the field ``name``."""
+    if name not in record:
+        raise InputError(
+            f"{where} has no text in field '{name}' (it has: {', '.join(map(str, record))}); leave it out, or name the "
+            f'field that holds the text: {option}="NAME"'
+        )
+    if not isinstance(record[name], str):
+        raise InputError(
+            f"{where} has {record[name]!r:.40} in field '{name}', which is no text; leave it out"
+        )
 
 
 def is_parquet(path: str) -> bool:
@@ -141,23 +338,131 @@ def without_mark(beginning: bytes) -> bytes:
     return beginning.removeprefix(_BOM)
 
 
-def is_json_name(path: str) -> bool:
-    """Tell whether ``path`` is named as JSON lines are, compressed or not."""
-    name = path.lower()
-    for ending in _COMPRESSED_NAMES:
-        name = name.removesuffix(ending)
-    return name.endswith(_JSON_NAMES)
+def mend(data: bytes) -> tuple[str, int]:
+    r"""Return bytes as text, and how many stretches of them were not UTF-8 and are U+FFFD now.
+
+    >>> mend(b"caf\xe9")
+    ('caf\ufffd', 1)
+    """
+    try:
+        return data.decode("utf-8"), 0
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        mark = "\N{REPLACEMENT CHARACTER}"
+        return text, text.count(mark) - data.count(mark.encode())
+
+
+def find_encoding(name: str) -> str:
+    """Return the name by which Python knows an encoding of text.
+
+    >>> find_encoding("UTF8"), find_encoding("Latin-1")
+    ('utf-8', 'iso8859-1')
+    """
+    try:
+        bytes(4).decode(name, "replace")  # refuses what is no encoding of text
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"there is no encoding {name!r}; give one that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
+        ) from error
+    return UTF8 if found == "utf-8-sig" else found  # a byte order mark is left out in any case
+
+
+def guess_encoding(sample: bytes) -> str | None:
+    """Return which encoding text that is not UTF-8 looks like; None if its script is hardly Latin, or none can be told.
+
+    >>> guess_encoding("naïve".encode("latin-1")), guess_encoding("“naïve”".encode("cp1252"))
+    ('latin-1', 'windows-1252')
+    >>> guess_encoding("привет, мир".encode("cp1251"))
+    """
+    high = len(sample) - len(sample.translate(None, bytes(range(128, 256))))
+    if 3 * high > len(sample):
+        return None
+    controls = {byte for byte in sample if 0x80 <= byte < 0xA0}
+    if controls & set(b"\x81\x8d\x8f\x90\x9d"):  # not in windows-1252
+        return None
+    return "windows-1252" if controls else "latin-1"
 
 
 def check_is_text(sample: bytes, name: str) -> None:
-    """Raise :class:`InputError` if ``sample``, the beginning of a file, does not look like text."""
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(
-            f"{name} is UTF-16, not UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8"
-        )
+    """Raise :class:`InputError` if ``sample``, the beginning of a file, does not look like text that can be counted."""
+    wide = _wide_encoding(sample)
+    if wide is not None:
+        raise InputError(f'{name} is {wide.upper()}, not UTF-8; read it with encoding="{wide}"')
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     bad = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
-    if controls > max(len(sample) // 10, _FEW) or bad > max(len(sample) // 4, _FEW):
+    is_foreign = bad > max(len(sample) // 4, _FEW)
+    if controls > max(len(sample) // 10, _FEW) or (is_foreign and 100 * controls > bad):
         raise InputError(
-            f"{name} contains binary data, not text; give plain or compressed text, JSON lines or Parquet"
+            f"{name} contains binary data, not text; give plain or compressed text, JSON lines, CSV, TSV or Parquet"
         )
+    if is_foreign:
+        raise InputError(f"{name} is not UTF-8; {OTHER_SCRIPT}")
+    beginning = without_mark(sample)
+    if _HTML.match(beginning):
+        raise InputError(
+            f"{name} is HTML, whose markup would be counted as words; make text of it first, for example with: "
+            "pandoc -f html -t plain"
+        )
+    if _DUMP.match(beginning):
+        raise InputError(f"{name} is a MediaWiki dump; make text of it first, with: psdvec extract")
+    if _JSON_ARRAY.match(beginning):
+        raise _is_array(name)
+
+
+def _is_array(name: str) -> InputError:
+    return InputError(
+        f"{name} is a JSON array, not JSON lines; write one object per line, for example with: jq -c '.[]'"
+    )
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """Return the encoding of text whose characters have two or four bytes, by its byte order mark or its NULs."""
+    if sample.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "utf-32"
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    nuls = [
+        sample[place::4].count(0) * 8 > len(sample) for place in range(4)
+    ]  # in more than half of these places
+    shapes = {
+        (False, True, True, True): "utf-32-le",
+        (True, True, True, False): "utf-32-be",
+        (False, True, False, True): "utf-16-le",
+        (True, False, True, False): "utf-16-be",
+    }
+    found = shapes.get((nuls[0], nuls[1], nuls[2], nuls[3]))
+    text = "" if found is None else sample.decode(found, "replace")
+    return found if 2 * sum(map(str.isprintable, text)) > len(text) else None  # numbers have such NULs, too
+
+
+def _as_utf8(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Yield text of another encoding as UTF-8, with a byte that is none for each stretch that makes no sense."""
+    decoder = codecs.getincrementaldecoder(encoding)("psdvec.bad")
+    try:
+        for piece in chain(pieces, [b""]):
+            if found := decoder.decode(piece, not piece):
+                yield found.encode("utf-8", "surrogateescape")
+    except UnicodeError as error:
+        raise InputError(f"{name} cannot be read as {encoding} ({error}); name another encoding") from error
+
+
+def _delimiter(first: str, column: str, path: str) -> str:
+    """Return what separates cells: that of three for which the first line names the column of the text."""
+    tabs = _bare(path).endswith(_TAB_NAMES)
+    for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
+        if column in (cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])):
+            return delimiter
+    return "\t" if tabs else max(",;\t", key=first.count)
+
+
+def _bare(path: str) -> str:
+    """Return a name without the ending that says how the file is compressed, in lower case."""
+    name = path.lower()
+    for ending in _COMPRESSED_NAMES:
+        name = name.removesuffix(ending)
+    return name
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == STANDARD_INPUT else f"'{path}'"

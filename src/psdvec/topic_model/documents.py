@@ -1,7 +1,7 @@
 """Documents: texts cut into the words of some vectors, with what else is known of each.
 
 :func:`read_documents` takes names of files and folders, texts, or tables, and returns :class:`Documents`. A line of a
-text file is a document, so is a record of JSON lines, a row of Parquet, and each text file of a folder.
+text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parquet, and each text file of a folder.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from psdvec.arrays import Float64s, Int32s, Int64s
-from psdvec.errors import InputError, import_extra
+from psdvec.errors import InputError
 from psdvec.progress import Progress
-from psdvec.storage.json_text import parse_json
-from psdvec.text.corpus import is_file, read_corpus
-from psdvec.text.decompress import open_stream
-from psdvec.text.lines import stream_lines
-from psdvec.text.readers import is_json_name, is_parquet
+from psdvec.text.corpus import read_corpus
+from psdvec.text.inputs import are_files, report_damage
+from psdvec.text.readers import UTF8, Reader, check_text, find_encoding
 from psdvec.vectors.embeddings import Embeddings
 
 
@@ -36,7 +34,6 @@ Source: TypeAlias = str | Path | Files | Iterable[Any]
 Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
 _ROWS = 1024
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
-_PIECE = 1 << 20
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -106,19 +103,21 @@ def read_documents(
     *,
     text: str | None = None,
     by: Sequence[str] = (),
+    encoding: str = UTF8,
     progress: Progress,
 ) -> Documents:
     """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
 
     ``text`` names the field, or the column, that holds the text, ``"text"`` by default; ``by`` names further fields to
-    keep.
+    keep. ``encoding`` is that of files.
     """
     ids, tokenize = embeddings.key_to_index, embeddings.tokenize
     names: list[str] = []
     pieces: list[Int32s] = []
     fields: dict[str, list[str | None]] = {name: [] for name in by}
+    reader = Reader(column=text, encoding=find_encoding(encoding), option="text")
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, record in _records(source, text=text or "text"):
+        for name, record in _records(source, reader, text=text or "text", by=by):
             given = record[text or "text"]
             words = tokenize(given) if isinstance(given, str) else given
             names.append(as_written(name))
@@ -132,11 +131,18 @@ def read_documents(
     for field, values in fields.items():
         if all(value is None for value in values):
             raise InputError(
-                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines, Parquet "
-                "and tables do)"
+                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
+                "tables do)"
             )
     starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     tokens = np.concatenate(pieces)
+    report_damage(
+        replaced=reader.replaced,
+        words=len(tokens),
+        files=reader.damaged,
+        encoding=reader.encoding,
+        progress=progress,
+    )
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
     return Documents(tuple(names), tokens, starts, kept)
 
@@ -157,16 +163,19 @@ def _value(value: Any) -> str | None:
     )
 
 
-def _records(source: Source, *, text: str) -> Iterator[Record]:
+def _records(source: Source, reader: Reader, *, text: str, by: Sequence[str]) -> Iterator[Record]:
     if isinstance(source, str | Path | Files):
-        yield from _read_files(source.names if isinstance(source, Files) else [source], text=text)
+        yield from _read_files(
+            source.names if isinstance(source, Files) else [source], reader, text=text, by=by
+        )
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
     table: Any = source
     rows: list[Any] = table.to_dict("records") if hasattr(table, "columns") else list(table)
-    if rows and all(isinstance(row, Path) or is_file(row) for row in rows):
-        yield from _read_files(rows, text=text)
+    is_list = isinstance(source, list | tuple) or (rows and isinstance(rows[0], Path))
+    if is_list and are_files(rows):
+        yield from _read_files(rows, reader, text=text, by=by)
         return
     for number, row in enumerate(rows):
         if isinstance(row, str) or _is_cut(row):
@@ -183,85 +192,26 @@ def _is_cut(row: Any) -> bool:
 
 
 def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Record:
-    if text not in record:
-        has = ", ".join(map(str, record))
-        raise InputError(
-            f"{where} has no text in field '{text}' (it has: {has}); leave it out, or name the field that holds the "
-            'text: text="NAME"'
-        )
-    if not isinstance(record[text], str):
-        raise InputError(
-            f"{where} has {record[text]!r:.40} in field '{text}', which is no text; leave it out"
-        )
+    check_text(record, text, where, option="text")
     given = record.get("id")
     return name if given is None else str(given), record
 
 
-def _read_files(paths: Sequence[str | Path], *, text: str) -> Iterator[Record]:
+def _read_files(
+    paths: Sequence[str | Path], reader: Reader, *, text: str, by: Sequence[str]
+) -> Iterator[Record]:
     """Yield the documents of all files; where there are several files, names say from which a document is."""
     found = [(path, file) for path in paths for file in read_corpus(path).files]
     for path, file in found:
+        kind = reader.kind(file)
+        if kind == "text" and Path(path).is_dir():
+            whole = reader.whole(file, most=_WHOLE)
+            yield str(Path(file).relative_to(path) if len(paths) == 1 else file), {text: whole}
+            continue
         origin = f"{Path(file).name} " if len(found) > 1 else ""
-        if is_parquet(file):
-            yield from _parquet(file, text, origin)
-        elif is_json_name(file):
-            yield from _json_lines(file, text, origin)
-        elif Path(path).is_dir():
-            yield str(Path(file).relative_to(path) if len(paths) == 1 else file), {text: _whole(file)}
-        else:
-            yield from _lines(file, text, origin)
-
-
-def _whole(file: str) -> str:
-    pieces: list[bytes] = []
-    size = 0
-    with open_stream(file) as stream:
-        while piece := stream.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            if size > _WHOLE:  # before it is all in memory: a small file may hold very much
-                raise InputError(
-                    f"'{file}' is too long for one document; cut it, or give it by itself, a line a document"
-                )
-    return b"".join(pieces).decode("utf-8", "replace")
-
-
-def _lines(file: str, text: str, origin: str) -> Iterator[Record]:
-    with open_stream(file) as stream:
-        for number, line in enumerate(stream_lines(stream), 1):
-            yield f"{origin}{number}", {text: line.removeprefix("\ufeff") if number == 1 else line}
-
-
-def _json_lines(file: str, text: str, origin: str) -> Iterator[Record]:
-    with open_stream(file) as stream:
-        for number, line in enumerate(stream_lines(stream), 1):
-            if not line.strip():
-                continue
-            where = f"'{file}' line {number}"
-            try:
-                record = parse_json(line)
-            except ValueError as error:
-                raise InputError(f"{where} is not JSON ({error}); correct the line or remove it") from error
-            if not isinstance(record, dict):
-                raise InputError(
-                    f"{where} is not a record; write each document as an object with its text in it"
-                )
-            yield _checked(record, text, where, f"{origin}{number}")
-
-
-def _parquet(file: str, text: str, origin: str) -> Iterator[Record]:
-    parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{file}' (Parquet)")
-    pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{file}' (Parquet)")
-    number = 0
-    try:
-        for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS):
-            for row in batch.to_pylist():
-                number += 1
-                yield _checked(row, text, f"'{file}' row {number}", f"{origin}{number}")
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise InputError(
-            f"'{file}' is a damaged Parquet file ({error}); download or copy it again"
-        ) from error
+        what = "row" if kind in ("parquet", "table") else "line"
+        for number, record in reader.rows(file, fields=("id", *by)):
+            yield _checked(record, text, f"'{file}' {what} {number}", f"{origin}{number}")
 
 
 def word_weights(documents: Documents, *, words: int) -> Float64s:

@@ -47,6 +47,7 @@ def topics(
     *,
     text: str | None = None,
     by: str | Sequence[str] = (),
+    encoding: str = "utf-8",
     seed_words: Mapping[str, Sequence[str]] | None = None,
     min_documents: int | None = None,
     quick: bool = False,
@@ -64,12 +65,15 @@ def topics(
     model
         Vectors, or the path of some in any format that psdvec reads; best those of the documents' own text.
     documents
-        Names of files (a line of text, a record of JSON lines or a row of Parquet is a document) or of a folder (each
-        text file is one); a list of texts or of lists of words; a DataFrame or a list of records.
+        The name of a file (a line of text, a record of JSON lines or a row of CSV, TSV or Parquet is a document), of a
+        folder (each text file is one), a glob, or a list of ``Path`` objects; a list of texts or of lists of words; a
+        DataFrame or a list of records.
     topics
         How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
     text, by
         The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
+    encoding
+        The encoding of files, by any name that Python knows.
     seed_words
         Words that some topics are to be about, by the name of the topic: ``{"economy": ["bank", "loan"]}``.
     min_documents
@@ -101,7 +105,7 @@ def topics(
         check_output(output, overwrite=overwrite)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
-    read = read_documents(documents, embeddings, text=text, by=fields, progress=progress)
+    read = read_documents(documents, embeddings, text=text, by=fields, encoding=encoding, progress=progress)
     least = min_documents or max(_FEWEST, len(read) // _THOUSANDTH)
     kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)

@@ -106,6 +106,7 @@ class Topics(Shown):
         documents: Source,
         *,
         text: str | None = None,
+        encoding: str = "utf-8",
         model: Embeddings | None = None,
         workers: int | None = None,
     ) -> Float32s:
@@ -116,7 +117,7 @@ class Topics(Shown):
         """
         space = self.space if model is None else with_words(self.space, model)
         words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
-        read = read_documents(documents, words, text=text, progress=SilentProgress())
+        read = read_documents(documents, words, text=text, encoding=encoding, progress=SilentProgress())
         return self._shares(read, space, workers)
 
     def _shares(self, read: Documents, space: Space, workers: int | None) -> Float32s:

@@ -1,12 +1,12 @@
 """From a text file of any length to a matrix of sentence vectors on disk, one row per line.
 
-The text may be compressed. The matrix, a ``.npy`` file of shape (lines, d), float32, is written block by block. How a
-sentence becomes a vector is defined in :mod:`psdvec.vectors.sentences`.
+The text may be compressed, and may be the records of JSON lines or the rows of a table. The matrix, a ``.npy`` file of
+shape (lines, d), float32, is written block by block. How a sentence becomes a vector is defined in
+:mod:`psdvec.vectors.sentences`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,8 +16,10 @@ import numpy as np
 
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.atomic import replaced_file
-from psdvec.text.decompress import open_stream
-from psdvec.text.lines import stream_lines
+from psdvec.text.decompress import STANDARD_INPUT
+from psdvec.text.files import file_status
+from psdvec.text.inputs import report_damage
+from psdvec.text.readers import Reader, find_encoding
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
@@ -57,6 +59,8 @@ def vectorize_file(
     weighting: Weighting = "mean",
     tokenizer: str | Tokenizer | None = None,
     unseen: UnseenInText = "ignore",
+    column: str | None = None,
+    encoding: str = "utf-8",
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Summary:
@@ -66,21 +70,33 @@ def vectorize_file(
     ``"whitespace"``, or a function from a text to a list of words. With ``weighting="sif"`` a second pass over
     ``target`` removes the direction that all lines have in common. Words without a vector are left out, or have one by
     their spelling with ``unseen="spelling"``.
+
+    Records of JSON lines and rows of CSV, TSV and Parquet are lines, too; ``column`` names what holds their text,
+    ``"text"`` by default. ``encoding`` is that of the file.
     """
+    reader = Reader(column=column, encoding=find_encoding(encoding), option="column")
     tokenize = make_tokenizer(embeddings, tokenizer)
     if wants_spelling(unseen, otherwise="ignore"):
         need_subwords(embeddings.subwords)
     with replaced_file(Path(target), overwrite=overwrite) as file:
-        summary = _write_means(embeddings, text, file, tokenize, weighting, unseen, progress)
+        summary = _write_means(embeddings, str(text), reader, file, tokenize, weighting, unseen, progress)
         if weighting == "sif" and summary.lines:
             file.flush()
             _remove_common_direction(Path(file.name))
+    report_damage(
+        replaced=reader.replaced,
+        words=summary.words,
+        files=reader.damaged,
+        encoding=reader.encoding,
+        progress=progress,
+    )
     return summary
 
 
 def _write_means(
     embeddings: Embeddings,
-    text: str | Path,
+    text: str,
+    reader: Reader,
     file: BinaryIO,
     tokenize: Tokenizer,
     weighting: Weighting,
@@ -89,32 +105,24 @@ def _write_means(
 ) -> Summary:
     weights = sif_weights(embeddings) if weighting == "sif" else None
     lines = words = known = empty = spelled = 0
-    with open_stream(text) as stream:
-        file.write(b"\0" * _HEADER)
-        with progress.stage("vectorizing", total=stream.raw_size, unit="B") as stage:
-            position = 0
-            read = _without_mark(stream_lines(stream))
-            while block := [tokenize(line) for line in islice(read, _LINES)]:
-                found = average(embeddings, block, weights=weights, unseen=unseen)
-                file.write(found.vectors.data)
-                lines += len(block)
-                words += sum(map(len, block))
-                known += int(found.known.sum())
-                spelled += int(found.spelled.sum())
-                empty += int((found.known + found.spelled == 0).sum())
-                stage.advance(stream.raw_position - position, lines=len(block))
-                position = stream.raw_position
+    size = None if text == STANDARD_INPUT else file_status(text).bytes
+    file.write(b"\0" * _HEADER)
+    with progress.stage("vectorizing", total=size, unit="B") as stage:
+        position = 0
+        read = reader.texts(text)
+        while block := [tokenize(line) for line in islice(read, _LINES)]:
+            found = average(embeddings, block, weights=weights, unseen=unseen)
+            file.write(found.vectors.data)
+            lines += len(block)
+            words += sum(map(len, block))
+            known += int(found.known.sum())
+            spelled += int(found.spelled.sum())
+            empty += int((found.known + found.spelled == 0).sum())
+            stage.advance(reader.raw_bytes - position, lines=len(block))
+            position = reader.raw_bytes
     file.seek(0)
     _write_header(file, (lines, embeddings.dim))
     return Summary(lines, words, known, empty, spelled)
-
-
-def _without_mark(lines: Iterator[str]) -> Iterator[str]:
-    """Yield ``lines``, the first without a byte order mark, as counting reads them."""
-    for first in lines:
-        yield first.removeprefix("\ufeff")
-        break
-    yield from lines
 
 
 def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
