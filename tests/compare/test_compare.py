@@ -170,6 +170,21 @@ def test_kernels_are_compiled_for_any_tokenizer(tokenizer):
 # Steps
 
 
+def test_every_method_reads_the_column_and_the_encoding_that_are_named(tmp_path, corpus, task, in_process):
+    rows = "".join(f'é,"{line}",é\n' for line in corpus.read_text().splitlines())
+    (tmp_path / "rows.csv").write_bytes(f"id,body,note\n{rows}".encode("latin-1"))
+    options = {"methods": ["svd", "word2vec"], "dim": 5, "tasks": [task], "workers": 1}
+    compare([str(corpus)], output=tmp_path / "plain", **options)
+    compare(
+        [str(tmp_path / "rows.csv")], output=tmp_path / "table", column="body", encoding="latin-1", **options
+    )
+    for name in ("svd", "word2vec"):
+        folders = [tmp_path / report / "models" / name for report in ("plain", "table")]
+        first, second = map(formats.load, folders)
+        assert first.words == second.words
+        assert np.array_equal(first.vectors, second.vectors)
+
+
 def test_the_paper_s_method_in_two_steps_equals_it_in_one(tmp_path, corpus, task, in_process):
     output = tmp_path / "report"
     compare([str(corpus)], output=output, methods=["psd", "psd-unreg"], dim=5, tasks=[task])

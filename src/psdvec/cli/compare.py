@@ -10,7 +10,7 @@ import typer
 
 from psdvec.cli.defaults import default
 from psdvec.cli.evaluate import Folder
-from psdvec.cli.options import Quiet, Workers
+from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, printable
@@ -31,6 +31,9 @@ def compare(
     tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
         "compare.run.compare", "tokenizer"
     ),
+    field: Field = None,
+    column: Column = None,
+    encoding: Encoding = default("compare.run.compare", "encoding"),
     window: Annotated[
         int | None, typer.Option(help="Window of the counts for all methods; otherwise each paper's own.")
     ] = None,
@@ -77,7 +80,8 @@ def compare(
 
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
-        tokenizer=tokenizer, window=window, weighting=weighting, settings=settings or (), second=second or (),
+        tokenizer=tokenizer, field=field, column=column, encoding=encoding, window=window, weighting=weighting,
+        settings=settings or (), second=second or (),
         also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
         testsets=testsets, tagging=tagging or (), seed=seed, seeds=int(seeds) if seeds.isdecimal() else seeds,
         workers=workers, resume=resume, progress=make_progress(quiet=quiet),

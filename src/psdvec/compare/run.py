@@ -49,6 +49,9 @@ def compare(
     max_words: int | None = None,
     min_count: int = 5,
     tokenizer: str = "unicode",
+    field: str | None = None,
+    column: str | None = None,
+    encoding: str = "utf-8",
     window: int | None = None,
     weighting: str | None = None,
     settings: Iterable[str] = (),
@@ -73,6 +76,8 @@ def compare(
         Names of :data:`psdvec.methods.METHODS`.
     dim, max_words, min_count, tokenizer
         Dimensions of each vector, and the vocabulary, the same for all methods.
+    field, column, encoding
+        How text is read; see :func:`psdvec.read_corpus`.
     window, weighting
         How to count for all methods; if None, for each as its own paper did.
     settings
@@ -114,9 +119,11 @@ def compare(
     trained_with = {
         name: {**counting[name], **settings_of(name), **changed.get(name, {})} for name in present
     }
+    given = {"field": field, "column": column, "encoding": encoding}
     plan = Plan(
         methods=tuple(chosen), dim=dim, seed=seed, seeds=seeds, workers=resolve_workers(workers),
         tokenizer=tokenizer, min_count=min_count, max_words=max_words, counting=counting, settings=changed,
+        reading={name: value for name, value in given.items() if value not in (None, "utf-8")},
     )  # fmt: skip
     found_tasks = find_tasks(tasks, folder=testsets)
     tagging_data = [load_tagging(spec, seed=seed) for spec in tagging]

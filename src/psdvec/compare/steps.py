@@ -28,7 +28,8 @@ import numpy as np
 import psdvec
 from psdvec.compare.process import FailedCommandError, complaint, run_measured
 from psdvec.compare.values import Cost, Plan, TrainingRun
-from psdvec.counts.count import count_pairs
+from psdvec.counts.count import count_pairs, report_tally
+from psdvec.counts.matrix import Tally
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
@@ -134,7 +135,7 @@ class Bench:
 
     def __init__(self, folder: Path, corpus: Sequence[str], plan: Plan, progress: Progress) -> None:
         self.folder, self.plan, self.progress = folder, plan, progress
-        self.corpus = read_corpus(corpus, tokenizer=plan.tokenizer)
+        self.corpus = read_corpus(corpus, tokenizer=plan.tokenizer, **plan.reading)
         if not self.corpus.is_restartable:
             raise InputError("standard input can be read only once, but every method reads it; give files")
         self.files = [str(Path(file).resolve()) for file in self.corpus.files]
@@ -147,6 +148,9 @@ class Bench:
         runs = tuple(self._train_method(method) for method in methods)
         counted = [self._place_of_counts(run.method) for run in runs if run.counting is not None]
         self.size = self._read_size(counted[0]) if counted else {}
+        if counted:  # the commands have said so where nobody looked
+            tally = open_artefact(self.folder / counted[0]).parameters["tally"]
+            report_tally(Tally(**tally), self.corpus, self.progress)
         return runs
 
     def _train_method(self, method: str) -> TrainingRun:
@@ -223,6 +227,7 @@ class Bench:
         if plan.max_words is not None:
             command += ["--max-words", str(plan.max_words)]
         command += [part for name in COUNTING for part in (f"--{name}", str(options[name]))]
+        command += [part for name, value in plan.reading.items() for part in (f"--{name}", value)]
         return [*command, "--workers", str(plan.workers)]
 
     def _steps(self, method: str, counts: str, seed: int) -> list[tuple[str, list[str]]]:

@@ -21,6 +21,7 @@ class Plan:
     ``seeds`` is how many seeds each method is trained with, from ``seed`` on, or ``"auto"``
     (:func:`psdvec.compare.steps.seeds_for`). ``counting`` holds, by method, the window, weighting and gaps of the
     counts it is trained on; ``settings``, by method, the hyper-parameters that are not left at their defaults.
+    ``reading`` holds what :func:`psdvec.read_corpus` is given besides.
     """
 
     methods: tuple[str, ...]
@@ -33,6 +34,7 @@ class Plan:
     max_words: int | None
     counting: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

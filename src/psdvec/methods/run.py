@@ -18,6 +18,7 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.solver.recipe import Recipe, make_recipe
 
 if TYPE_CHECKING:
+    from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.model import Model
     from psdvec.text.corpus import Corpus
     from psdvec.vectors.embeddings import Embeddings
@@ -83,8 +84,8 @@ def fit_method(
 ) -> Model | Embeddings:
     """Make vectors by the method ``name`` and write them to ``output``.
 
-    ``corpus`` names the text for methods that read it; it is split into words as it was for ``counts``. ``settings``
-    replace the method's hyper-parameters.
+    ``corpus`` names the text for methods that read it; it is read, and split into words, as it was for ``counts``.
+    ``settings`` replace the method's hyper-parameters.
     """
     from psdvec.counts.matrix import load_counts
     from psdvec.solver.model import Model, write_model
@@ -101,7 +102,7 @@ def fit_method(
         raise InputError(f"the method {name} reads the text itself; give the corpus as well as its counts")
     check_output(output, overwrite=overwrite)
     store = load_counts(counts)
-    source = store if method.reads == "counts" else _open_corpus(corpus, store.parameters["tokenizer"])
+    source = store if method.reads == "counts" else _open_corpus(corpus, store)
     common = {
         "dim": dim,
         "seed": seed,
@@ -122,11 +123,14 @@ def fit_method(
     return vectors
 
 
-def _open_corpus(corpus: Iterable[str | Path] | None, tokenizer: str) -> Corpus | None:
+def _open_corpus(corpus: Iterable[str | Path] | None, counts: Cooccurrence) -> Corpus | None:
     from psdvec.text.corpus import read_corpus
     from psdvec.text.tokenizers import TOKENIZERS
 
     if corpus is None:
         return None
     # Counts of sentences made in Python name no tokenizer: their words are taken as they stand in the text.
-    return read_corpus(corpus, tokenizer=tokenizer if tokenizer in TOKENIZERS else "whitespace")
+    tokenizer = counts.parameters["tokenizer"]
+    source = next(iter(counts.sources), {})
+    how = {name: source[name] for name in ("field", "column", "encoding") if name in source}
+    return read_corpus(corpus, tokenizer=tokenizer if tokenizer in TOKENIZERS else "whitespace", **how)
