@@ -197,7 +197,7 @@ def report_damage(
 
 def _say_or_warn(text: str, damage: int, words: int, progress: Progress) -> None:
     if damage * _ONE_IN > words:
-        warnings.warn(text, InputWarning, stacklevel=4)
+        warnings.warn(text, InputWarning, stacklevel=5)
     else:
         progress.say(text)
 

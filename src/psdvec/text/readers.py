@@ -132,9 +132,15 @@ class Reader:
 
     def texts(self, path: str) -> Iterator[str]:
         """Yield the text of each line, record or row."""
-        name = self.name_of_text(self.kind(path))
+        kind = self.kind(path)
+        if kind == "text":
+            for line in self._lines(path):
+                yield self._mended(line).rstrip("\r")
+            return
+        name = self.name_of_text(kind)
         for number, record in self.rows(path):
-            check_text(record, name, f"{_named(path)} record {number}", option=self.option or "column")
+            if not isinstance(record.get(name), str):
+                check_text(record, name, f"{_named(path)} record {number}", option=self.option or "column")
             yield record[name]
 
     def whole(self, path: str, *, most: int) -> str:
@@ -242,7 +248,7 @@ class Reader:
         try:
             header = [name.strip() for name in next(reader, [])]
             if header.count(column) != 1:
-                has = ", ".join(header)
+                has = ", ".join(name[:40] for name in header)
                 raise InputError(
                     f"{_named(path)} has {'several columns' if column in header else 'no column'} '{column}' in its "
                     f'first row (it has: {has}); name the column that holds the text: {self.option or "column"}="NAME"'
