@@ -274,7 +274,7 @@ class Reader:
     def _read_parquet(self, path: str) -> Iterator[bytes]:
         column = self.name_of_text("parquet")
         for batch in self._parquet_batches(path, (column,)):
-            texts = batch.column(0).to_pylist()
+            texts = batch[column]
             if any(not isinstance(text, str | None) for text in texts):
                 raise InputError(
                     f"column '{column}' of '{path}' does not hold text; "
@@ -284,9 +284,14 @@ class Reader:
 
     def _parquet_rows(self, path: str, fields: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         batches = self._parquet_batches(path, fields)
-        yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
+        rows = (
+            dict(zip(batch, row, strict=True))
+            for batch in batches
+            for row in zip(*batch.values(), strict=True)
+        )
+        yield from enumerate(rows, 1)
 
-    def _parquet_batches(self, path: str, columns: Collection[str]) -> Iterator[Any]:
+    def _parquet_batches(self, path: str, columns: Collection[str]) -> Iterator[dict[str, list[Any]]]:
         """Yield the columns that the file has of these, of which the first must be there."""
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{path}' (Parquet)")
@@ -306,7 +311,7 @@ class Reader:
                 for batch in file.iter_batches(columns=read, batch_size=_ROWS):
                     rows += len(batch)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
-                    yield batch
+                    yield batch.to_pydict()
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise InputError(
                 f"'{path}' is a damaged Parquet file ({error}); download or copy it again"
