@@ -57,7 +57,8 @@ def ours(trained) -> Embeddings:
 def test_similarity_scores_equal_gensims(trained, ours, files, name: str, ignore_case: bool):
     _, spearman, missing = trained.evaluate_word_pairs(files[name], case_insensitive=ignore_case)
     score = evaluate(ours, [read_task(files[name], name="x")], ignore_case=ignore_case).get("model", "x")
-    assert score.value == pytest.approx(spearman[0], abs=1e-12)
+    # The two round cosines differently, which may exchange the ranks of two pairs that are nearly alike.
+    assert score.value == pytest.approx(spearman[0], abs=1e-4)
     assert 100 * (1 - score.covered / score.total) == pytest.approx(missing)
 
 

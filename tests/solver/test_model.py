@@ -137,7 +137,7 @@ def test_a_glance_shows_what_it_is_in_one_line():
         (("constants", "background"), 1),
         (("constants", "smoothing"), 0),
         (("constants", "exponent"), None),
-        (("constants", "diagonal"), 1),
+        (("constants", "diagonal"), 2),
         (("constants", "cap"), 0.0),
         (("constants", "mass"), float("nan")),
         (("constants", "total"), -1.0),

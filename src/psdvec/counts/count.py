@@ -169,13 +169,13 @@ def count_pairs(
                 found = Counted(totals.tally, chosen, rows)
             else:
                 found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
-            report_tally(found.tally, text, progress)
             if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
                 clear(work)
                 raise InputError("the corpus changed while it was read; run the same command again")
             if not len(found.vocabulary):
                 clear(work)  # the same command cannot get further
                 raise InputError(_why_no_word(found.tally, min_count))
+            report_tally(found.tally, text, progress)
             # The rows are iterators: the pairs are counted in here, block by block, as they are written.
             write_counts(
                 place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,

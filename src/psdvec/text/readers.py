@@ -34,9 +34,10 @@ _PARQUET_MAGIC = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _FEW = 32  # this many strange bytes are tolerated even in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
-_BEFORE_MARKUP = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{,1000}?-->\s*)?"
-_HTML = re.compile(_BEFORE_MARKUP + rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
-_DUMP = re.compile(_BEFORE_MARKUP + rb"<mediawiki\b", re.DOTALL)
+_MARKUP = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{,1000}?-->\s*)?<(!doctype\s+html|html|mediawiki)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _JSON_ARRAY = re.compile(rb"\s*\[\s*(?:\{\s*\"|\[)")
 OTHER_SCRIPT = (
     "it looks like an older encoding of a script that is not Latin; name it, such as "
@@ -382,7 +383,7 @@ def find_encoding(name: str) -> str:
 def guess_encoding(sample: bytes) -> str | None:
     """Return which encoding text that is not UTF-8 looks like; None if its script is hardly Latin, or none can be told.
 
-    >>> guess_encoding("naïve".encode("latin-1")), guess_encoding("“naïve”".encode("cp1252"))
+    >>> guess_encoding("naïve".encode("latin-1")), guess_encoding("a “naïve” reader".encode("cp1252"))
     ('latin-1', 'windows-1252')
     >>> guess_encoding("привет, мир".encode("cp1251"))
     """
@@ -410,13 +411,14 @@ def check_is_text(sample: bytes, name: str) -> None:
     if is_foreign:
         raise InputError(f"{name} is not UTF-8; {OTHER_SCRIPT}")
     beginning = without_mark(sample)
-    if _HTML.match(beginning):
+    markup = _MARKUP.match(beginning)
+    if markup is not None and markup[1] == b"mediawiki":
+        raise InputError(f"{name} is a MediaWiki dump; make text of it first, with: psdvec extract")
+    if markup is not None:
         raise InputError(
             f"{name} is HTML, whose markup would be counted as words; make text of it first, for example with: "
             "pandoc -f html -t plain"
         )
-    if _DUMP.match(beginning):
-        raise InputError(f"{name} is a MediaWiki dump; make text of it first, with: psdvec extract")
     if _JSON_ARRAY.match(beginning):
         raise _is_array(name)
 
