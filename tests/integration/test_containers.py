@@ -13,6 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from examples.sample import make_records, make_text
 
 import psdvec
 from psdvec import kernels
@@ -124,3 +125,28 @@ def test_a_cache_that_can_no_longer_be_written_costs_a_sentence(load_kernel, tmp
     assert before(1.5) == 2.5  # another signature, which is compiled now
     assert load_kernel()(1) == 2
     assert [record.message for record in caplog.records] == [kernels.UNKEPT]
+
+
+def test_a_run_that_compiles_gives_the_same_bytes_as_the_next(tmp_path):
+    (tmp_path / "text").write_text(make_text("text"))
+    (tmp_path / "articles.jsonl").write_text(make_records())
+    commands = [
+        "train text -o model --keep counts --dim 20 --core 60 -q",
+        "topics model articles.jsonl -o topics --topics 5 -q",
+        "fit counts -o glove --method glove --dim 10 --workers 1 -q",
+    ]
+    found = []
+    for run in ("compiles", "next"):
+        (tmp_path / run).mkdir()
+        for name in ("text", "articles.jsonl"):
+            (tmp_path / run / name).write_bytes((tmp_path / name).read_bytes())
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        for command in commands:
+            subprocess.run(
+                [sys.executable, "-m", "psdvec", *command.split()], cwd=tmp_path / run, env=environment,
+                check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        arrays = [path for ending in ("npy", "safetensors") for path in (tmp_path / run).rglob(f"*.{ending}")]
+        found.append({str(path.relative_to(tmp_path / run)): path.read_bytes() for path in arrays})
+    assert len(found[0]) > 20
+    assert found[0] == found[1]
