@@ -18,7 +18,7 @@ from psdvec.solver.devices import cpu_blocks, cpu_layout
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.pmi import WordScales
 from psdvec.solver.recipe import make_recipe
-from psdvec.storage.buffers import Scratch
+from psdvec.storage.arrays import Scratch
 from tests.toy import dense_widths, drawn_counts, measured
 
 MOMENTUM = 0.5

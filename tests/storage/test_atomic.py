@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.storage import atomic, syncing
-from psdvec.storage.atomic import (
+from psdvec.storage import files as atomic
+from psdvec.storage import files as syncing
+from psdvec.storage.files import (
+    exchange,
     is_unfinished,
     replaced_file,
     replaced_folder,
@@ -21,7 +23,6 @@ from psdvec.storage.atomic import (
     whole_file,
     whole_folder,
 )
-from psdvec.storage.renames import exchange
 
 
 class BrokenError(Exception):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import SEAL, create_artefact
-from psdvec.storage.pieces import find_damage, piece_file, piece_folder
-from psdvec.storage.workspace import open_workspace
+from psdvec.storage.workspace import find_damage, open_workspace, piece_file, piece_folder
 
 
 @pytest.fixture(scope="module")

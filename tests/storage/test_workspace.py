@@ -11,9 +11,8 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import create_artefact
-from psdvec.storage.atomic import is_unfinished, replaced_folder
-from psdvec.storage.pieces import piece_file
-from psdvec.storage.workspace import held_folder, open_workspace, sweep_finished
+from psdvec.storage.files import is_unfinished, replaced_folder
+from psdvec.storage.workspace import held_folder, open_workspace, piece_file, sweep_finished
 
 
 class StopError(Exception):
@@ -121,7 +120,7 @@ def test_a_workspace_has_its_mark_from_the_moment_in_which_it_has_its_name(tmp_p
 
 
 def test_only_one_process_at_a_time_holds_a_workspace(tmp_path, monkeypatch):
-    monkeypatch.setattr("psdvec.storage.locks._PATIENCE", 0.01)
+    monkeypatch.setattr("psdvec.storage.files._PATIENCE", 0.01)
     with (
         workspace(tmp_path),
         pytest.raises(InputError, match=r"another process is using .*out\.work"),

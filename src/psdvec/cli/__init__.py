@@ -25,7 +25,7 @@ from psdvec.cli import compare, count, evaluate, explore, extract, info, learn, 
 from psdvec.cli.options import grouped
 from psdvec.cli.spelling import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
-from psdvec.storage import syncing
+from psdvec.storage import files as syncing
 
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
 

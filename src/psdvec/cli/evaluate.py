@@ -72,7 +72,7 @@ def evaluate_models(
     from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
     from psdvec.evaluation.testsets import find_tasks
     from psdvec.formats import load
-    from psdvec.storage.atomic import check_file_output, replaced_file
+    from psdvec.storage.files import check_file_output, replaced_file
 
     progress = make_progress(quiet=quiet)
     if as_json and csv:

@@ -34,7 +34,7 @@ from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.resources import format_size, peak_memory
-from psdvec.storage.atomic import check_file_output
+from psdvec.storage.files import check_file_output
 
 if TYPE_CHECKING:
     from psdvec.solver.extend import Extension

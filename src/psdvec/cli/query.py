@@ -21,7 +21,7 @@ from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.tokenizer_json import unreachable_words
-from psdvec.storage.atomic import check_file_output, nearest_folder
+from psdvec.storage.files import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.search import ANALOGY, AnalogyMethod

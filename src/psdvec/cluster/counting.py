@@ -39,9 +39,8 @@ from psdvec.counts.word_table import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
-from psdvec.storage.atomic import discard_folder
-from psdvec.storage.pieces import piece_file, piece_folder
-from psdvec.storage.workspace import PLAN
+from psdvec.storage.files import discard_folder
+from psdvec.storage.workspace import PLAN, piece_file, piece_folder
 from psdvec.text.corpus import Corpus
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import ByteRange, file_status, open_file

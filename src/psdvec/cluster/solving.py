@@ -30,8 +30,7 @@ from psdvec.solver.devices import cpu_ridge
 from psdvec.solver.devices.cpu_ridge import BATCH
 from psdvec.solver.setting import Placed, Setting
 from psdvec.storage.artefact import open_artefact
-from psdvec.storage.blocks import blocks_in, read_block, write_block
-from psdvec.storage.workspace import PLAN, open_workspace
+from psdvec.storage.workspace import PLAN, blocks_in, open_workspace, read_block, write_block
 
 MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
 _FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more

@@ -28,7 +28,7 @@ from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.storage.atomic import check_name, is_unfinished, replaced_file
+from psdvec.storage.files import check_name, is_unfinished, replaced_file
 from psdvec.storage.workspace import held_folder
 from psdvec.vectors.sparse import csr_of
 

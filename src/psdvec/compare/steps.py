@@ -35,9 +35,9 @@ from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method
 from psdvec.progress import Progress
+from psdvec.storage.arrays import parse_json
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
-from psdvec.storage.atomic import whole_file
-from psdvec.storage.json_text import parse_json
+from psdvec.storage.files import whole_file
 from psdvec.text.corpus import read_corpus
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")

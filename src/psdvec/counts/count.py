@@ -26,7 +26,7 @@ from psdvec.errors import InputError, checked, demand_client
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
-from psdvec.storage.atomic import nearest_folder
+from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
 from psdvec.text.corpus import Corpus
 from psdvec.text.inputs import Input, Sentences, Texts, read_input, report_damage

@@ -15,7 +15,7 @@ from psdvec.arrays import Array, Int64s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
-from psdvec.storage.atomic import check_file_output, replaced_file
+from psdvec.storage.files import check_file_output, replaced_file
 
 WORDS_PER_LINE, PAIRS_PER_LINE = 10, 5  # as the original writes them
 

@@ -19,7 +19,7 @@ from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END, number_w
 from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.storage.atomic import discard_folder
+from psdvec.storage.files import discard_folder
 from psdvec.text.corpus import Block, Corpus, Place
 from psdvec.text.inputs import Sentences, Texts
 

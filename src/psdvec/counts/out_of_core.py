@@ -25,9 +25,9 @@ from psdvec.errors import ResourceError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress, memory_in_use
 from psdvec.resources import format_size
-from psdvec.storage.atomic import discard_folder
-from psdvec.storage.numbers import read_numbers
-from psdvec.storage.pieces import piece_folder
+from psdvec.storage.arrays import read_numbers
+from psdvec.storage.files import discard_folder
+from psdvec.storage.workspace import piece_folder
 
 FAN_IN = 64
 

@@ -22,8 +22,8 @@ from psdvec.counts.matrix import Tally
 from psdvec.counts.plan import Counting
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.word_table import GAP, SENTENCE_END, WordTable
-from psdvec.storage.numbers import write_npy
-from psdvec.storage.pieces import piece_file
+from psdvec.storage.arrays import write_npy
+from psdvec.storage.workspace import piece_file
 from psdvec.text.corpus import Place
 
 FORMAT = 3  # of the files below; a workspace of another format is discarded

@@ -20,9 +20,9 @@ import numpy as np
 from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError, demand_whole
 from psdvec.progress import Shown, count_of
+from psdvec.storage.arrays import write_npy
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
-from psdvec.storage.numbers import write_npy
-from psdvec.storage.pieces import piece_file
+from psdvec.storage.workspace import piece_file
 from psdvec.text.lines import read_lines
 
 MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits

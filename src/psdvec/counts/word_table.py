@@ -32,7 +32,7 @@ from psdvec.kernels.word_keys import (
     short_key,
     word_length,
 )
-from psdvec.storage.buffers import Scratch
+from psdvec.storage.arrays import Scratch
 
 SENTENCE_END = -1  # in a stream of ids: the sentence ends here
 GAP = -2  # in a stream of ids: a word without an id stood here

@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 from psdvec.errors import InputError
 from psdvec.evaluation.testsets import ENVIRONMENT, Address, Origin, TestSet, cache_folder
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.archives import ZIP_DAMAGE
-from psdvec.storage.atomic import replaced_file
+from psdvec.storage.arrays import ZIP_DAMAGE
+from psdvec.storage.files import replaced_file
 
 # By hand, and not by pooch: most sets are files inside packages, which pooch cannot get through pip with the user's own
 # settings for it; for the four that have an address, pooch would replace one call of urlopen and one of sha256.

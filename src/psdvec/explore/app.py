@@ -27,7 +27,7 @@ from psdvec.errors import InputError, MissingWordError, PSDVecError
 from psdvec.explore.api import Answer, Api
 from psdvec.explore.request import Parameters
 from psdvec.explore.security import SecurityMiddleware, TooLargeError
-from psdvec.storage.json_text import parse_json
+from psdvec.storage.arrays import parse_json
 
 logger = logging.getLogger("psdvec")
 

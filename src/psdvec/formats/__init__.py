@@ -23,7 +23,7 @@ from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_t
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import META, check_output
-from psdvec.storage.atomic import check_file_output, check_name, replaced_file
+from psdvec.storage.files import check_file_output, check_name, replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of

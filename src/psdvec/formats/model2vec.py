@@ -24,8 +24,8 @@ from psdvec.formats.tokenizer_json import (
     unknown_token,
     unreachable_words,
 )
-from psdvec.storage.atomic import check_name, replaced_folder, restore
-from psdvec.storage.tensors import map_safetensors, write_safetensors
+from psdvec.storage.arrays import map_safetensors, write_safetensors
+from psdvec.storage.files import check_name, replaced_folder, restore
 from psdvec.vectors.embeddings import Embeddings
 
 _TENSORS = ("embeddings", "embedding.weight")

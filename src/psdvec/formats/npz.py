@@ -18,8 +18,7 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
-from psdvec.storage.archives import ZIP_DAMAGE
-from psdvec.storage.npy import map_numbers, read_header
+from psdvec.storage.arrays import ZIP_DAMAGE, map_numbers, read_header
 from psdvec.vectors.embeddings import Embeddings
 
 _MATRICES = ("vectors", "embeddings", "matrix", "wv")

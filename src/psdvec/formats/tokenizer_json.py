@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.storage.json_text import parse_json
+from psdvec.storage.arrays import parse_json
 
 UNKNOWN = "[UNK]"
 

@@ -31,8 +31,8 @@ from psdvec.solver.eigen import (
 )
 from psdvec.solver.problem import Problem, Residual, best_multiple, residual_of
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.numbers import write_npy
-from psdvec.storage.pieces import piece_file
+from psdvec.storage.arrays import write_npy
+from psdvec.storage.workspace import piece_file
 
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 

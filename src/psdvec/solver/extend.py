@@ -31,8 +31,14 @@ from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
-from psdvec.storage.blocks import blocks_in, read_block, write_block
-from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
+from psdvec.storage.workspace import (
+    blocks_in,
+    digest_of,
+    open_workspace,
+    read_block,
+    sweep_finished,
+    write_block,
+)
 from psdvec.vectors.embeddings import Embeddings
 
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.

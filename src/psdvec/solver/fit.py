@@ -41,7 +41,7 @@ from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem
 from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.storage.artefact import check_output
-from psdvec.storage.atomic import nearest_folder
+from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
 
 _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English

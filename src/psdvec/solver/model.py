@@ -23,8 +23,8 @@ from psdvec.progress import LogProgress, Progress, count_of
 from psdvec.solver.pmi import MOST_PAIRS, Constants, WordScales, word_scales
 from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
+from psdvec.storage.arrays import map_safetensors, write_safetensors
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
-from psdvec.storage.tensors import map_safetensors, write_safetensors
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of

@@ -18,7 +18,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Int64s
 from psdvec.solver.model import Model
 from psdvec.solver.spelling import own_pull
-from psdvec.storage.atomic import replaced_file
+from psdvec.storage.files import replaced_file
 
 NEAREST = 3  # words that are named
 COLUMNS = (

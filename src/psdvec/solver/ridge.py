@@ -18,7 +18,7 @@ from psdvec.kernels import lapack
 from psdvec.kernels.contexts import add_seen, gather_into, solve_contexts
 from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
-from psdvec.storage.buffers import Scratch
+from psdvec.storage.arrays import Scratch
 
 CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see docs/results/intervals.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace

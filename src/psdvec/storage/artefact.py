@@ -27,10 +27,8 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
-from psdvec.storage.atomic import check_name, is_unfinished, replaced_folder, restore
-from psdvec.storage.json_text import parse_json
-from psdvec.storage.npy import map_array
-from psdvec.storage.numbers import npy_header
+from psdvec.storage.arrays import map_array, npy_header, parse_json
+from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
 
 META = "meta.json"
 FORMAT = "psdvec"

@@ -2,7 +2,7 @@
 
 A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves: what was finished for
 the same plan is used again, unless any of it is damaged; what belongs to another plan is discarded. What is in it are
-pieces (:mod:`psdvec.storage.pieces`), artefacts and other workspaces. Only one process at a time may hold it.
+pieces (:mod:`psdvec.storage.workspace`), artefacts and other workspaces. Only one process at a time may hold it.
 
 A folder is a workspace only if the file ``lock`` in it carries our mark, which is there from the moment in which the
 folder has its name. Anything else of that name, and whatever has a link in it, is refused and left as it is.
@@ -14,21 +14,145 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from psdvec.errors import InputError
+from psdvec.arrays import Float32s
+from psdvec.errors import InputError, StoreError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
-from psdvec.storage.artefact import META, check_output
-from psdvec.storage.atomic import check_name, discard_folder, sweep, sweep_below, whole_file, whole_folder
-from psdvec.storage.json_text import parse_json
-from psdvec.storage.locks import hold, take
-from psdvec.storage.pieces import find_damage
+from psdvec.storage.arrays import parse_json, write_npy
+from psdvec.storage.artefact import META, check_output, digest_file, open_artefact, verify_artefact
+from psdvec.storage.files import (
+    Existing,
+    check_name,
+    discard_folder,
+    hold,
+    sweep,
+    sweep_below,
+    take,
+    whole_file,
+    whole_folder,
+)
+
+# Pieces of unfinished work: files and folders that carry their checksums, so that a later attempt can trust them.
+
+_CHECKSUMS = "checksums"
+_SEAL = hashlib.sha256().digest_size
+_PART = 1 << 20  # bytes read at a time
+
+
+@contextmanager
+def piece_file(path: Path, *, existing: Existing = "replace") -> Iterator[BinaryIO]:
+    """Open a file that becomes the piece at ``path`` when the block ends without an error."""
+    with whole_file(path, existing=existing) as file:
+        yield file
+        size = file.seek(0, os.SEEK_END)
+        seal = _digest_of_first(file, size)
+        file.seek(size)
+        file.write(seal)
+
+
+@contextmanager
+def piece_folder(path: Path, *, existing: Existing = "replace") -> Iterator[Path]:
+    """Make a folder that becomes the piece at ``path`` when the block ends without an error."""
+    with whole_folder(path, existing=existing) as folder:
+        yield folder
+        (folder / _CHECKSUMS).write_bytes(_checksums_of(folder))
+
+
+def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
+    """Return a file or folder below ``work`` that is not as it was written, or None if all pieces and artefacts are.
+
+    Files of the names ``besides`` are no pieces.
+    """
+    for place, folders, names in os.walk(work):
+        folder = Path(place)
+        if _CHECKSUMS in names or META in names:
+            folders.clear()
+            if not (_is_whole_folder(folder) if _CHECKSUMS in names else _is_whole_artefact(folder)):
+                return folder
+            continue
+        for name in names:
+            if name not in besides and not _is_whole_file(folder / name):
+                return folder / name
+    return None
+
+
+def _checksums_of(folder: Path) -> bytes:
+    """Return what the file of checksums says of all other files in ``folder``."""
+    own = folder / _CHECKSUMS
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
+    return json.dumps({path.relative_to(folder).as_posix(): digest_file(path) for path in paths}).encode()
+
+
+def _is_whole_folder(folder: Path) -> bool:
+    return (folder / _CHECKSUMS).read_bytes() == _checksums_of(folder)
+
+
+def _is_whole_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END) - _SEAL
+        return size >= 0 and _digest_of_first(file, size) == file.read()
+
+
+def _digest_of_first(file: BinaryIO, size: int) -> bytes:
+    """Return the SHA-256 of the first ``size`` bytes of a file, and leave it after them."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    for begin in range(0, size, _PART):
+        digest.update(file.read(min(_PART, size - begin)))
+    return digest.digest()
+
+
+def _is_whole_artefact(folder: Path) -> bool:
+    try:
+        verify_artefact(open_artefact(folder, sealed=True))
+    except StoreError as error:
+        if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+            raise  # it cannot be read just now
+        return False
+    return True
+
+
+# Blocks: vectors that are solved some at a time and kept as files, so that a later attempt finds what is finished.
+
+Found: TypeAlias = "tuple[Float32s, float] | None"  # a word's vector and its deviation, if it got one
+
+
+def blocks_in(work: Path, n: int, *, size: int) -> dict[Path, slice]:
+    """Return blocks of ``size`` of ``n`` words, by the files that keep them in the workspace ``work``.
+
+    >>> [path.name for path in blocks_in(Path("larger.work"), 1200, size=1000)]
+    ['000000000-000001000.block', '000001000-000001200.block']
+    """
+    parts = [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+    return {work / f"{part.start:09d}-{part.stop:09d}.block": part for part in parts}
+
+
+def write_block(path: Path, found: Sequence[Found]) -> None:
+    """Keep what was found for the words of a block."""
+    places = np.array([place for place, one in enumerate(found) if one is not None], np.int64)
+    vectors = np.array([one[0] for one in found if one is not None], np.float32)
+    deviations = np.array([one[1] for one in found if one is not None], np.float64)
+    with piece_file(path, existing="keep") as file:
+        for array in (np.array([len(found)]), places, vectors, deviations):
+            write_npy(file, array)
+
+
+def read_block(path: Path) -> list[Found]:
+    """Return what :func:`write_block` kept."""
+    with path.open("rb") as file:
+        words, places, vectors, deviations = (np.load(file, allow_pickle=False) for _ in range(4))
+    found: list[Found] = [None] * int(words[0])
+    for place, vector, deviation in zip(places.tolist(), vectors, deviations.tolist(), strict=True):
+        found[place] = vector, deviation
+    return found
+
 
 PLAN, _LOCK = "plan.json", "lock"
 _MARK = b"psdvec keeps unfinished work in this folder, and removes the folder when the work is done.\n"

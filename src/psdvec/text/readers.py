@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from psdvec.errors import InputError, import_extra
 from psdvec.resources import format_size
-from psdvec.storage.json_text import parse_json
+from psdvec.storage.arrays import parse_json
 from psdvec.text.decompress import STANDARD_INPUT, open_stream
 from psdvec.text.files import ByteRange, file_status, open_file
 from psdvec.text.lines import LONGEST, split_lines

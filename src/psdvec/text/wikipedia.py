@@ -22,8 +22,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.storage.atomic import check_file_output, replaced_file
-from psdvec.storage.renames import rename_to_free
+from psdvec.storage.files import check_file_output, rename_to_free, replaced_file
 from psdvec.text.decompress import open_stream
 from psdvec.text.wikidump import Batch, Dump, Page, read_pages
 

@@ -18,9 +18,8 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
+from psdvec.storage.arrays import parse_json, write_npy
 from psdvec.storage.artefact import Artefact, ArtefactWriter, create_artefact, open_artefact
-from psdvec.storage.json_text import parse_json
-from psdvec.storage.numbers import write_npy
 from psdvec.text.tokenizers import find_tokenizer
 from psdvec.topic_model.learn import Prior
 from psdvec.topic_model.page import as_html

@@ -19,8 +19,8 @@ from psdvec.arrays import Float64s, Int64s
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, resolve_workers
-from psdvec.storage.numbers import write_npy
-from psdvec.storage.pieces import piece_file
+from psdvec.storage.arrays import write_npy
+from psdvec.storage.workspace import piece_file
 from psdvec.topic_model.documents import Documents
 from psdvec.topic_model.solve import solve_topics
 from psdvec.topic_model.space import Space

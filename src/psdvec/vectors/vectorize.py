@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import numpy as np
 
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.atomic import replaced_file
+from psdvec.storage.files import replaced_file
 from psdvec.text.decompress import STANDARD_INPUT
 from psdvec.text.files import file_status
 from psdvec.text.inputs import report_damage

@@ -32,7 +32,7 @@ from psdvec.solver.devices import AMPLE
 from psdvec.solver.devices.cpu_layout import Place
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs, target_unit
 from psdvec.solver.recipe import Recipe
-from psdvec.storage.buffers import Scratch, own_memory
+from psdvec.storage.arrays import Scratch, own_memory
 
 GATHERED = 10  # bytes of a pair whose column is gathered, at most: columns may have more pairs than rows
 LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back

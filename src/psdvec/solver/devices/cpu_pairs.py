@@ -23,7 +23,7 @@ from psdvec.parallel import map_ordered
 from psdvec.resources import disk_errors_explained
 from psdvec.solver.devices.cpu_blocks import Block
 from psdvec.solver.devices.cpu_layout import Place
-from psdvec.storage.buffers import Scratch
+from psdvec.storage.arrays import Scratch
 
 Found = TypeVar("Found")
 

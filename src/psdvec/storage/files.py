@@ -1,29 +1,180 @@
-"""Files and folders that appear whole or not at all: written beside their place, then renamed to it.
+"""Files and folders that appear whole or not at all, survive a power failure, and belong to one writer at a time.
 
-Until then, and after an error, whatever was at the place stays as it was. Names beside a place begin with a dot and
-belong to one writer alone, who holds a lock on them, so that two programs with the same output cannot write into each
-other's files, and what a killed one left is told from what is being written: the next writer of the same place sweeps
-it away.
+What is written stands beside its place under a name that begins with a dot, is synced, and is renamed to its place when
+it is complete. Until then, and after an error, whatever was at the place stays as it was. A lock that ends with its
+process tells what is being written from what a killed writer left, which the next writer of the same place sweeps away.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import platform
 import re
 import shutil
+import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from psdvec.errors import InputError
 from psdvec.resources import disk_errors_explained
-from psdvec.storage.locks import take
-from psdvec.storage.renames import exchange, rename_to_free
-from psdvec.storage.syncing import sync, sync_name
+
+# Getting written files onto the disk, so that they survive a power failure, unless the user wants none of that.
+
+ENVIRONMENT = "PSDVEC_NO_SYNC"
+_UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # of a folder on some network disks
+
+
+def sync(path: Path) -> None:
+    """Wait until the file at ``path``, or a folder with all that is in it, is on the disk."""
+    if is_off():
+        return
+    if path.is_dir() and not path.is_symlink():
+        for inner in sorted(path.iterdir()):
+            sync(inner)
+    sync_name(path)
+
+
+def sync_name(path: Path) -> None:
+    """Wait until the file at ``path`` is on the disk, or the names in the folder at ``path``."""
+    if is_off():
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSYNCABLE:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def is_off() -> bool:
+    """Say whether the user wants no syncing."""
+    return os.environ.get(ENVIRONMENT, "") not in ("", "0")
+
+
+# Locks that end with the process that holds them, however it ends; a lock on a name says whether its owner lives.
+
+_PATIENCE = 1.0  # seconds to wait for a lock whose holder may be on its way out
+_PAUSE = 0.02
+
+
+def take(path: Path, *, certainly: bool) -> int | None:
+    """Lock the file or folder at ``path``; return its descriptor, which the caller closes to unlock it.
+
+    None means that another process holds it, that the name is gone or means something else by now, or, where it must
+    ``certainly`` be locked, that this file system has no locks.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        got = _flock(descriptor, 0.0)
+        if (got or (got is None and not certainly)) and _has_name(descriptor, path):
+            return descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def hold(path: Path) -> int | None:
+    """Lock the file at ``path``, which must exist; return its descriptor, or None if another process holds it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            got = _flock(descriptor, _PATIENCE)
+            if got is not False and _has_name(descriptor, path):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        if got is False:
+            return None  # otherwise the holder before us removed it: lock the one that has its name now
+
+
+def _flock(descriptor: int, patience: float) -> bool | None:
+    """Return True if the lock was got, False if another has it, None if nothing can be locked there."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE)
+        except OSError:
+            return None
+
+
+def _has_name(descriptor: int, path: Path) -> bool:
+    """Say whether what ``descriptor`` stands for still has the name ``path``."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+# Renames that the standard library lacks: two names exchanged in one step, and a name that must be free.
+
+_HERE = -100  # AT_FDCWD: names are relative to the working folder
+_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Give each of two files or folders the name of the other, in one step; return False where that cannot be done."""
+    return _rename(one, other, linux=2, mac=2)
+
+
+def rename_to_free(source: Path, target: Path) -> bool:
+    """Rename ``source`` if nothing is called ``target``; return False where that cannot be done in one step.
+
+    Raises
+    ------
+    FileExistsError
+        If something is called ``target``.
+    """
+    return _rename(source, target, linux=1, mac=4)
+
+
+def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
+    library = _library()
+    names = os.fsencode(source), os.fsencode(target)
+    if hasattr(library, "renameat2"):
+        code = library.renameat2(_HERE, names[0], _HERE, names[1], linux)
+    elif hasattr(library, "renamex_np"):
+        code = library.renamex_np(*names, mac)
+    else:
+        return False
+    if code == 0:
+        return True
+    import ctypes
+
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+@cache
+def _library() -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+# Files and folders that appear whole or not at all: written beside their place, then renamed to it.
 
 # What becomes of something that has the name already.
 Existing: TypeAlias = Literal["replace", "keep", "refuse"]
