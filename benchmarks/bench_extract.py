@@ -20,7 +20,7 @@ from pathlib import Path
 import gensim
 
 from psdvec.resources import format_size
-from psdvec.text.decompress import open_stream
+from psdvec.text.streams import open_stream
 
 SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 REPEATS = 40

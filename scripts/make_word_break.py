@@ -1,4 +1,4 @@
-"""Write src/psdvec/kernels/word_break.npy: the role of every code point in Unicode's word boundaries.
+"""Write src/psdvec/text/word_break.npy: the role of every code point in Unicode's word boundaries.
 
 Run by hand, with the `regex` package installed, when a new version of Unicode comes out.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import regex
 
-from psdvec.kernels import tokenizers as roles
+from psdvec.text import tokenizer_kernels as roles
 
 PROPERTIES = {
     "ALetter": roles.LETTER,
@@ -44,7 +44,7 @@ def main() -> None:
     table = role_of_each_code_point()
     starts = np.flatnonzero(np.diff(table, prepend=255)).astype(np.uint32)
     ranges = np.stack([starts, table[starts].astype(np.uint32)], axis=1)
-    np.save(Path(__file__).parent.parent / "src/psdvec/kernels/word_break.npy", ranges)
+    np.save(Path(__file__).parent.parent / "src/psdvec/text/word_break.npy", ranges)
 
 
 if __name__ == "__main__":

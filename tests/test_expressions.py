@@ -192,7 +192,7 @@ def test_the_texts_are_those_that_a_bad_expression_fears():
 def test_expressions_are_found_with_the_methods_that_are_called():
     found = {(one.module, method) for one in expressions() for method in one.methods}
     assert {
-        ("text.wikidump", "findall"),
+        ("text.wikipedia", "findall"),
         ("formats.word2vec", "fullmatch"),
         ("resources", "fullmatch"),
     } <= found

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingExtraError
-from psdvec.text import decompress
+from psdvec.text import streams as decompress
 from psdvec.text.bzip2 import Piece, Splitter
-from psdvec.text.decompress import open_stream
+from psdvec.text.streams import open_stream
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "bzip2": bz2.compress,

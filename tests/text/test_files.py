@@ -9,9 +9,8 @@ import pytest
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
-from psdvec.text.decompress import open_stream
-from psdvec.text.files import ByteRange, open_file
 from psdvec.text.readers import Reader
+from psdvec.text.streams import ByteRange, open_file, open_stream
 from tests.helpers import contents
 
 fsspec = pytest.importorskip(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from psdvec.counts.count import count_pairs, count_words
 from psdvec.errors import InputError
 from psdvec.text import corpus as corpus_module
-from psdvec.text.corpus import Corpus, read_corpus
-from psdvec.text.inputs import Texts, read_input
+from psdvec.text.corpus import Corpus, Texts, read_corpus, read_input
 from tests.helpers import cells
 
 LINES = ["To be, or not to be:", "that is the question."]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError
-from psdvec.text.decompress import open_stream
-from psdvec.text.lines import read_lines, split_lines, stream_lines
+from psdvec.text.readers import read_lines, split_lines, stream_lines
+from psdvec.text.streams import open_stream
 
 
 @given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\n\n", b""])))
@@ -54,7 +54,7 @@ def test_a_line_beyond_the_limit_is_not_read_to_its_end():
 
 
 def test_a_line_longer_than_a_program_should_hold_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("psdvec.text.lines.LONGEST", 1000)
+    monkeypatch.setattr("psdvec.text.readers.LONGEST", 1000)
     (tmp_path / "text").write_bytes(b"one\n" + b"x" * 5000)
     with (
         open_stream(tmp_path / "text") as stream,

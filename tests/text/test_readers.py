@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from psdvec.counts.count import count_pairs, count_words
 from psdvec.errors import InputError, InputWarning
 from psdvec.text import corpus as corpus_module
-from psdvec.text.corpus import read_corpus
-from psdvec.text.inputs import report_damage
+from psdvec.text.corpus import read_corpus, report_damage
 from psdvec.text.readers import LONGEST, Reader, find_encoding, guess_encoding
 from tests.helpers import cells
 

@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress
-from psdvec.text import wikidump as dump_module
-from psdvec.text.decompress import open_stream
-from psdvec.text.wikidump import Dump, read_pages
-from psdvec.text.wikipedia import Extraction, extract
+from psdvec.text import wikipedia as dump_module
+from psdvec.text.streams import open_stream
+from psdvec.text.wikipedia import Dump, Extraction, extract, read_pages
 
 DATA = Path(os.environ.get("PSDVEC_DATA", Path(__file__).parents[3] / "shared" / "data")) / "wikixml"
 

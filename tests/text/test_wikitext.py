@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psdvec.kernels import markup, prose
 from psdvec.reference import wikitext as wikitext_reference
 from psdvec.text import wikitext
+from psdvec.text import wikitext as markup
+from psdvec.text import wikitext as prose
 from psdvec.text.wikitext import LANGUAGES, TAGS, Stripper
 
 STRIPPER = Stripper(["Eʼelyaaígíí", "Kategoreja"])

@@ -37,7 +37,7 @@ from psdvec.progress import SilentProgress
 from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import open_workspace
-from psdvec.text.decompress import open_stream
+from psdvec.text.streams import open_stream
 from psdvec.text.wikipedia import extract
 from psdvec.text.wikitext import Stripper
 from psdvec.topic_model.documents import read_documents

@@ -225,8 +225,8 @@ def vectorize(
 
 def _typed_lines() -> Iterator[str]:
     """Yield the lines of standard input; bytes that are not UTF-8 are replaced."""
-    from psdvec.text.decompress import STANDARD_INPUT, open_stream
-    from psdvec.text.lines import stream_lines
+    from psdvec.text.readers import stream_lines
+    from psdvec.text.streams import STANDARD_INPUT, open_stream
 
     with open_stream(STANDARD_INPUT) as stream:
         yield from stream_lines(stream)

@@ -42,8 +42,7 @@ from psdvec.resources import parse_size
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import PLAN, piece_file, piece_folder
 from psdvec.text.corpus import Corpus
-from psdvec.text.decompress import STANDARD_INPUT
-from psdvec.text.files import ByteRange, file_status, open_file
+from psdvec.text.streams import STANDARD_INPUT, ByteRange, file_status, open_file
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # blocks that a corpus is cut into, if their size allows

@@ -1,6 +1,6 @@
 """Counting: how often each word occurs, and how often it stands before each other word within a window.
 
-:func:`count_pairs` takes a corpus, texts or sentences (:mod:`psdvec.text.inputs`) and returns a
+:func:`count_pairs` takes a corpus, texts or sentences (:mod:`psdvec.text.corpus`) and returns a
 :class:`~psdvec.counts.matrix.Cooccurrence`: integer counts in units of 1/720720, so that sums are exact and any split
 over threads, files or machines adds up to the same bytes (equation (H) of docs/theory.md). It works in four stages:
 number the text (:mod:`psdvec.counts.numbering`), choose the words (:mod:`psdvec.counts.segments`), count the pairs
@@ -28,8 +28,7 @@ from psdvec.resources import available_memory, format_size, parse_size, resolve_
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
-from psdvec.text.corpus import Corpus
-from psdvec.text.inputs import Input, Sentences, Texts, read_input, report_damage
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
 from psdvec.text.readers import UTF8
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB

@@ -23,8 +23,8 @@ from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
 from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress, Stage
-from psdvec.text.decompress import ByteStream, open_stream
-from psdvec.text.lines import stream_lines
+from psdvec.text.readers import stream_lines
+from psdvec.text.streams import ByteStream, open_stream
 from psdvec.text.tokenizers import find_tokenizer
 
 REMEDY = "repair the file, or make it again"

@@ -20,8 +20,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.storage.files import discard_folder
-from psdvec.text.corpus import Block, Corpus, Place
-from psdvec.text.inputs import Sentences, Texts
+from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
 _SEPARATOR = re.compile(r"[\x00-\x1f\x85\u2028\u2029]")  # what ends words or lines in every file

@@ -18,8 +18,7 @@ from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.weighting import UNIT, pair_weights
 from psdvec.errors import InputError, check_fields, demand_positive
-from psdvec.text.corpus import Corpus
-from psdvec.text.inputs import Sentences, Texts
+from psdvec.text.corpus import Corpus, Sentences, Texts
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from psdvec.progress import Shown, count_of
 from psdvec.storage.arrays import write_npy
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
 from psdvec.storage.workspace import piece_file
-from psdvec.text.lines import read_lines
+from psdvec.text.readers import read_lines
 
 MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits
 TOO_MANY = "the counts add up to more than whole numbers of 64 bits hold"

@@ -3,7 +3,7 @@
 :func:`number_words` turns a text into ids, :class:`WordTable` adds up the words of many texts and finds their ids.
 
 The kernels below them run in numba. Texts here are *spaced*: uint8 UTF-8 in which bytes up to 32 separate words and
-newlines separate sentences (:mod:`psdvec.kernels.tokenizers` makes them so). A list of words is ``(blob, offsets)``, as
+newlines separate sentences (:mod:`psdvec.text.tokenizer_kernels` makes them so). A list of words is ``(blob, offsets)``, as
 in :class:`~psdvec.counts.vocabulary.WordList`. A hash table is ``slots``, uint64[2^k, 2], with open addressing: a slot
 holds a word's key (:mod:`psdvec.kernels.word_keys`), 0 if it is empty, and the word's id.
 The definitions are in :mod:`psdvec.reference.counting`.

@@ -16,7 +16,7 @@ import numpy as np
 
 from psdvec.arrays import Float64s, Int64s
 from psdvec.errors import InputError
-from psdvec.text.lines import read_lines
+from psdvec.text.readers import read_lines
 
 Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.request import FILLED_LINE
-from psdvec.text.inputs import Texts
+from psdvec.text.corpus import Texts
 from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings
 

@@ -24,7 +24,7 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.files import check_file_output, check_name, replaced_file
-from psdvec.text.decompress import open_stream
+from psdvec.text.streams import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
 from psdvec.vectors.values import rows_not_finite

@@ -45,7 +45,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """The name to use in messages; see :class:`psdvec.text.decompress.ByteStream`."""
+        """The name to use in messages; see :class:`psdvec.text.streams.ByteStream`."""
 
     @property
     def raw_position(self) -> int:

@@ -175,8 +175,8 @@ def _fold_case(words: Iterable[str]) -> dict[str, Any]:
 
 
 def _unicode_word() -> str:
-    """Return the pattern of a word by Unicode Standard Annex 29, as :func:`psdvec.kernels.tokenizers.space_unicode`."""
-    from psdvec.kernels import tokenizers as roles
+    """Return the pattern of a word by Unicode Standard Annex 29, as the kernel of the tokenizer."""
+    from psdvec.text import tokenizer_kernels as roles
 
     def one_of(*wanted: int) -> str:
         return _character_class(np.isin(roles.word_break_roles(), wanted))

@@ -22,7 +22,7 @@ from psdvec.formats.collector import ReadingRules, RowCollector, Source
 from psdvec.formats.decimals import format_rows
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import format_size
-from psdvec.text.lines import split_lines
+from psdvec.text.readers import split_lines
 from psdvec.vectors.embeddings import Embeddings
 
 Line = tuple[int, bytes]

@@ -21,8 +21,7 @@ from psdvec.methods import word2vec
 from psdvec.methods.matrices import unit_rows
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import limit_threads
-from psdvec.text.corpus import Corpus
-from psdvec.text.inputs import Sentences
+from psdvec.text.corpus import Corpus, Sentences
 from psdvec.vectors.embeddings import Embeddings
 
 BLOCK = 4096  # words coded at a time

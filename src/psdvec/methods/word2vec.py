@@ -5,8 +5,7 @@ from __future__ import annotations
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.methods.gensim_training import train
 from psdvec.progress import LogProgress, Progress
-from psdvec.text.corpus import Corpus
-from psdvec.text.inputs import Sentences
+from psdvec.text.corpus import Corpus, Sentences
 from psdvec.vectors.embeddings import Embeddings
 
 

@@ -1,6 +1,6 @@
 """What the counting kernels compute, in plain Python: slow and short, the definition that they are tested against.
 
-The kernels in :mod:`~psdvec.kernels.tokenizers`, :mod:`~psdvec.counts.word_table` and
+The kernels in :mod:`~psdvec.text.tokenizer_kernels`, :mod:`~psdvec.counts.word_table` and
 :mod:`~psdvec.counts.pair_rows` must agree with these functions.
 """
 
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END
-from psdvec.kernels import tokenizers as roles
+from psdvec.text import tokenizer_kernels as roles
 
 
 def words_paper(line: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Defines what the passes over wikitext do, in slow Python and one page at a time.
 
-Each function is the twin of the kernel of the same name in :mod:`psdvec.kernels.elements`,
-:mod:`psdvec.kernels.markup` or :mod:`psdvec.kernels.prose`, and tests check that the two agree. Of unbalanced markup
+Each function is the twin of the kernel of the same name in :mod:`psdvec.text.wikitext`,
+:mod:`psdvec.text.wikitext` or :mod:`psdvec.text.wikitext`, and tests check that the two agree. Of unbalanced markup
 only the marks are dropped; the text around them stays.
 """
 
@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Set
 
-from psdvec.kernels.characters import APOSTROPHE
-from psdvec.kernels.elements import BLOCK, LITERAL, OPAQUE
-from psdvec.kernels.markup import MAX_DEPTH, MAX_PREFIX
-from psdvec.kernels.prose import IGNORED, SEPARATOR
+from psdvec.text.wikitext import APOSTROPHE, BLOCK, IGNORED, LITERAL, MAX_DEPTH, MAX_PREFIX, OPAQUE, SEPARATOR
 
 REMOVED = b"\x01"
 

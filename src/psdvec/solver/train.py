@@ -1,6 +1,6 @@
 """From text to a model in one call: count, then fit and place; each stage is kept until the model is written.
 
-Takes text in any form (:mod:`psdvec.text.inputs`) and the options of the stages, and returns a
+Takes text in any form (:mod:`psdvec.text.corpus`) and the options of the stages, and returns a
 :class:`~psdvec.solver.model.Model`, written as an artefact, with the counts beside it, where that is wanted. If it is
 interrupted, the same call resumes at the first unfinished stage.
 """
@@ -23,8 +23,7 @@ from psdvec.solver.fit import check_options, fit
 from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace, sweep_finished
-from psdvec.text.corpus import Corpus, read_corpus
-from psdvec.text.inputs import Input, Sentences, Texts, read_input
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_corpus, read_input
 
 _ENDING = ".train.work"
 Function = TypeVar("Function", bound=Callable[..., Any])

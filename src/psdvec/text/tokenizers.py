@@ -2,8 +2,8 @@
 
 A tokenizer takes UTF-8 text and returns *spaced text*, in which spaces separate words and newlines separate
 sentences; :func:`split_spaced` cuts a sentence of it into words. The work is done by the kernels in
-:mod:`psdvec.kernels.tokenizers`, which are imported when a tokenizer is first used. :func:`split_words` does the same
-to one text, for whoever reads text with a model: what counting took for a word is a word there too.
+:mod:`psdvec.text.tokenizer_kernels`, which are imported when a tokenizer is first used. :func:`split_words` does the
+same to one text, for whoever reads text with a model: what counting took for a word is a word there too.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def split_runs(text: str) -> list[str]:
 
 def _space_unicode(text: bytes) -> Bytes:
     """Fold case and cut at Unicode's word boundaries."""
-    from psdvec.kernels.tokenizers import space_unicode, word_break_roles
+    from psdvec.text.tokenizer_kernels import space_unicode, word_break_roles
 
     folded = np.frombuffer(text.decode("utf-8").casefold().encode("utf-8"), dtype=np.uint8)
     out = np.empty(2 * len(folded) + 1, dtype=np.uint8)
@@ -85,7 +85,7 @@ def _space_unicode(text: bytes) -> Bytes:
 
 def _space_paper(text: bytes) -> Bytes:
     """Keep English words in lower case, as the paper does; a typographic apostrophe counts as one."""
-    from psdvec.kernels.tokenizers import space_paper
+    from psdvec.text.tokenizer_kernels import space_paper
 
     source = np.frombuffer(text.replace("\N{RIGHT SINGLE QUOTATION MARK}".encode(), b"'"), dtype=np.uint8)
     out = np.empty_like(source)

@@ -17,8 +17,7 @@ import numpy as np
 from psdvec.arrays import Float64s, Int32s, Int64s
 from psdvec.errors import InputError
 from psdvec.progress import Progress
-from psdvec.text.corpus import read_corpus
-from psdvec.text.inputs import are_files, report_damage
+from psdvec.text.corpus import are_files, read_corpus, report_damage
 from psdvec.text.readers import UTF8, Reader, check_text, find_encoding
 from psdvec.vectors.embeddings import Embeddings
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.files import replaced_file
-from psdvec.text.decompress import STANDARD_INPUT
-from psdvec.text.files import file_status
-from psdvec.text.inputs import report_damage
+from psdvec.text.corpus import report_damage
 from psdvec.text.readers import Reader, find_encoding
+from psdvec.text.streams import STANDARD_INPUT, file_status
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,

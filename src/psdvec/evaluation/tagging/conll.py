@@ -14,7 +14,7 @@ import numpy as np
 
 from psdvec.errors import InputError, demand_seed
 from psdvec.evaluation.tagging.tags import to_iob2
-from psdvec.text.lines import read_lines
+from psdvec.text.readers import read_lines
 
 _HELD_OUT = 1000
 _FILES = {

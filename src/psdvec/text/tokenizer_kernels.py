@@ -47,7 +47,7 @@ def space_paper(text, out):
 @cache
 def word_break_roles() -> Bytes:
     """Return uint8[0x110000]: the role of every code point."""
-    with files("psdvec.kernels").joinpath("word_break.npy").open("rb") as file:
+    with files("psdvec.text").joinpath("word_break.npy").open("rb") as file:
         ranges = np.load(file, allow_pickle=False)
     lengths = np.diff(ranges[:, 0].astype(np.int64), append=0x110000)
     return np.repeat(ranges[:, 1].astype(np.uint8), lengths)
