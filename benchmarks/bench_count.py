@@ -20,8 +20,7 @@ import numpy as np
 
 from corpora import add_corpus_arguments, write_words
 from measure import PSDVEC, Cost, best, run, run_script, table
-from psdvec.counts.matrix import load_counts
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT, load_counts
 
 REPEATS = int(os.environ.get("REPEATS", "3"))
 WORDS = 50_000

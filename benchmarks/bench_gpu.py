@@ -15,9 +15,8 @@ import time
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, Tally
+from psdvec.counts.matrix import UNIT, Cooccurrence, Tally
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.weighting import UNIT
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psdvec.counts import out_of_core
+from psdvec.counts import pairs as out_of_core
 from psdvec.counts.matrix import Cooccurrence
-from psdvec.counts.pair_rows import Range
+from psdvec.counts.pairs import Range
 from psdvec.storage.artefact import META, seal
 
 

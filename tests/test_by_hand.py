@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psdvec.counts.count import count_pairs
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver.core import solve
 from psdvec.solver.extend import extend

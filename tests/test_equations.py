@@ -17,8 +17,8 @@ import pytest
 from scipy import integrate, special
 
 from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.weighting import UNIT
 from psdvec.kernels.topics import expect_topics
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference

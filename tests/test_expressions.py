@@ -82,7 +82,7 @@ def _expressions_of(module: str, tree: ast.Module, used: dict[str, set[str]]) ->
         first = node.args[0]
         pattern = first.value if isinstance(first, ast.Constant) else constants.get(getattr(first, "id", ""))
         if pattern is None:
-            assert module == "counts.legacy_grams", (
+            assert module == "counts.grams", (
                 f"{module} has an expression that is not written out; write it out"
             )
             continue
@@ -196,4 +196,4 @@ def test_expressions_are_found_with_the_methods_that_are_called():
         ("formats.word2vec", "fullmatch"),
         ("resources", "fullmatch"),
     } <= found
-    assert ("counts.legacy_grams", "match") in found
+    assert ("counts.grams", "match") in found

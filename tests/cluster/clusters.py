@@ -100,7 +100,7 @@ def some_worker(client):
 
 def stop_after(blocks):
     """In a worker: number this many blocks, then wait to be killed."""
-    from psdvec.counts import numbering
+    from psdvec.counts import segments as numbering
 
     original, left = numbering.number_corpus, iter(range(blocks))
 

@@ -18,7 +18,7 @@ from psdvec.cluster import counting, merging, solving
 from psdvec.cluster import shares as shares_module
 from psdvec.cluster.client import check_workers, open_client
 from psdvec.cluster.counting import plan_blocks
-from psdvec.counts import out_of_core as out_of_core_module
+from psdvec.counts import pairs as out_of_core_module
 from psdvec.counts.count import count_pairs
 from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceError
 from psdvec.resources import current_memory, peak_memory
@@ -156,9 +156,9 @@ def test_small_files_share_a_block_and_compressed_ones_stay_whole(corpus):
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("psdvec.counts.numbering", "number_block"),
-        ("psdvec.counts.out_of_core", "count_text"),
-        ("psdvec.counts.pair_rows", "add_rows"),
+        ("psdvec.counts.segments", "number_block"),
+        ("psdvec.counts.pairs", "count_text"),
+        ("psdvec.counts.pairs", "add_rows"),
     ],
 )
 def test_a_worker_killed_while_counting_costs_nothing_but_time(
@@ -243,7 +243,7 @@ def test_a_worker_out_of_memory_is_reported_and_finished_work_is_kept(corpus, tm
         """Makes every worker, restarted ones too, take ever more memory when it counts pairs."""
 
         def setup(self, worker):
-            from psdvec.counts import out_of_core as out_of_core_module
+            from psdvec.counts import pairs as out_of_core_module
 
             def devour(*arguments, **named):
                 taken = [bytearray(os.urandom(1 << 20)) * 40 for _ in range(50)]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import psdvec
-from psdvec.counts import numbering, out_of_core
+from psdvec.counts import pairs as out_of_core
+from psdvec.counts import segments as numbering
 from psdvec.counts.count import count_pairs, count_words
-from psdvec.counts.weighting import UNIT, pair_weights
+from psdvec.counts.matrix import UNIT, pair_weights
 from psdvec.errors import InputError, ResourceError
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import read_corpus

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs
-from psdvec.counts.weighting import pair_weights
+from psdvec.counts.matrix import pair_weights
 from psdvec.reference import counting
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import read_corpus

@@ -13,7 +13,7 @@ import pytest
 import psdvec
 from psdvec import cli
 from psdvec.counts.count import count_pairs
-from psdvec.counts.legacy_export import write_grams
+from psdvec.counts.grams import write_grams
 from psdvec.counts.matrix import load_counts
 from psdvec.counts.merge import merge_counts
 from psdvec.errors import InputError, StoreError

@@ -16,11 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs
-from psdvec.counts.legacy_export import write_grams
-from psdvec.counts.legacy_grams import read_grams
-from psdvec.counts.matrix import load_counts
+from psdvec.counts.grams import read_grams, write_grams
+from psdvec.counts.matrix import UNIT, load_counts
 from psdvec.counts.merge import merge_counts
-from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from tests.helpers import cells
 

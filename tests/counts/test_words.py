@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.counts.vocabulary import WordCounts, WordList
-from psdvec.counts.word_table import GAP, WordTable, number_words
+from psdvec.counts.words import GAP, WordTable, number_words
 from psdvec.errors import InputError
 from psdvec.reference import counting
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.new_words import UNIGRAMS, add_words

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from psdvec.counts import numbering, out_of_core
+from psdvec.counts import pairs as out_of_core
+from psdvec.counts import segments as numbering
 from psdvec.counts.count import count_pairs
 from psdvec.text.corpus import read_corpus
 from tests.helpers import contents, count_in_small_runs

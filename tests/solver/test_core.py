@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.reference import rounds as rounds_reference
 from psdvec.resources import DiskSpeed, current_memory

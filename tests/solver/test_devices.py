@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.kernels.pair_blocks import directed_terms, smoothed_count
 from psdvec.reference import rounds as rounds_reference

@@ -5,9 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from psdvec.counts.matrix import Cooccurrence
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.kernels.machine import LARGEST, from_half, to_half
 from psdvec.kernels.pair_blocks import AT_ONCE, SPAN, STRIP, natural_log
 from psdvec.kernels.pair_columns import add_margins, add_tiles

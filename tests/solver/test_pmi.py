@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError
 from psdvec.reference import rounds
 from psdvec.solver.pmi import margins, measure_constants, pmi, weight, word_scales

@@ -25,8 +25,7 @@ import pyarrow.parquet
 
 import psdvec
 from psdvec.compare.steps import read_cost
-from psdvec.counts.legacy_export import write_grams
-from psdvec.counts.legacy_grams import read_grams
+from psdvec.counts.grams import read_grams, write_grams
 from psdvec.counts.vocabulary import read_word_list
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.evaluation.tagging.conll import read_conll

@@ -108,7 +108,7 @@ def _write_texts(folder: Path) -> None:
 def _write_counts_and_models(folder: Path) -> None:
     import psdvec
     from psdvec.counts.count import count_pairs
-    from psdvec.counts.legacy_export import write_grams
+    from psdvec.counts.grams import write_grams
     from psdvec.methods.run import fit_method
 
     rng = np.random.default_rng(0)

@@ -102,7 +102,7 @@ def make_inputs(folder: Path) -> None:
     flat = count_pairs(lines, **options, weighting="flat", output=folder / "flat")
     psdvec.fit(counts, dim=4, max_words=40, workers=1, output=folder / "model")
     psdvec.save(psdvec.load(folder / "model"), folder / "vectors.txt")
-    from psdvec.counts.legacy_export import write_grams
+    from psdvec.counts.grams import write_grams
 
     write_grams(flat, folder / "2.txt", words=folder / "1.txt")
     words = counts.vocabulary.words

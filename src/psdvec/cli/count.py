@@ -144,7 +144,7 @@ def import_grams(
 
     Example: `psdvec import-grams top2grams-wiki.txt --words top1grams-wiki.txt -o counts/`
     """
-    from psdvec.counts.legacy_grams import read_grams
+    from psdvec.counts.grams import read_grams
     from psdvec.storage.artefact import check_output
 
     check_output(output, overwrite=overwrite)
@@ -165,7 +165,7 @@ def export_grams(
 
     Example: `psdvec export-grams counts/ top2grams.txt --words top1grams.txt`
     """
-    from psdvec.counts.legacy_export import write_grams
+    from psdvec.counts.grams import write_grams
     from psdvec.counts.matrix import load_counts
 
     loaded = load_counts(counts)

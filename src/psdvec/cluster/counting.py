@@ -28,14 +28,13 @@ import numpy as np
 from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.cluster.merging import Matrix, merge_matrices
 from psdvec.cluster.shares import Shares, share_out
-from psdvec.counts import numbering, out_of_core
+from psdvec.counts import pairs as out_of_core
+from psdvec.counts import segments as numbering
 from psdvec.counts.matrix import Tally
-from psdvec.counts.out_of_core import Run
-from psdvec.counts.pair_rows import Range
-from psdvec.counts.plan import Counted, Counting
-from psdvec.counts.segments import SegmentChain, SegmentFolder, add_up_words
+from psdvec.counts.pairs import Range, Run
+from psdvec.counts.segments import Counted, Counting, SegmentChain, SegmentFolder, add_up_words
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
-from psdvec.counts.word_table import WordTable
+from psdvec.counts.words import WordTable
 from psdvec.errors import InputError
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size

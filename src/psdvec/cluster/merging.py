@@ -2,7 +2,7 @@
 
 The matrices, each a :class:`Matrix`, lie on a disk that all workers share; :func:`merge_matrices` yields the rows of
 their sum in order. At most FAN_IN matrices are added at once, and the sum of each range of rows is a
-:class:`~psdvec.counts.out_of_core.Run` on the same disk.
+:class:`~psdvec.counts.pairs.Run` on the same disk.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 
 from psdvec.arrays import Int64s
 from psdvec.cluster.client import memory_of_job, run_jobs
-from psdvec.counts import out_of_core
+from psdvec.counts import pairs as out_of_core
 from psdvec.counts.matrix import Rows
-from psdvec.counts.out_of_core import Run
-from psdvec.counts.pair_rows import Range, RowReader, add_rows, cut_ranges
+from psdvec.counts.pairs import Range, RowReader, Run, add_rows, cut_ranges
 from psdvec.progress import Progress
 
 RANGE_CELLS = 1 << 21  # cells of the sum per job: 25 megabytes on disk

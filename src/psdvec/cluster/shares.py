@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Int64s
-from psdvec.counts.pair_rows import Range
+from psdvec.counts.pairs import Range
 
 MOST_IDS = 1 << 30  # ids in a group, however many fit: they must be counted again if a worker is lost
 MOST_RANGES = 8  # with more, reading the text takes longer than counting its pairs

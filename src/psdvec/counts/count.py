@@ -3,8 +3,8 @@
 :func:`count_pairs` takes a corpus, texts or sentences (:mod:`psdvec.text.corpus`) and returns a
 :class:`~psdvec.counts.matrix.Cooccurrence`: integer counts in units of 1/720720, so that sums are exact and any split
 over threads, files or machines adds up to the same bytes (equation (H) of docs/theory.md). It works in four stages:
-number the text (:mod:`psdvec.counts.numbering`), choose the words (:mod:`psdvec.counts.segments`), count the pairs
-(:mod:`psdvec.counts.out_of_core`), and write them (:mod:`psdvec.counts.matrix`).
+number the text (:mod:`psdvec.counts.segments`), choose the words (:mod:`psdvec.counts.segments`), count the pairs
+(:mod:`psdvec.counts.pairs`), and write them (:mod:`psdvec.counts.matrix`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, Tally, in_memory, map_counts, write_counts
-from psdvec.counts.numbering import number_text
-from psdvec.counts.out_of_core import count_text
-from psdvec.counts.plan import Counted, Counting, describe
-from psdvec.counts.segments import FORMAT, SegmentFolder, choose_words
+from psdvec.counts.pairs import count_text
+from psdvec.counts.segments import (
+    FORMAT,
+    Counted,
+    Counting,
+    SegmentFolder,
+    choose_words,
+    describe,
+    number_text,
+)
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.word_table import MAX_WORD_BYTES
+from psdvec.counts.words import MAX_WORD_BYTES
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers

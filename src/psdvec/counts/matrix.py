@@ -10,25 +10,57 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
-from psdvec.counts.vocabulary import (
-    MOST,
-    TOO_MANY,
-    Vocabulary,
-    exact_sum,
-    read_vocabulary,
-    write_vocabulary,
-)
-from psdvec.counts.weighting import UNIT
-from psdvec.errors import InputError, StoreError, checked
+from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum, read_vocabulary, write_vocabulary
+from psdvec.errors import InputError, StoreError, checked, demand_whole
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
 from psdvec.storage.workspace import digest_of
+
+# What a pair of words counts at a distance, as an integer in a fixed unit (equation (H) of docs/theory.md).
+
+UNIT = 720720  # divisible by 1 to 16, so that harmonic weights are exact that far
+
+
+def pair_weights(window: int, weighting: str) -> Int64s:
+    """Return what a pair counts at distance 1, 2, ... ``window``, in units of 1/720720.
+
+    >>> pair_weights(3, "harmonic").tolist()
+    [720720, 360360, 240240]
+    """
+    window = demand_whole(window, "window")
+    if not 1 <= window <= 1000:
+        raise InputError(f"the window is {window}; give a number from 1 to 1000")
+    name, _, power = weighting.partition(":")
+    distances = range(1, window + 1)
+    if weighting == "flat":
+        weights = [Fraction(1)] * window
+    elif weighting == "harmonic":
+        weights = [Fraction(1, d) for d in distances]
+    elif weighting == "linear":
+        weights = [Fraction(window - d + 1, window) for d in distances]
+    elif name == "power" and _is_power(power):
+        weights = [Fraction(d ** -float(power)) for d in distances]
+    else:
+        raise InputError(
+            f"there is no weighting '{weighting}'; choose harmonic, flat, linear or power:P with P from 0 to 10"
+        )
+    units = np.array([round(UNIT * weight) for weight in weights], dtype=np.int64)
+    return units[units > 0]
+
+
+def _is_power(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 10
+    except ValueError:
+        return False
+
 
 KIND = "cooccurrence"
 VERSION = 1

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence, Rows, Tally, counts_of, in_memory, map_counts, write_counts
-from psdvec.counts.pair_rows import Range, RowReader, add_rows, gather_rows
+from psdvec.counts.pairs import Range, RowReader, add_rows, gather_rows
 from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
 from psdvec.errors import InputError, checked
 from psdvec.progress import LogProgress, Progress

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int32s
-from psdvec.counts.matrix import Cooccurrence
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import InputError
 from psdvec.parallel import in_stretches
 from psdvec.progress import Progress

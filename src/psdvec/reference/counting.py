@@ -1,7 +1,7 @@
 """What the counting kernels compute, in plain Python: slow and short, the definition that they are tested against.
 
-The kernels in :mod:`~psdvec.text.tokenizer_kernels`, :mod:`~psdvec.counts.word_table` and
-:mod:`~psdvec.counts.pair_rows` must agree with these functions.
+The kernels in :mod:`~psdvec.text.tokenizer_kernels`, :mod:`~psdvec.counts.words` and
+:mod:`~psdvec.counts.pairs` must agree with these functions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from psdvec.counts.word_table import GAP, MAX_WORD_BYTES, SENTENCE_END
+from psdvec.counts.words import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.text import tokenizer_kernels as roles
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
+from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import MOST
-from psdvec.counts.weighting import UNIT
 from psdvec.errors import InputError, check_fields
 from psdvec.resources import thread_limit
 from psdvec.solver.recipe import Recipe

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from psdvec.counts.count import count_pairs, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.counts.plan import Counting, describe, identity_of
+from psdvec.counts.segments import Counting, describe, identity_of
 from psdvec.errors import InputError, checked, checked_options
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices.open import open_device

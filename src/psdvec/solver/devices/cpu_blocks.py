@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Int64s
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.kernels.pair_blocks import (
     SPAN,
     STRIP,

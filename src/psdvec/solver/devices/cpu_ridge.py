@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.kernels.contexts import count_contexts, count_slots, fill_slots
 from psdvec.parallel import in_stretches, map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from psdvec import resources
 from psdvec.arrays import Array, Float64s, Int64s
-from psdvec.counts.weighting import UNIT
+from psdvec.counts.matrix import UNIT
 from psdvec.errors import ResourceError
 from psdvec.resources import format_size
 from psdvec.solver.pmi import Constants, PairTerms, SparseCounts, WordScales, pair_terms, target_unit
