@@ -30,8 +30,8 @@ from measure import run_script
 from nine_sets import score
 from psdvec.counts.matrix import load_counts
 from psdvec.methods.psd import paper_core
+from psdvec.options import RECIPES, make_recipe
 from psdvec.solver.fit import fit
-from psdvec.solver.recipe import RECIPES, make_recipe
 from records import Records
 from split import all_parts
 

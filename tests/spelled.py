@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from psdvec.solver.recipe import Recipe
+from psdvec.options import Recipe
 from psdvec.solver.spelling import learn_subwords
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import Subwords

@@ -10,11 +10,11 @@ import pytest
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
+from psdvec.options import make_recipe
 from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver.core import solve
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import pmi, weight
-from psdvec.solver.recipe import make_recipe
 from psdvec.solver.ridge import word_cells
 from psdvec.solver.setting import prepare
 from tests.helpers import cells

@@ -20,12 +20,12 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.kernels.topics import expect_topics
+from psdvec.options import make_recipe
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver.core import solve
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, weight
-from psdvec.solver.recipe import make_recipe
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.spelling import trust
 from psdvec.topic_model.learn import offers

@@ -17,7 +17,7 @@ HOME = Path(psdvec.__file__).parent
 
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
-    "errors", "arrays", "resources", "progress", "parallel", "pages",
+    "errors", "arrays", "options", "resources", "progress", "parallel", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from psdvec.evaluation.report import Report
     from psdvec.formats import save
     from psdvec.loading import load
+    from psdvec.options import Recipe
     from psdvec.solver.extend import Extension, extend
     from psdvec.solver.fit import fit
-    from psdvec.solver.model import Model
-    from psdvec.solver.recipe import Recipe
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
     from psdvec.topic_model.run import topics
     from psdvec.topic_model.values import Topics
     from psdvec.vectors.embeddings import Embeddings
+    from psdvec.vectors.model import Model
 
 __version__ = "0.1.0"
 
@@ -63,9 +63,9 @@ _HOMES = {
     "Cooccurrence": "counts.matrix",
     "Embeddings": "vectors.embeddings",
     "Extension": "solver.extend",
-    "Model": "solver.model",
+    "Model": "vectors.model",
     "PSDVecError": "errors",
-    "Recipe": "solver.recipe",
+    "Recipe": "options",
     "Report": "evaluation.report",
     "Topics": "topic_model.values",
     "Vocabulary": "counts.vocabulary",

@@ -10,10 +10,10 @@ import numpy as np
 
 from psdvec.counts import matrix
 from psdvec.errors import InputError, StoreError, checked
+from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.solver import model
-from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
+from psdvec.vectors import model
 
 TOPICS = "topics"  # psdvec.topic_model.folder.KIND; what it takes to read them is loaded when some are
 

@@ -23,6 +23,7 @@ from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
+    Weighting,
     common_direction,
     make_tokenizer,
     mean_vectors,
@@ -30,7 +31,6 @@ from psdvec.vectors.sentences import (
     without_direction,
 )
 from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
-from psdvec.vectors.vectorize import Weighting
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -13,7 +13,7 @@ import search
 from corpora import count_once
 from psdvec.errors import InputError, PSDVecError
 from psdvec.methods import METHODS
-from psdvec.solver.recipe import RECIPES, Recipe, make_recipe
+from psdvec.options import RECIPES, Recipe, make_recipe
 from records import Records
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from psdvec.cli import app
 from psdvec.cli.options import COUNTING, MACHINE, PANELS, SOLVER
 from psdvec.errors import InputError
-from psdvec.solver.recipe import RECIPES, Recipe, make_recipe
+from psdvec.options import RECIPES, Recipe, make_recipe
 
 FIRST = None  # the panel that typer calls Options
 NUMBERS = {field.name for field in fields(Recipe)}

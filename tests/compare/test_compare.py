@@ -25,7 +25,7 @@ from psdvec.compare.values import Cost
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
-from psdvec.solver.recipe import make_recipe
+from psdvec.options import make_recipe
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.tokenizers import TOKENIZERS
 from tests.evaluation.test_scores import count_resampling

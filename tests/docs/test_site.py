@@ -17,7 +17,7 @@ from scripts import api_page
 
 import psdvec
 from psdvec.cli import app
-from psdvec.solver.recipe import RECIPES, Recipe
+from psdvec.options import RECIPES, Recipe
 from tests.conftest import REPOSITORY
 from tests.docs.blocks import read_blocks, read_commands
 from tests.pages.colours import contrast, explorer_tokens, tokens

@@ -18,9 +18,9 @@ from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
 from psdvec.formats.decimals import format_rows
 from psdvec.formats.tokenizer_json import read_tokens
-from psdvec.solver.model import read_model, write_model
 from psdvec.storage.arrays import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import read_model, write_model
 
 # Any character that UTF-8 can encode; spaces and line ends, which word2vec refuses, have their own test.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n")

@@ -24,7 +24,7 @@ from psdvec.evaluation.tasks import Pairs
 from psdvec.maps import drawing, layouts
 from psdvec.methods import glove, svd
 from psdvec.progress import SilentProgress
-from psdvec.vectors.vectorize import vectorize_file
+from psdvec.vectors.sentences import vectorize_file
 
 QUIET = SilentProgress()
 PRELOADED = "PSDVEC_TEST_PRELOADED"

@@ -7,6 +7,7 @@ import pytest
 
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
+from psdvec.options import make_recipe
 from psdvec.reference import rounds as rounds_reference
 from psdvec.resources import DiskSpeed, current_memory
 from psdvec.solver import core, problem
@@ -16,7 +17,6 @@ from psdvec.solver.devices.cpu_memory import MemoryPlan, Size, plan_memory, traf
 from psdvec.solver.eigen import Eigenpairs, rank_for
 from psdvec.solver.fit import fit
 from psdvec.solver.problem import best_multiple, build_problem, residual_of
-from psdvec.solver.recipe import make_recipe
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
 
 HALF = (

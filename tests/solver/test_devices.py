@@ -8,6 +8,7 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.kernels.pair_blocks import directed_terms, smoothed_count
+from psdvec.options import make_recipe
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import core, ridge
 from psdvec.solver.devices import Device
@@ -17,7 +18,6 @@ from psdvec.solver.devices.open import open_device
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
-from psdvec.solver.recipe import make_recipe
 from psdvec.solver.setting import prepare
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 

@@ -8,13 +8,13 @@ import pytest
 from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
+from psdvec.options import RIDGES, make_recipe, parse_ridge
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
 from psdvec.solver.devices import cpu_ridge
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
-from psdvec.solver.recipe import RIDGES, make_recipe, parse_ridge
 from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, solve_word, word_cells
 from psdvec.solver.setting import prepare
 from tests.toy import drawn_counts, fit_recipe

@@ -15,11 +15,11 @@ import pytest
 import psdvec
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
+from psdvec.options import make_recipe
 from psdvec.solver.devices import cpu_ridge
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.placed import COLUMNS, parts_of
-from psdvec.solver.recipe import make_recipe
 from tests.helpers import contents
 from tests.toy import drawn_counts, fit_recipe
 

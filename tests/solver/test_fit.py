@@ -16,10 +16,10 @@ from psdvec.solver.core import write_round
 from psdvec.solver.devices import cpu_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
-from psdvec.solver.model import read_model, write_model
 from psdvec.solver.train import train
 from psdvec.storage.artefact import open_artefact, seal
 from psdvec.text.corpus import read_corpus
+from psdvec.vectors.model import read_model, write_model
 from tests.toy import drawn_counts
 
 

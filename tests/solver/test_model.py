@@ -9,9 +9,9 @@ import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
-from psdvec.solver.model import demand_finite, read_model, write_model
 from psdvec.storage.artefact import open_artefact, verify_artefact
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import demand_finite, read_model, write_model
 from tests.helpers import replace_array, replace_parameter
 from tests.toy import drawn_counts
 

@@ -3,9 +3,9 @@ import pytest
 
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError
+from psdvec.options import make_recipe
 from psdvec.reference import rounds
 from psdvec.solver.pmi import margins, measure_constants, pmi, weight, word_scales
-from psdvec.solver.recipe import make_recipe
 from tests.toy import drawn_counts
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.solver.recipe import RECIPES, make_recipe, parse_ridge
+from psdvec.options import RECIPES, make_recipe, parse_ridge
 
 
 def test_a_change_that_is_none_leaves_the_recipe_as_it_is():

@@ -33,7 +33,6 @@ from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe, summarise, verify
 from psdvec.maps.kept import read_map
 from psdvec.progress import SilentProgress
-from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import open_workspace
 from psdvec.text.streams import open_stream
@@ -42,6 +41,7 @@ from psdvec.text.wikitext import Stripper
 from psdvec.topic_model.documents import read_documents
 from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
 from psdvec.vectors.sparse import csr_of
 from tests.helpers import put_right
 from tests.torture.confined import FINE, run_confined

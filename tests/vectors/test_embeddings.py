@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.intervals import Interval
-from psdvec.vectors.neighbours import largest_columns, lengths_of, nearest_rows
+from psdvec.vectors.neighbours import Interval, largest_columns, lengths_of, nearest_rows
 
 
 def compass() -> Embeddings:

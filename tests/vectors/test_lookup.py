@@ -19,11 +19,11 @@ from psdvec.formats import load, save
 from psdvec.formats.tokenizer_json import unreachable_words
 from psdvec.methods.run import fit_method
 from psdvec.solver.fit import fit
-from psdvec.solver.model import Model
 from psdvec.text.corpus import read_corpus
 from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.vectorize import vectorize_file
+from psdvec.vectors.model import Model
+from psdvec.vectors.sentences import vectorize_file
 from tests.formats.read_tokenizer_json import read_tokenizer
 
 TEXT = """\

@@ -8,13 +8,14 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
+    Summary,
     common_direction,
     make_tokenizer,
     mean_vectors,
     sif_weights,
+    vectorize_file,
     without_direction,
 )
-from psdvec.vectors.vectorize import Summary, vectorize_file
 
 
 def toy() -> Embeddings:
@@ -60,7 +61,7 @@ def test_capitals_in_the_vocabulary_keep_the_case_of_the_text():
 def test_a_file_in_blocks_equals_the_file_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "text").write_text("the cat\nsat\n\ncat sat the\nthe the cat\n")
     summary = vectorize_file(toy(), tmp_path / "text", tmp_path / "whole.npy", weighting="sif")
-    monkeypatch.setattr("psdvec.vectors.vectorize._LINES", 2)
+    monkeypatch.setattr("psdvec.vectors.sentences._LINES", 2)
     vectorize_file(toy(), tmp_path / "text", tmp_path / "blocks.npy", weighting="sif")
     whole, blocks = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "blocks.npy")
     assert summary == Summary(lines=5, words=9, known=9, empty=1)

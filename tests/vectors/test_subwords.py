@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingWordError
+from psdvec.options import Recipe
 from psdvec.solver import spelling
-from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import certainty, learn_subwords
 from psdvec.vectors.subwords import (
     LONGEST,

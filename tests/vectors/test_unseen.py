@@ -11,10 +11,8 @@ import pytest
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import load, save
 from psdvec.vectors import answers
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.search import cosine
-from psdvec.vectors.sentences import mean_vectors, sif_weights
-from psdvec.vectors.vectorize import Summary, vectorize_file
+from psdvec.vectors.embeddings import Embeddings, cosine
+from psdvec.vectors.sentences import Summary, mean_vectors, sif_weights, vectorize_file
 from tests.spelled import DIM, learned, vocabulary
 
 UNSEEN = ("players", "readings", "walkers")  # of stems and endings that are known
@@ -207,7 +205,7 @@ def test_a_file_is_vectorised_with_unseen_words_and_they_are_counted(
     spelling = vectorize_file(e, target=tmp_path / "whole.npy", unseen="spelling", **files)
     assert spelling == Summary(lines=4, words=7, known=2, empty=2, spelled=3)
     assert vectorize_file(e, target=tmp_path / "known.npy", **files) == Summary(4, 7, 2, 2)
-    monkeypatch.setattr("psdvec.vectors.vectorize._LINES", 1)
+    monkeypatch.setattr("psdvec.vectors.sentences._LINES", 1)
     vectorize_file(e, target=tmp_path / "blocks.npy", unseen="spelling", **files)
     whole = np.load(tmp_path / "whole.npy")
     assert whole.shape == (4, DIM)

@@ -38,9 +38,9 @@ from psdvec.storage.files import check_file_output
 
 if TYPE_CHECKING:
     from psdvec.solver.extend import Extension
-    from psdvec.solver.model import Model
     from psdvec.solver.placed import PlacedWord
     from psdvec.vectors.embeddings import Embeddings
+    from psdvec.vectors.model import Model
 
 OURS = "psdvec"
 SHOWN = 20  # words at most that extend prints; --report writes all

@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.models import OptionInfo
 
-from psdvec.solver.recipe import Recipe
+from psdvec.options import Recipe
 
 CorpusPaths = Annotated[
     list[str], typer.Argument(help="Files, folders or glob patterns; - is standard input.")

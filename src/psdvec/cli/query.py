@@ -23,10 +23,9 @@ from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.tokenizer_json import unreachable_words
 from psdvec.storage.files import check_file_output, nearest_folder
 from psdvec.vectors import answers
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.search import ANALOGY, AnalogyMethod
+from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
+from psdvec.vectors.sentences import Weighting, vectorize_file
 from psdvec.vectors.subwords import Unseen, UnseenInText
-from psdvec.vectors.vectorize import Weighting, vectorize_file
 
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
 Restrict = Annotated[

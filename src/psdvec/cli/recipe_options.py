@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from psdvec.cli.options import with_parameters
-from psdvec.solver.recipe import Recipe
+from psdvec.options import Recipe
 
 
 def share_or_off(text: str | float) -> float:

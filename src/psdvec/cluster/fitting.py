@@ -35,6 +35,7 @@ from psdvec.cluster.client import (
     workers_of,
 )
 from psdvec.cluster.solving import open_counts
+from psdvec.options import Recipe
 from psdvec.progress import memory_in_use
 from psdvec.resources import limit_blas
 from psdvec.solver.devices import AMPLE, Room
@@ -44,7 +45,6 @@ from psdvec.solver.devices.cpu_layout import Place, layout_of
 from psdvec.solver.devices.cpu_pairs import CpuPairs, added_up
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import META, open_artefact
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs

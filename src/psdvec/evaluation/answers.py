@@ -17,8 +17,8 @@ from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.evaluation.scores import Answers
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, Task
 from psdvec.progress import LogProgress, Progress
-from psdvec.vectors.queries import unit_vector
-from psdvec.vectors.search import COSMUL_EPSILON, AnalogyMethod
+from psdvec.vectors.embeddings import COSMUL_EPSILON, AnalogyMethod
+from psdvec.vectors.neighbours import unit_vector
 
 Oov: TypeAlias = Literal["skip", "zero", "mean", "spelling"]
 ANALOGY_METHODS: tuple[AnalogyMethod, ...] = ("3cosmul", "3cosadd")

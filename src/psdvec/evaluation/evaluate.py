@@ -20,8 +20,7 @@ from psdvec.evaluation.scores import SpanCounts, score_column, score_task
 from psdvec.evaluation.tagging.crf import TaggingResult
 from psdvec.evaluation.tasks import Task
 from psdvec.progress import LogProgress, Progress
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.search import AnalogyMethod
+from psdvec.vectors.embeddings import AnalogyMethod, Embeddings
 
 _MOST_RESAMPLES = 1_000_000
 

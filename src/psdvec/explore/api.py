@@ -23,8 +23,7 @@ from psdvec.explore.suggestions import Suggestions
 from psdvec.maps.drawing import LAYOUTS, LayoutName
 from psdvec.topic_model.folder import describe_topics
 from psdvec.vectors import answers
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.search import ANALOGY, AnalogyMethod
+from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
 from psdvec.vectors.subwords import Unseen
 
 Answer = Callable[[Parameters], dict[str, Any]]

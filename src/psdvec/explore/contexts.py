@@ -1,6 +1,6 @@
 """Why a word is where it is: the contexts that pulled hardest on it, or on a pair of words.
 
-A :class:`ContextIndex` holds a :class:`~psdvec.solver.model.Model` and the counts it was made from. For a word it gives
+A :class:`ContextIndex` holds a :class:`~psdvec.vectors.model.Model` and the counts it was made from. For a word it gives
 every core word seen near it (no other word is ever a context) with the count in both directions, the PMI that was asked
 for, the value that the vectors give, the weight W of their squared difference, and the pull ``W · PMI · |v|``, where v
 is the context's vector: the length of the term ``w g f`` that the context adds to the right side of the word's equation
@@ -20,13 +20,13 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import MissingWordError
-from psdvec.vectors.spelling import closest_spellings
+from psdvec.vectors.subwords import closest_spellings
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
-    from psdvec.solver.model import Model
     from psdvec.solver.pmi import Constants, WordScales
     from psdvec.solver.setting import Measured, Setting
+    from psdvec.vectors.model import Model
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 

@@ -14,10 +14,10 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.formats import load
 from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.model import Model
 from psdvec.topic_model.folder import read_topics
 from psdvec.topic_model.values import Topics
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psdvec.arrays import Float32s
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.extend import Extension
-    from psdvec.solver.model import Model
+    from psdvec.vectors.model import Model
 
 MAX_WORDS = 20  # learned at once if none is named: the most frequent ones of the text
 EVIDENCE = 20  # contexts at most that are told of each

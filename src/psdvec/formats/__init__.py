@@ -21,13 +21,13 @@ from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_
 from psdvec.formats.npz import read_npz, write_npz
 from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.model import read_model, write_model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.files import check_file_output, check_name, replaced_file
 from psdvec.text.streams import open_stream
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import read_model, write_model
+from psdvec.vectors.neighbours import rows_not_finite
 from psdvec.vectors.sparse import csr_of
-from psdvec.vectors.values import rows_not_finite
 
 Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
 

@@ -22,7 +22,7 @@ from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.values import rows_not_finite
+from psdvec.vectors.neighbours import rows_not_finite
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
 

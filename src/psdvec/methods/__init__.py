@@ -1,7 +1,7 @@
 """Methods that make vectors: ours and its rivals, listed in :data:`METHODS`.
 
 A method is a function ``fit(source, *, dim, seed, workers, progress, ...)`` that returns a
-:class:`~psdvec.solver.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, with the words in the
+:class:`~psdvec.vectors.model.Model` or :class:`~psdvec.vectors.embeddings.Embeddings`, with the words in the
 vocabulary's order. Its other keyword arguments are its hyper-parameters, with defaults from a search or from the paper
 that proposed it (``docs/comparing.md``). A function is imported only when it is first used, so that a missing package
 matters only to its own method.
@@ -25,7 +25,7 @@ class Method:
     ``home`` is its ``module.function`` within this package. ``reads`` says what the function takes first: counts, or a
     corpus, in which case it also takes the ``vocabulary`` by name. ``counting`` holds the options of
     :func:`psdvec.count_pairs` that its paper chose, where they differ from ours; ``package`` is what it needs besides
-    psdvec. ``recipe`` holds the arguments of :func:`psdvec.solver.recipe.make_recipe` if the numbers of a recipe are
+    psdvec. ``recipe`` holds the arguments of :func:`psdvec.options.make_recipe` if the numbers of a recipe are
     among its settings.
     """
 

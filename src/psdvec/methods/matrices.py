@@ -18,7 +18,7 @@ from psdvec.errors import InputError
 from psdvec.parallel import in_stretches
 from psdvec.progress import Progress
 from psdvec.resources import thread_limit
-from psdvec.solver.model import say_empty
+from psdvec.vectors.model import say_empty
 
 GUARDS = 16  # singular vectors computed beyond those wanted, so that the last of these converge too
 VANISHING = 1e-5  # a singular value below this share of the first is only float32 rounding

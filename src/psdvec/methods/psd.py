@@ -1,6 +1,6 @@
 """Our own solver as methods: the default recipe, the paper's with and without regularisation, and the original's.
 
-Each takes counts and returns a :class:`~psdvec.solver.model.Model`, made by :func:`psdvec.solver.fit.fit`.
+Each takes counts and returns a :class:`~psdvec.vectors.model.Model`, made by :func:`psdvec.solver.fit.fit`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence
+from psdvec.options import RECIPES
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.fit import fit
-from psdvec.solver.model import Model
-from psdvec.solver.recipe import RECIPES
+from psdvec.vectors.model import Model
 
 LARGEST_CORE = 25_000
 
@@ -51,7 +51,7 @@ def fit_paper(
     """Fit the first ``core`` words together by the paper's recipe, and place the others by ridge.
 
     If ``core`` is None, it is :func:`paper_core`. ``changes`` replace numbers of the recipe; see
-    :class:`psdvec.solver.recipe.Recipe`.
+    :class:`psdvec.options.Recipe`.
     """
     centre = paper_core(len(counts)) if core is None else core
     return fit(

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.methods import method_named
+from psdvec.options import Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.recipe import Recipe, make_recipe
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
-    from psdvec.solver.model import Model
     from psdvec.text.corpus import Corpus
     from psdvec.vectors.embeddings import Embeddings
+    from psdvec.vectors.model import Model
 
 _COMMON = ("dim", "seed", "workers", "progress", "vocabulary")
 
@@ -88,9 +88,9 @@ def fit_method(
     ``settings`` replace the method's hyper-parameters.
     """
     from psdvec.counts.matrix import load_counts
-    from psdvec.solver.model import Model, write_model
     from psdvec.storage.artefact import check_output
     from psdvec.text.tokenizers import tokenizer_of
+    from psdvec.vectors.model import Model, write_model
 
     demand_positive(dim, "dim")
     demand_seed(seed)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
+from psdvec.options import Recipe
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
-from psdvec.solver.recipe import Recipe
 
 
 def dense_rows(indptr: Int64s, indices: Array, values: Array, n: int) -> Float64s:

@@ -1,7 +1,7 @@
 """Vectors that psdvec did not fit, as a model that new words can be placed in.
 
 :func:`adopt` takes any :class:`~psdvec.vectors.embeddings.Embeddings` and a count store that has words in common with
-them, and returns a :class:`~psdvec.solver.model.Model`. What a fit would have left beside the vectors is measured from
+them, and returns a :class:`~psdvec.vectors.model.Model`. What a fit would have left beside the vectors is measured from
 the counts: sums, equation (1), and constants, equations (3) to (5) of ``docs/theory.md``. The vectors themselves are
 taken for V of equation (7), with all signs +1. A recipe with a positive spectrum, such as the paper's, has no constant
 direction; for one with a signed spectrum, it is taken to be what a fit comes near to.
@@ -18,11 +18,11 @@ import numpy as np
 
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
-from psdvec.solver.model import Model
+from psdvec.options import Recipe, make_recipe
 from psdvec.solver.pmi import margins, measure_constants
-from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
 from psdvec.vectors.sparse import csr_of
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.devices import Device, Tall
 from psdvec.solver.eigen import (
@@ -30,7 +31,6 @@ from psdvec.solver.eigen import (
     truncated,
 )
 from psdvec.solver.problem import Problem, Residual, best_multiple, residual_of
-from psdvec.solver.recipe import Recipe
 from psdvec.storage.arrays import write_npy
 from psdvec.storage.workspace import piece_file
 

@@ -1,6 +1,6 @@
 """How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
-:func:`core_deviations` takes a fitted :class:`~psdvec.solver.model.Model` and its counts, and returns a standard
+:func:`core_deviations` takes a fitted :class:`~psdvec.vectors.model.Model` and its counts, and returns a standard
 deviation for each of its words, equation (12) of ``docs/theory.md``. A sample of the words is solved; what they show
 carries over to the others by how often they were seen, and with how many different words.
 """
@@ -15,11 +15,11 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
-from psdvec.solver.model import Model
 from psdvec.solver.pmi import row_chunks
 from psdvec.solver.setting import Placed, prepare
 from psdvec.solver.spelling import mixing_factors
 from psdvec.storage.artefact import release_memory
+from psdvec.vectors.model import Model
 
 SAMPLE = 96  # words that are solved; up to so many, all of them
 _ROWS = 4096  # words whose spelling is looked up together

@@ -26,7 +26,6 @@ from psdvec.solver.adopt import adopt
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_ridge import BATCH, contexts_of
 from psdvec.solver.devices.open import open_device
-from psdvec.solver.model import LARGEST, Model, check_vectors, demand_finite, write_model
 from psdvec.solver.placed import PlacedWord, describe_placed
 from psdvec.solver.setting import Placed, Setting, prepare
 from psdvec.solver.spelling import mix, place_spelled
@@ -40,6 +39,7 @@ from psdvec.storage.workspace import (
     write_block,
 )
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import LARGEST, Model, check_vectors, demand_finite, write_model
 
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed | None]]
@@ -61,7 +61,7 @@ class Extension(Model):
 
     ``unplaced`` has a reason for each word that was asked for and could not be placed. ``occurrences`` and
     ``contexts``, int64, say how often each of the words learned and then of those refreshed was seen in the counts, and
-    with how many different core words. It is a :class:`~psdvec.solver.model.Model` like any other, and equal to one
+    with how many different core words. It is a :class:`~psdvec.vectors.model.Model` like any other, and equal to one
     with the same words and numbers.
     """
 

@@ -1,6 +1,6 @@
 """Fit vectors to counts: all words together, or a core together and the others placed beside it by ridge.
 
-:func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.solver.model.Model`,
+:func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
 written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
 mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mod:`psdvec.solver.core`.
 """
@@ -18,6 +18,7 @@ from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client, demand_positive, demand_seed
+from psdvec.options import Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
     arithmetic,
@@ -36,13 +37,12 @@ from psdvec.solver.devices.cpu_memory import MemoryPlan, Size, plan_memory
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
-from psdvec.solver.model import Model, model_of, write_model
 from psdvec.solver.pmi import margins, measure_constants, word_scales
 from psdvec.solver.problem import build_problem
-from psdvec.solver.recipe import Recipe, make_recipe
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
+from psdvec.vectors.model import Model, model_of, write_model
 
 _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
 
@@ -77,7 +77,7 @@ def fit(
     dim
         Dimensions of each vector, d.
     recipe, changes
-        The name of a recipe, and the settings of it to change; see :class:`psdvec.solver.recipe.Recipe`.
+        The name of a recipe, and the settings of it to change; see :class:`psdvec.options.Recipe`.
     core
         Fit this many words together and place the others by ridge; all words together, if None.
     max_words

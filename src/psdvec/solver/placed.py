@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Float32s, Int64s
-from psdvec.solver.model import Model
 from psdvec.solver.spelling import own_pull
 from psdvec.storage.files import replaced_file
+from psdvec.vectors.model import Model
 
 NEAREST = 3  # words that are named
 COLUMNS = (

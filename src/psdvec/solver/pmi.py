@@ -19,8 +19,8 @@ from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import MOST
 from psdvec.errors import InputError, check_fields
+from psdvec.options import Recipe
 from psdvec.resources import thread_limit
-from psdvec.solver.recipe import Recipe
 from psdvec.storage.artefact import release_memory
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time

@@ -13,10 +13,10 @@ import numpy as np
 
 from psdvec.arrays import Float64s, Int64s
 from psdvec.errors import InputError
+from psdvec.options import Recipe
 from psdvec.solver.devices import AMPLE, Device, Pairs, Room, Tall
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.recipe import Recipe
 
 TILE = 512  # words per side of a square of pairs
 DENSE = 0.3  # share of seen pairs from which a dense square is faster than a sparse one, on a CPU

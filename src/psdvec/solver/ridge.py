@@ -16,9 +16,9 @@ from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.errors import InputError
 from psdvec.kernels import lapack
 from psdvec.kernels.contexts import add_seen, gather_into, solve_contexts
-from psdvec.solver.model import Model
 from psdvec.solver.pmi import Constants, WordScales, pair_terms
 from psdvec.storage.arrays import Scratch
+from psdvec.vectors.model import Model
 
 CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see docs/results/intervals.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace

@@ -1,6 +1,6 @@
 """What new words are solved with: measured once, then used by threads, a graphics card or a cluster alike.
 
-:func:`prepare` takes a :class:`~psdvec.solver.model.Model` and a count store that has words in common with it, and
+:func:`prepare` takes a :class:`~psdvec.vectors.model.Model` and a count store that has words in common with it, and
 returns a :class:`Setting`. From then on every word is solved on its own, in whatever parts and by whatever device.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, demand_positive
-from psdvec.solver.model import Model
+from psdvec.options import HUGE, UNIGRAMS, parse_ridge
 from psdvec.solver.pmi import Constants, WordScales, constants_for, margins, with_own_cap, word_scales
-from psdvec.solver.recipe import HUGE, UNIGRAMS, parse_ridge
 from psdvec.solver.ridge import Regressors, make_regressors
+from psdvec.vectors.model import Model
 from psdvec.vectors.subwords import Subwords
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
-from psdvec.solver.recipe import Recipe
 from psdvec.vectors.subwords import Subwords, in_eight_bits, letter_ngrams, ngram_weights, starts_of
 
 FEWEST = 2  # words that must share an n-gram

@@ -1,7 +1,7 @@
 """From text to a model in one call: count, then fit and place; each stage is kept until the model is written.
 
 Takes text in any form (:mod:`psdvec.text.corpus`) and the options of the stages, and returns a
-:class:`~psdvec.solver.model.Model`, written as an artefact, with the counts beside it, where that is wanted. If it is
+:class:`~psdvec.vectors.model.Model`, written as an artefact, with the counts beside it, where that is wanted. If it is
 interrupted, the same call resumes at the first unfinished stage.
 """
 
@@ -20,10 +20,10 @@ from psdvec.errors import InputError, checked, checked_options
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices.open import open_device
 from psdvec.solver.fit import check_options, fit
-from psdvec.solver.model import Model
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_corpus, read_input
+from psdvec.vectors.model import Model
 
 _ENDING = ".train.work"
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -18,9 +18,8 @@ import numpy as np
 from psdvec.errors import InputError, import_extra
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.files import replaced_file
-from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.embeddings import Embeddings, Ranking
 from psdvec.vectors.neighbours import ROW_BLOCK
-from psdvec.vectors.search import Ranking
 
 
 @dataclass(frozen=True, eq=False)

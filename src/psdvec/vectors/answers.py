@@ -14,8 +14,7 @@ import numpy as np
 
 from psdvec.arrays import Float32s
 from psdvec.errors import InputError
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.search import ANALOGY, AnalogyMethod, Ranking
+from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings, Ranking
 from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
 
 COMPARED = 3_000  # common words whose neighbours are compared to see what moved

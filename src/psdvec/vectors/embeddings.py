@@ -2,32 +2,461 @@
 
 :class:`Embeddings` holds words, an (n, d) matrix that may be mapped from disk and, where known, the words' counts and
 how uncertain each vector is. It looks up words, compares them, and finds neighbours and analogies, with gensim's names
-and return values; its searches are in :mod:`psdvec.vectors.search`. Files are read and written by
+and return values; its searches are in :mod:`psdvec.vectors.embeddings`. Files are read and written by
 :mod:`psdvec.formats`; vectors are evaluated by :mod:`psdvec.evaluation.evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
-from psdvec.errors import InputError, checked, demand_words
+from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
-from psdvec.text.tokenizers import find_tokenizer
-from psdvec.vectors import search
-from psdvec.vectors.documents import VectorOf, mean_vector, movers_distance
-from psdvec.vectors.intervals import Interval, may_point_elsewhere, similarity_interval
-from psdvec.vectors.neighbours import lengths_of
-from psdvec.vectors.queries import unit_vector
-from psdvec.vectors.search import Searchable
+from psdvec.text.tokenizers import find_tokenizer, split_runs, split_words
+from psdvec.vectors.neighbours import (
+    Interval,
+    Queries,
+    Terms,
+    VectorOf,
+    as_numbers,
+    largest_columns,
+    lengths_of,
+    may_point_elsewhere,
+    mean_vector,
+    movers_distance,
+    nearest_rows,
+    one_per_word,
+    read_query,
+    same,
+    similarity_interval,
+    unit_vector,
+)
 from psdvec.vectors.sparse import csr_of
-from psdvec.vectors.subwords import Subwords, Unseen, need_subwords
-from psdvec.vectors.values import as_numbers, one_per_word, same
+from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
+
+# Words in an order: which there are, which id each has, and how they are spelled.
+
+
+class WordIndex:
+    """What :class:`~psdvec.vectors.embeddings.Embeddings` knows of its ``words`` without their vectors.
+
+    ``tokenizer`` names how their text was cut, and is None where that is not known.
+    """
+
+    words: Sequence[str]
+    tokenizer: str | None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        try:
+            return word in self.key_to_index
+        except TypeError:  # a list, for one, can be no key
+            return False
+
+    @property
+    def index_to_key(self) -> Sequence[str]:
+        """The words, in the order of their ids."""
+        return self.words
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The id of every word."""
+        ids = {word: i for i, word in enumerate(self.words)}
+        if len(ids) < len(self.words):
+            twice = next(word for i, word in enumerate(self.words) if ids[word] != i)
+            raise InputError(f"the word '{twice}' has two vectors; keep only one of them")
+        return ids
+
+    def get_index(self, word: str) -> int:
+        """Return the id of ``word``; the error for a missing word names the closest spellings."""
+        try:
+            return self.key_to_index[word]
+        except (KeyError, TypeError):
+            raise MissingWordError(word, self.closest_spellings) from None
+
+    @checked
+    def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
+        """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
+
+        Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
+        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``. A word that is in
+        the vocabulary in neither form is an error or, with ``unseen="spelling"``, comes back as it would be spelled
+        there: as the tokenizer writes it, if it takes it for one word.
+
+        >>> import numpy as np
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
+        >>> e.look_up("King"), e.look_up("U.S.")
+        ('king', 'u.s')
+        >>> e.look_up("Kingmaker", unseen="spelling")
+        'kingmaker'
+        """
+        spell, found = wants_spelling(unseen), self._known_form(word)
+        if found is None and not spell:
+            raise MissingWordError(word, self.closest_spellings)
+        return self._only_form(word) if found is None else found
+
+    @checked
+    def tokenize(self, text: str) -> list[str]:
+        """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
+
+        Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
+        the vocabulary has a capital.
+
+        >>> import numpy as np
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> vectors = np.ones((1, 2), dtype=np.float32)
+        >>> Embeddings(("king",), vectors).tokenize("King of the U.S.")
+        ['king', 'of', 'the', 'u', 's']
+        >>> Embeddings(("king",), vectors, tokenizer="unicode").tokenize("King of the U.S.")
+        ['king', 'of', 'the', 'u.s']
+        """
+        if self.tokenizer is not None:
+            return split_words(text, tokenizer=self.tokenizer)
+        return split_runs(text if self.has_capitals else text.lower())
+
+    @cached_property
+    def has_capitals(self) -> bool:
+        """Whether any word changes when it is put into lower case."""
+        return any(word != word.lower() for word in self.words)
+
+    @checked
+    def closest_spellings(self, word: str) -> list[str]:
+        """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
+        found = self._known_form(word)
+        near = closest_spellings(word, self.words, self.key_to_index)
+        return near if found is None else list(dict.fromkeys([found, *near]))[: max(len(near), 1)]
+
+    def _known_form(self, word: str) -> str | None:
+        """Return the only word that ``word`` is read as, if it is known."""
+        form = word if word in self else self._only_form(word)
+        return form if form in self else None
+
+    def _only_form(self, word: str) -> str:
+        """Return ``word`` as the tokenizer writes it if it takes it for one word, otherwise as it is."""
+        forms = self.tokenize(word)
+        return forms[0] if len(forms) == 1 else word
+
+
+# Rankings of all words by a search: what :class:`~psdvec.vectors.embeddings.Embeddings` answers.
+
+Ranking: TypeAlias = list[tuple[str, float]]
+AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
+
+ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
+COSMUL_EPSILON = 1e-6
+
+
+class Searchable(WordIndex):
+    """Words with their (n, d) ``vectors``: finding those of given words, and searching among all of them.
+
+    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
+    that its spelling tells. Only the words of the vocabulary are ever answers.
+    """
+
+    vectors: Float32s
+    subwords: Subwords | None
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of each vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def lengths(self) -> Float32s:
+        """The Euclidean length of every vector, 1 for a vector of zeros."""
+        lengths = lengths_of(self.vectors)
+        if not np.isfinite(lengths).all():
+            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
+            raise InputError(
+                f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
+            )
+        return lengths
+
+    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
+        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
+        index = self.get_index(word)
+        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
+        vector.setflags(write=False)
+        return vector
+
+    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
+        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
+
+        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
+        its spelling is asked for, and a word of whose letters nothing is known is one then too.
+        """
+        if word in self:
+            return self.get_vector(word)
+        vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
+        vector.setflags(write=False)
+        return vector
+
+    def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
+        """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
+        if not isinstance(words, (list, tuple)):
+            words = demand_words(words)
+        spell, ids = wants_spelling(unseen), self.key_to_index
+        try:
+            missing = [word for word in words if word not in ids]
+        except TypeError:
+            demand_words(words)  # says which of them is no word
+            raise
+        if not missing:
+            return np.asarray(self.vectors[[ids[word] for word in words]])
+        demand_words(words)
+        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
+        untold = np.flatnonzero(~spelled.any(axis=1))
+        if untold.size:
+            raise MissingWordError(missing[untold[0]], self.closest_spellings)
+        found = np.empty((len(words), self.dim), np.float32)
+        own = np.array([word in ids for word in words])
+        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
+        found[~own] = spelled
+        return found
+
+    @overload
+    def most_similar(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: int = ...,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Ranking: ...
+    @overload
+    def most_similar(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: None,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Float32s: ...
+
+    @checked
+    def most_similar(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words nearest to the mean of the ``positive`` minus the ``negative`` ones (3CosAdd).
+
+        Parameters
+        ----------
+        positive, negative : a word, a vector, a pair of one and its weight, or a list of these
+        topn : how many words; None returns the cosines of all words as an array
+        restrict_vocab : search only this many words, from the first
+        unseen : "error", or "spelling", which gives a word without a vector the one that its spelling tells
+
+        Returns
+        -------
+        A list of ``(word, cosine)``, nearest first, without the given words.
+        """
+        terms = self._read(positive, negative, unseen)
+        return rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    @overload
+    def most_similar_cosmul(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: int = ...,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Ranking: ...
+    @overload
+    def most_similar_cosmul(
+        self,
+        positive: Queries = ...,
+        negative: Queries = ...,
+        *,
+        topn: None,
+        restrict_vocab: int | None = ...,
+        unseen: Unseen = ...,
+    ) -> Float32s: ...
+
+    @checked
+    def most_similar_cosmul(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
+        terms = self._read(positive, negative, unseen)
+        return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    @checked
+    def analogy(
+        self,
+        a: str,
+        b: str,
+        c: str,
+        *,
+        method: AnalogyMethod = ANALOGY,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking:
+        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
+
+        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
+        ``most_similar_cosmul([b, c], [a])``.
+
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
+        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
+        'queen'
+        """
+        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
+        if method not in ways:
+            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
+        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
+
+    @checked
+    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
+        """Return ``most_similar(word)``, by gensim's other name."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    @checked
+    def similar_by_vector(
+        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Ranking:
+        """Return the words nearest to a ``vector``, which need not be that of a word."""
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
+
+    @checked
+    def most_similar_many(
+        self,
+        words: Sequence[str],
+        *,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> list[Ranking]:
+        """Return ``most_similar(word)`` for each of ``words``; matrix products make it much faster than a loop.
+
+        >>> from psdvec.vectors.embeddings import Embeddings
+        >>> e = Embeddings(("north", "east", "both"), np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
+        >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
+        ['both', 'both']
+        """
+        words = listed(words)
+        units = self._units_of(words, unseen)
+        own = [self.key_to_index.get(word, -1) for word in words]
+        return rank_each(own, units, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
+        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
+        find = partial(self.vector, unseen=unseen)
+        return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
+
+    def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
+        vectors = self.vectors_of(words, unseen=unseen)
+        return np.asarray(vectors / lengths_of(vectors)[:, None])
+
+    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
+        first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
+        return self.vectors[first], self.lengths[first]
+
+
+def listed(words: Iterable[str]) -> Sequence[str]:
+    """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
+    return words if isinstance(words, (list, tuple)) else demand_words(words)
+
+
+def rank_by_sum(
+    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
+) -> Ranking | Float32s:
+    """Return the words nearest to the weighted mean of ``terms``; if ``topn`` is None, the cosines of all words."""
+    weights = terms.weights
+    mean = unit_vector((weights[:, None] * terms.vectors).sum(axis=0) / np.abs(weights).sum())
+    if topn is None:
+        return cosines_to(mean, vectors, lengths)
+    found = nearest_rows(vectors, lengths, mean[None, :], topn=topn + len(terms.ids) if topn > 0 else 0)
+    return _ranking(words, found.ids[0], found.cosines[0], terms.ids, topn)
+
+
+def rank_by_product(
+    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
+) -> Ranking | Float32s:
+    """Return the words with the largest product of cosines, moved to [0, 1]; if ``topn`` is None, all products."""
+    products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
+    for vector, weight in zip(terms.vectors, terms.weights, strict=True):
+        side = int(weight < 0)
+        products[side] = np.asarray(products[side] * (1 + cosines_to(vector, vectors, lengths)) / 2)
+    scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
+    if topn is None:
+        return scores
+    best = largest_columns(scores[None, :], topn + len(terms.ids) if topn > 0 else 0)[0]
+    return _ranking(words, best, scores[best], terms.ids, topn)
+
+
+def rank_each(
+    ids: Sequence[int],
+    units: Float32s,
+    words: Sequence[str],
+    vectors: Float32s,
+    lengths: Float32s,
+    *,
+    topn: int,
+) -> list[Ranking]:
+    """Return the neighbours of words whose vectors of length 1 are ``units``.
+
+    A word is no neighbour of itself: ``ids`` says which row it is, -1 if it is none.
+    """
+    found = nearest_rows(vectors, lengths, units, topn=topn + 1 if topn > 0 else 0)
+    rows = zip(found.ids, found.cosines, ids, strict=True)
+    return [_ranking(words, row, cosines, {own}, topn) for row, cosines, own in rows]
+
+
+def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
+    """Return the cosine of every row with ``unit``, a vector of length 1.
+
+    >>> cosines_to(np.float32([1, 0]), np.float32([[3, 4], [0, 2]]), np.float32([5, 2])).round(2).tolist()
+    [0.6000000238418579, 0.0]
+    """
+    return np.asarray(vectors @ unit / lengths)
+
+
+def cosine(a: Float32s, b: Float32s) -> float:
+    """Return the cosine of two vectors.
+
+    >>> cosine(np.float32([2, 0]), np.float32([0, 1]))
+    0.0
+    """
+    return float(unit_vector(a) @ unit_vector(b))
+
+
+def _ranking(
+    words: Sequence[str], ids: Iterable[int], scores: Float32s, given: Collection[int], topn: int
+) -> Ranking:
+    pairs = [(words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given]
+    return pairs[:topn]
+
 
 T = TypeVar("T")
 
@@ -173,7 +602,7 @@ class Embeddings(Searchable, Shown):
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
         ('b',)
         """
-        return self.take(np.array([self.get_index(word) for word in search.listed(words)], dtype=np.int64))
+        return self.take(np.array([self.get_index(word) for word in listed(words)], dtype=np.int64))
 
     def take(self, ids: Int64s | slice) -> Embeddings:
         """Return the embeddings of the words with these ``ids``; a slice of mapped vectors stays mapped.
@@ -247,13 +676,13 @@ class Embeddings(Searchable, Shown):
     ) -> float | Interval:
         """Return the cosine of the vectors of ``a`` and ``b``; with ``interval``, its bounds as well.
 
-        The bounds follow from the deviations of the two words (:func:`psdvec.vectors.intervals.cosine_interval`), to
+        The bounds follow from the deviations of the two words (:func:`psdvec.vectors.neighbours.cosine_interval`), to
         first order: they hold while d s² is small compared with |v|². A deviation that is not known counts as 0;
         docs/results/intervals.md says how often the bounds hold. A word that has only its spelling
         (``unseen="spelling"``) has the deviation of such words.
         """
         rows = self.vectors_of([a, b], unseen=unseen)
-        value = search.cosine(rows[0], rows[1])
+        value = cosine(rows[0], rows[1])
         if not interval:
             return value
         return similarity_interval(
@@ -270,17 +699,17 @@ class Embeddings(Searchable, Shown):
 
     def n_similarity(self, first: Sequence[str], second: Sequence[str], *, unseen: Unseen = "error") -> float:
         """Return the cosine of the mean vectors of two sets of words."""
-        first, second = search.listed(first), search.listed(second)
+        first, second = listed(first), listed(second)
         if not first or not second:
             raise InputError("one of the two sets of words is empty; give at least one word in each")
         means = [self.vectors_of(words, unseen=unseen).mean(axis=0) for words in (first, second)]
-        return search.cosine(*means)
+        return cosine(*means)
 
     @checked
     def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
 
-        Words without a vector are left out; :func:`psdvec.vectors.documents.movers_distance` says more.
+        Words without a vector are left out; :func:`psdvec.vectors.neighbours.movers_distance` says more.
         """
         return movers_distance(first, second, vector_of=self._lookup(norm=norm))
 
@@ -292,7 +721,7 @@ class Embeddings(Searchable, Shown):
         self, words: Sequence[str], *, unseen: Unseen = "error"
     ) -> list[tuple[float, str]]:
         """Return ``(cosine to the mean, word)`` of each word, nearest first."""
-        words = search.listed(words)
+        words = listed(words)
         if not words:
             raise InputError("there are no words to compare; give two or more")
         rows = self._units_of(words, unseen)
@@ -306,14 +735,14 @@ class Embeddings(Searchable, Shown):
     def closer_than(self, a: str, b: str) -> list[str]:
         """Return all words nearer to ``a`` than ``b`` is, most frequent first."""
         i, j = self.get_index(a), self.get_index(b)
-        cosines = search.cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
+        cosines = cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
 
     def thin_evidence(self, words: Sequence[str] | None = None) -> Bools:
         """Say of each word, or of each of ``words``, whether its vector rests on so little that it may point elsewhere.
 
         It does where the cosine with the word's true vector may well be below 0.5, as far as its deviation and count
-        tell (:func:`psdvec.vectors.intervals.may_point_elsewhere`). Without deviations, no word is thin.
+        tell (:func:`psdvec.vectors.neighbours.may_point_elsewhere`). Without deviations, no word is thin.
         """
         words = None if words is None else demand_words(words)
         rows = slice(None) if words is None else [self.get_index(word) for word in words]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.options import Recipe
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.recipe import Recipe
 from psdvec.solver.setting import Placed, Setting
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
 from psdvec.resources import available_memory, resolve_workers
 from psdvec.solver.devices import AMPLE, Room
@@ -22,7 +23,6 @@ from psdvec.solver.devices.cpu_layout import layout_of
 from psdvec.solver.devices.cpu_pairs import CpuPairs
 from psdvec.solver.devices.cpu_ridge import solve_words
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.recipe import Recipe
 
 Found = TypeVar("Found")
 

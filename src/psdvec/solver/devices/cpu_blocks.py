@@ -27,11 +27,11 @@ from psdvec.kernels.pair_blocks import (
     unpack_into,
 )
 from psdvec.kernels.pair_columns import count_columns, fill_columns, seek_column
+from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
 from psdvec.solver.devices import AMPLE
 from psdvec.solver.devices.cpu_layout import Place
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs, target_unit
-from psdvec.solver.recipe import Recipe
 from psdvec.storage.arrays import Scratch, own_memory
 
 GATHERED = 10  # bytes of a pair whose column is gathered, at most: columns may have more pairs than rows

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import InputError
+from psdvec.options import Recipe
 from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.devices.gpu_pairs import DensePairs, SparsePairs, available_memory, build_pairs, put
 from psdvec.solver.devices.gpu_ridge import solve_words
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.recipe import Recipe
 from psdvec.solver.setting import Placed, Setting
 
 if TYPE_CHECKING:

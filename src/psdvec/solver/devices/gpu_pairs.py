@@ -19,10 +19,10 @@ from psdvec import resources
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import ResourceError
+from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.solver.pmi import Constants, PairTerms, SparseCounts, WordScales, pair_terms, target_unit
 from psdvec.solver.problem import TILE, lay_out
-from psdvec.solver.recipe import Recipe
 
 Found = TypeVar("Found")
 

@@ -19,21 +19,21 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError
+from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress, count_of
 from psdvec.solver.pmi import MOST_PAIRS, Constants, WordScales, word_scales
-from psdvec.solver.recipe import Recipe
 from psdvec.solver.spelling import learn_subwords, mix, stretches
 from psdvec.storage.arrays import map_safetensors, write_safetensors
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import lengths_of
+from psdvec.vectors.neighbours import lengths_of, rows_not_finite
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
-from psdvec.vectors.values import rows_not_finite
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
+
 
 KIND = "embeddings"
 VERSION = 2
