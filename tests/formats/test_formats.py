@@ -16,8 +16,8 @@ from hypothesis.extra import numpy as hnp
 import psdvec
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
-from psdvec.formats.decimals import format_rows
-from psdvec.formats.tokenizer_json import read_tokens
+from psdvec.formats.model2vec import read_tokens
+from psdvec.formats.word2vec import format_rows
 from psdvec.storage.arrays import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model

@@ -26,7 +26,8 @@ from psdvec.compare import steps
 from psdvec.compare.values import Cost
 from psdvec.counts.count import count_pairs
 from psdvec.evaluation import scores
-from psdvec.formats import model2vec, tokenizer_json
+from psdvec.formats import model2vec
+from psdvec.formats import model2vec as tokenizer_json
 from psdvec.text import corpus
 from psdvec.text import wikipedia as wikidump
 from tests.helpers import count_in_small_runs

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from psdvec.counts.count import count_pairs, count_words
 from psdvec.errors import MissingWordError
 from psdvec.formats import load, save
-from psdvec.formats.tokenizer_json import unreachable_words
+from psdvec.formats.model2vec import unreachable_words
 from psdvec.methods.run import fit_method
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus

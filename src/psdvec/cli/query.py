@@ -20,7 +20,7 @@ from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
-from psdvec.formats.tokenizer_json import unreachable_words
+from psdvec.formats.model2vec import unreachable_words
 from psdvec.storage.files import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings

@@ -16,10 +16,20 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from psdvec.errors import InputError, ResourceError, checked, demand_positive
-from psdvec.formats.collector import BadRows, ReadingRules, Source, keep_good_rows
 from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
 from psdvec.formats.npz import read_npz, write_npz
-from psdvec.formats.word2vec import HEADER, looks_like_text, read_binary, read_text, write_binary, write_text
+from psdvec.formats.word2vec import (
+    HEADER,
+    BadRows,
+    ReadingRules,
+    Source,
+    keep_good_rows,
+    looks_like_text,
+    read_binary,
+    read_text,
+    write_binary,
+    write_text,
+)
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.files import check_file_output, check_name, replaced_file

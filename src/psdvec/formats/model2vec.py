@@ -9,24 +9,212 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
-from psdvec.formats.tokenizer_json import (
-    describe_tokenizer,
-    is_unknown_token,
-    read_tokens,
-    unknown_token,
-    unreachable_words,
-)
-from psdvec.storage.arrays import map_safetensors, write_safetensors
+from psdvec.storage.arrays import map_safetensors, parse_json, write_safetensors
 from psdvec.storage.files import check_name, replaced_folder, restore
 from psdvec.vectors.embeddings import Embeddings
+
+# The ``tokenizer.json`` of the package tokenizers: our tokenizers in its language, and words read from its files.
+
+UNKNOWN = "[UNK]"
+
+_LOWERCASE = {"type": "Lowercase"}
+_PAPER_WORD = "[a-z]+(?:'[a-z]+)*"
+_BETWEEN_BLANKS = r"[^\x00-\x20]+"
+_WORD_OR_SIGNS = re.compile(r"\w+|[^\w\s]+")  # what the pre-tokenizer Whitespace keeps
+
+
+def unknown_token(words: Container[str]) -> str:
+    """Return what stands for unknown words beside ``words``, and is none of them.
+
+    >>> unknown_token(["king"]), unknown_token(["king", "[UNK]"])
+    ('[UNK]', '[UNK]_')
+    """
+    token = UNKNOWN
+    while token in words:
+        token += "_"
+    return token
+
+
+def is_unknown_token(token: str) -> bool:
+    """Say whether ``token`` is one that :func:`unknown_token` returns, rather than one of another program's."""
+    return token.rstrip("_") == UNKNOWN
+
+
+def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str, Any]:
+    """Return the contents of ``tokenizer.json`` for ``words``, the unknown one last; ``tokenizer`` cut their text.
+
+    Where that is not known, texts are cut at blanks and around punctuation, and put into lower case if every word is.
+    """
+    if tokenizer == "unicode":
+        normalizer, pre_tokenizer = _fold_case(words), _keep(_unicode_word())
+    elif tokenizer == "paper":
+        normalizer, pre_tokenizer = _keep_ascii(), _keep(_PAPER_WORD)
+    elif tokenizer == "whitespace":
+        normalizer, pre_tokenizer = None, _keep(_BETWEEN_BLANKS)
+    else:
+        normalizer = _LOWERCASE if _is_lower(words[:-1]) else None
+        pre_tokenizer = {"type": "Whitespace"}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: i for i, word in enumerate(words)},
+            "unk_token": words[-1],
+        },
+    }
+
+
+def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
+    """Return the words that a text cannot lead to, as they are cut when they stand in it.
+
+    >>> unreachable_words(["king", "u.s", "3.5"], None), unreachable_words(["king", "u.s", "3.5"], "unicode")
+    (['u.s', '3.5'], [])
+    """
+    if tokenizer is None:
+        return [word for word in words if _WORD_OR_SIGNS.findall(word) != [word]]
+    from psdvec.text.tokenizers import split_words
+
+    return [word for word in words if split_words(word, tokenizer=tokenizer) != [word]]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a ``tokenizer.json`` tells: tokens by id, the id of the unknown one, and which of our tokenizers it is."""
+
+    words: list[str]
+    unknown: int | None
+    tokenizer: str | None
+
+
+def read_tokens(path: Path) -> Tokens:
+    """Read a ``tokenizer.json``, ours or another's; the ids of its tokens are 0, 1, 2 and so on, each given once."""
+    try:
+        settings = parse_json(path.read_text(encoding="utf-8"))
+        vocabulary = settings["model"]["vocab"]
+        if isinstance(vocabulary, list):  # Unigram: pairs of a token and its score
+            vocabulary = {token: i for i, (token, _) in enumerate(vocabulary)}
+        vocabulary = dict(vocabulary)
+        for added in settings.get("added_tokens") or []:
+            vocabulary.setdefault(added["content"], added["id"])
+        tokens = _by_id(vocabulary)
+        unknown = settings["model"].get("unk_token")
+        return Tokens(tokens, vocabulary.get(unknown), _recognise(settings.get("pre_tokenizer")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"'{path}' does not describe a tokenizer ({error}); get it again") from error
+
+
+def _by_id(vocabulary: dict[Any, Any]) -> list[str]:
+    """Return the tokens in the order of their ids; a gap, or an id given twice, would give a word another's vector."""
+    tokens: list[str | None] = [None] * len(vocabulary)
+    for token, i in vocabulary.items():
+        if (
+            not isinstance(token, str)
+            or type(i) is not int
+            or not 0 <= i < len(tokens)
+            or tokens[i] is not None
+        ):
+            raise ValueError(
+                f"token {str(token)[:40]!r} has the id {str(i)[:20]}, and {len(tokens)} tokens have those from 0 to "
+                f"{len(tokens) - 1}, each its own"
+            )
+        tokens[i] = token
+    return cast("list[str]", tokens)
+
+
+def _recognise(pre_tokenizer: Any) -> str | None:
+    """Return our tokenizer that cuts by ``pre_tokenizer``; its pattern is compared, which nobody else writes."""
+    if pre_tokenizer in (_keep(_PAPER_WORD), _keep(_BETWEEN_BLANKS)):
+        return "paper" if pre_tokenizer == _keep(_PAPER_WORD) else "whitespace"
+    is_ours = isinstance(pre_tokenizer, dict) and pre_tokenizer.get("type") == "Split"
+    return "unicode" if is_ours and pre_tokenizer == _keep(_unicode_word()) else None
+
+
+def _is_lower(words: Iterable[str]) -> bool:
+    return all(word == word.lower() for word in words)
+
+
+def _keep(pattern: str) -> dict[str, Any]:
+    """Keep what ``pattern`` matches, each match a word, and nothing else."""
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
+
+
+def _replace(old: dict[str, str], new: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": old, "content": new}
+
+
+def _sequence(*normalizers: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": list(normalizers)}
+
+
+def _keep_ascii() -> dict[str, Any]:
+    """Make a typographic apostrophe a plain one, other letters than a to z blanks, and capitals small."""
+    apostrophe = _replace({"String": "\N{RIGHT SINGLE QUOTATION MARK}"}, "'")
+    return _sequence(apostrophe, _replace({"Regex": r"[^\x00-\x7F]"}, " "), _LOWERCASE)
+
+
+def _fold_case(words: Iterable[str]) -> dict[str, Any]:
+    """Fold case; a letter whose folded form is in no word is left alone, since no word is lost by that."""
+    used = set().union(*words)
+    letters = (chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000)
+    folded = {letter: letter.casefold() for letter in letters if letter == letter.lower()}
+    changed = [
+        _replace({"String": old}, new) for old, new in folded.items() if old != new and used.issuperset(new)
+    ]
+    return _sequence(_LOWERCASE, *changed)
+
+
+def _unicode_word() -> str:
+    """Return the pattern of a word by Unicode Standard Annex 29, as the kernel of the tokenizer."""
+    from psdvec.text import tokenizer_kernels as roles
+
+    def one_of(*wanted: int) -> str:
+        return _character_class(np.isin(roles.word_break_roles(), wanted))
+
+    ignored = f"{one_of(roles.TRANSPARENT)}*"
+    letter, number = one_of(roles.LETTER, roles.HEBREW), one_of(roles.NUMBER)
+    hebrew, connector = one_of(roles.HEBREW), f"(?:{one_of(roles.CONNECTOR)}{ignored})"
+    in_letters = one_of(roles.MID_LETTER, roles.MID_BOTH, roles.SINGLE_QUOTE)
+    in_numbers = one_of(roles.MID_NUMBER, roles.MID_BOTH, roles.SINGLE_QUOTE)
+    unit = (
+        f'(?:{hebrew}{ignored}"{ignored}(?={hebrew})'
+        f"|{letter}{ignored}(?:{in_letters}{ignored}(?={letter}))?"
+        f"|{number}{ignored}(?:{in_numbers}{ignored}(?={number}))?)"
+    )
+    part = f"(?>{unit}+|(?:{one_of(roles.KATAKANA)}{ignored})+)"
+    quoted = (
+        f"{unit}*{hebrew}{ignored}'(?!{ignored}{letter})"  # a word ends with the quote after a Hebrew letter
+    )
+    alone = f"{one_of(roles.ALONE)}{ignored}"
+    return f"{connector}*(?:{part}{connector}+)*(?:{quoted}|{part}{connector}*)|{alone}"
+
+
+def _character_class(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    """Return the class of the code points that are True in ``members``."""
+    edges = np.flatnonzero(np.diff(members.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    ranges = (
+        f"\\x{{{first:X}}}" + (f"-\\x{{{last:X}}}" if last > first else "")
+        for first, last in ((begin, end - 1) for begin, end in edges.tolist())
+    )
+    return f"[{''.join(ranges)}]"
+
 
 _TENSORS = ("embeddings", "embedding.weight")
 _FILES = {"model.safetensors", "tokenizer.json", "config.json", "modules.json", "README.md"}

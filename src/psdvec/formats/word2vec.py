@@ -7,23 +7,272 @@ from the right; words with spaces are never written, because other readers would
 from __future__ import annotations
 
 import re
+import tempfile
 import warnings
+import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import BinaryIO
+from pathlib import Path
+from typing import IO, BinaryIO, Literal, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from psdvec.arrays import Float32s
+from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
-from psdvec.formats.collector import ReadingRules, RowCollector, Source
-from psdvec.formats.decimals import format_rows
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import format_size
+from psdvec.resources import disk_errors_explained, format_size
 from psdvec.text.readers import split_lines
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.neighbours import rows_not_finite
+
+# What the readers of foreign files share: collecting rows that arrive in blocks, and the rules for bad ones.
+
+BadRows: TypeAlias = Literal["refuse", "skip"]
+
+
+@dataclass(frozen=True)
+class ReadingRules:
+    """How foreign files are read.
+
+    ``limit``: read only this many words. ``bad_rows``: refuse the first bad row, or skip them all. ``scratch``: a
+    folder in which to keep the vectors, instead of in memory.
+    """
+
+    limit: int | None = None
+    bad_rows: BadRows = "refuse"
+    scratch: Path | None = None
+
+
+class Source(Protocol):
+    """Bytes to read, with their name for messages and the position in the file."""
+
+    @property
+    def name(self) -> str:
+        """The name to use in messages; see :class:`psdvec.text.streams.ByteStream`."""
+
+    @property
+    def raw_position(self) -> int:
+        """Bytes read from the file so far."""
+
+    @property
+    def raw_size(self) -> int | None:
+        """Size of the file in bytes, or None if unknown."""
+
+    def read(self, size: int) -> bytes:
+        """Return between 1 and ``size`` bytes, none at the end."""
+
+
+class RowCollector:
+    """Collects rows; a ``place`` is the number of a line or of a word, whichever ``unit`` says."""
+
+    def __init__(self, name: str, dim: int, *, unit: str, rules: ReadingRules) -> None:
+        self.name, self.unit, self.bad_rows = name, unit, rules.bad_rows
+        self.limit = float("inf") if rules.limit is None else rules.limit
+        self.words: list[str] = []
+        self.seen: set[str] = set()
+        self.skipped: list[str] = []
+        self._rows = _RowsInMemory(dim) if rules.scratch is None else _RowsOnDisk(dim, rules.scratch)
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit has been reached."""
+        return len(self.words) >= self.limit
+
+    def bad(self, place: int, what: str) -> None:
+        """Refuse the row at ``place``, or note that it is skipped."""
+        message = f"{self.unit} {place} of {self.name} {what}"
+        if self.bad_rows == "refuse":
+            raise InputError(f'{message}; correct the file, or leave out such rows with bad_rows="skip"')
+        self.skipped.append(message)
+
+    def add(self, places: Sequence[int], words: Sequence[bytes], values: Float32s) -> None:
+        """Add one row for each word; ``values``: (len(words), d) float32."""
+        finite = np.asarray(np.isfinite(values).all(axis=1))
+        kept = []
+        for row, (place, word) in enumerate(zip(places, words, strict=True)):
+            if self.full:
+                break
+            if not finite[row]:
+                self.bad(place, "holds a number that is not finite")
+            elif self._take(place, word):
+                kept.append(row)
+        self._rows.append(values if len(kept) == len(values) else values[kept])
+
+    def _take(self, place: int, word: bytes) -> bool:
+        """Add the word of a row, unless it is bad, and say whether it was added."""
+        try:
+            text = word.decode("utf-8")
+        except UnicodeDecodeError:
+            self.bad(place, f"holds a word that is not UTF-8: {word[:40]!r}")
+            return False
+        if not text:
+            self.bad(place, "has no word")
+        elif text in self.seen:
+            self.bad(place, f"holds the word '{text}' a second time")
+        else:
+            self.seen.add(text)
+            self.words.append(text)
+            return True
+        return False
+
+    def finish(self, promised: int | None, progress: Progress) -> Embeddings:
+        """Return what was collected, after comparing it with the number of rows ``promised``."""
+        found = len(self.words) + len(self.skipped)
+        if promised is not None and not self.full and promised != found:
+            what = f"the first line of {self.name} promises {promised} words, but the file holds {found}"
+            if self.bad_rows == "refuse":
+                raise InputError(f'{what}; get the whole file, or read what there is with bad_rows="skip"')
+            progress.say(f"{what}; reading what there is")
+        if not self.words:
+            raise InputError(f"{self.name} holds no vectors; give a file of word vectors")
+        if self.skipped:
+            progress.say(f"rows left out: {len(self.skipped)}; the first: {self.skipped[0]}")
+        return Embeddings(tuple(self.words), self._rows.matrix())
+
+
+class _RowsInMemory:
+    """A matrix that grows in place."""
+
+    def __init__(self, dim: int) -> None:
+        self._matrix, self._used = np.empty((0, dim), dtype=np.float32), 0
+
+    def append(self, rows: Float32s) -> None:
+        end = self._used + len(rows)
+        if end > len(self._matrix):
+            self._resize(max(end, len(self._matrix) * 5 // 4))
+        self._matrix[self._used : end] = rows
+        self._used = end
+
+    def matrix(self) -> Float32s:
+        self._resize(self._used)
+        return self._matrix
+
+    def _resize(self, rows: int) -> None:
+        self._matrix.resize((rows, self._matrix.shape[1]), refcheck=False)
+
+
+class _RowsOnDisk:
+    """A matrix in a nameless file, which is mapped into memory at the end and disappears with the program."""
+
+    def __init__(self, dim: int, folder: Path) -> None:
+        self._dim, self._folder = dim, folder
+        with disk_errors_explained(folder):
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed below or when this object is collected
+        self._close = weakref.finalize(self, _close, self._file)
+
+    def append(self, rows: Float32s) -> None:
+        with disk_errors_explained(self._folder):
+            self._file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
+
+    def matrix(self) -> Float32s:
+        with disk_errors_explained(self._folder):
+            self._file.flush()
+        rows = np.memmap(self._file, dtype=np.float32, mode="r")
+        self._close()
+        return np.asarray(rows).reshape(-1, self._dim)
+
+
+def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progress: Progress) -> Embeddings:
+    """Return ``embeddings``, read in one piece, after the checks that :class:`RowCollector` makes of rows."""
+    bad: dict[int, str] = {}
+    seen: set[str] = set()
+    for i, word in enumerate(embeddings.words):
+        if not word:
+            bad[i] = "is empty"
+        elif not _is_text(word):
+            bad[i] = f"is {word[:40]!r}, which cannot be written as UTF-8"
+        elif word in seen:
+            bad[i] = f"is '{word}' a second time"
+        seen.add(word)
+    for i in rows_not_finite(embeddings.vectors):
+        bad.setdefault(i, f"is '{embeddings.words[i]}', whose vector holds a number that is not finite")
+    if not bad:
+        return embeddings
+    first = f"word {min(bad) + 1} of {name} {bad[min(bad)]}"
+    if bad_rows == "refuse":
+        raise InputError(f'{first}; correct the file, or leave out such rows with bad_rows="skip"')
+    progress.say(f"rows left out: {len(bad)}; the first: {first}")
+    return embeddings.take(np.array([i for i in range(len(embeddings)) if i not in bad], dtype=np.int64))
+
+
+def _close(file: IO[bytes]) -> None:
+    """Close a file that has no name; what a full disk did not take is not missed any more."""
+    with suppress(OSError):
+        file.close()
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# Numbers as text, thousands at a time: ``"%.9g" % x`` for every number of a float32 matrix.
+
+_SMALLEST, _LARGEST = 1e-4, 10.0
+_SCALES = 10.0 ** np.arange(8, 13)
+_SHIFTS = 10 ** np.arange(4, -1, -1, dtype=np.int64)
+
+
+def _table(texts: list[bytes]) -> npt.NDArray[np.uint32]:
+    """Return texts of at most four bytes as numbers, padded with zero bytes."""
+    return np.frombuffer(b"".join(text.ljust(4, b"\0") for text in texts), dtype=np.uint32)
+
+
+# By 20 * (whole number) + 10 * (negative) + first digit: the space, the sign, the digit and the point.
+_BEGIN = _table(
+    [b" " + sign + b"%d" % i + point for point in (b".", b"") for sign in (b"", b"-") for i in range(10)]
+)
+# The next four digits: where more follow, and where only zeros do.
+_MIDDLE = _table([b"%04d" % i for i in range(10_000)])
+_LAST = _table([(b"%04d" % i).rstrip(b"0") for i in range(10_000)])
+
+
+def format_rows(block: Float32s) -> list[bytes]:
+    """Return each row as text, with a space before each number.
+
+    >>> format_rows(np.array([[1 / 3, -2], [0, 1e-7]], dtype=np.float32))
+    [b' 0.333333343 -2', b' 0 1.00000001e-07']
+    """
+    values = np.asarray(block, dtype=np.float64).ravel()
+    sizes = np.abs(values)
+    unusual = np.flatnonzero(~((sizes >= _SMALLEST) & (sizes < _LARGEST) | (sizes == 0)))
+    sizes[unusual] = 0
+    cells = _format_usual(np.signbit(values), sizes)
+    for i in unusual.tolist():
+        cells[i] = np.frombuffer((b" %.9g" % values[i]).ljust(16, b"\0"), dtype=np.uint32)
+    return [row.tobytes().translate(None, b"\0") for row in cells.reshape(len(block), -1)]
+
+
+def _format_usual(negative: Bools, sizes: Float64s) -> npt.NDArray[np.uint32]:
+    """Return (n, 4) cells with the text of each number, padded with zero bytes."""
+    k = np.zeros(len(sizes), dtype=np.intp)
+    for border in (1.0, 0.1, 0.01, 0.001):
+        k += sizes < border
+    fixed = np.rint(sizes * _SCALES[k]).astype(np.int64) * _SHIFTS[k]  # in units of 1e-12
+    head, after = _split(fixed, 10**8)
+    whole, first = _split(head, 10**4)
+    second, third = _split(after, 10**4)
+    ends = after == 0
+    cells = np.empty((len(sizes), 4), dtype=np.uint32)
+    cells[:, 0] = _BEGIN[whole + 10 * negative + 20 * (ends & (first == 0))]
+    cells[:, 1] = np.where(ends, _LAST[first], _MIDDLE[first])
+    cells[:, 2] = np.where(third == 0, _LAST[second], _MIDDLE[second])
+    cells[:, 3] = _LAST[third]
+    return cells
+
+
+def _split(numbers: Int64s, unit: int) -> tuple[Int64s, Int64s]:
+    quotient = numbers // unit
+    return quotient, numbers - unit * quotient
+
 
 Line = tuple[int, bytes]
 
