@@ -12,11 +12,10 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.options import make_recipe
 from psdvec.reference.rounds import dense_rows, weights_and_targets
-from psdvec.solver.core import solve
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import pmi, weight
-from psdvec.solver.ridge import word_cells
-from psdvec.solver.setting import prepare
+from psdvec.solver.ridge import prepare, word_cells
+from psdvec.solver.rounds import solve
 from tests.helpers import cells
 from tests.toy import fit_recipe, measured, problem_of
 

@@ -23,10 +23,10 @@ from psdvec.kernels.topics import expect_topics
 from psdvec.options import make_recipe
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver.core import solve
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
+from psdvec.solver.rounds import solve
 from psdvec.solver.spelling import trust
 from psdvec.topic_model.learn import offers
 from psdvec.topic_model.solve import solve_topics

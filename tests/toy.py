@@ -9,12 +9,11 @@ import numpy as np
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.options import Recipe
-from psdvec.solver.devices import Device
-from psdvec.solver.devices.cpu_layout import layout_of
-from psdvec.solver.devices.open import open_device
+from psdvec.solver.devices import Device, open_device
+from psdvec.solver.devices.cpu import layout_of
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import Constants, WordScales, margins, measure_constants, word_scales
-from psdvec.solver.problem import Problem, build_problem
+from psdvec.solver.rounds import Problem, build_problem
 from psdvec.vectors.model import Model
 
 

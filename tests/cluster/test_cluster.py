@@ -201,9 +201,7 @@ def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, mon
 def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_path, monkeypatch, dying):
     monkeypatch.setattr(solving, "MOST_WORDS", 5)
     chosen = [some_worker(client)] if dying == "one" else None
-    client.run(
-        die_at, "psdvec.solver.devices.cpu_ridge", "solve_words", str(tmp_path / "dead"), workers=chosen
-    )
+    client.run(die_at, "psdvec.solver.ridge", "solve_words", str(tmp_path / "dead"), workers=chosen)
     extend_on(client, model, tmp_path / "larger")
     assert (tmp_path / "dead").exists()
     assert contents(tmp_path / "larger") == contents(model / "single")

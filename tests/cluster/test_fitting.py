@@ -15,11 +15,11 @@ from psdvec.errors import ClusterError, InputError
 from psdvec.formats import load
 from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
-from psdvec.solver import problem
-from psdvec.solver.core import write_round
-from psdvec.solver.devices import cpu_layout
+from psdvec.solver import rounds as problem
+from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.solver.rounds import write_round
 from psdvec.solver.train import train
 from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and_workers, started
 from tests.helpers import contents

@@ -10,13 +10,16 @@ from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
 from psdvec.reference import rounds as rounds_reference
 from psdvec.resources import DiskSpeed, current_memory
-from psdvec.solver import core, problem
-from psdvec.solver.devices import Room, cpu_layout, cpu_pairs
+from psdvec.solver import rounds as core
+from psdvec.solver import rounds as problem
+from psdvec.solver.devices import Room
+from psdvec.solver.devices import cpu as cpu_layout
+from psdvec.solver.devices import cpu as cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_memory import MemoryPlan, Size, plan_memory, traffic
+from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory, traffic
 from psdvec.solver.eigen import Eigenpairs, rank_for
 from psdvec.solver.fit import fit
-from psdvec.solver.problem import best_multiple, build_problem, residual_of
+from psdvec.solver.rounds import best_multiple, build_problem, residual_of
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
 
 HALF = (

@@ -7,18 +7,18 @@ import pytest
 
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
-from psdvec.kernels.pair_blocks import directed_terms, smoothed_count
 from psdvec.options import make_recipe
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver import core, ridge
-from psdvec.solver.devices import Device
+from psdvec.solver import ridge
+from psdvec.solver import rounds as core
+from psdvec.solver.devices import Device, open_device
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_blocks import formula_of as formula_of_kernels
-from psdvec.solver.devices.open import open_device
+from psdvec.solver.devices.cpu import formula_of as formula_of_kernels
+from psdvec.solver.devices.cpu_kernels import directed_terms, smoothed_count
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
-from psdvec.solver.setting import prepare
+from psdvec.solver.ridge import prepare
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
 HALF = 2.0**-8  # of the largest number: every device keeps pairs in half precision, and several rounds add up
@@ -34,7 +34,7 @@ RECIPES = [
 @pytest.fixture(params=["dense", "sparse"])
 def gpu(request, monkeypatch):
     pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices import gpu_pairs
+    from psdvec.solver.devices import gpu as gpu_pairs
 
     monkeypatch.setattr(gpu_pairs, "SHARE", 0.8 if request.param == "dense" else 0.0)
     return open_device("torch:cpu")
@@ -96,7 +96,7 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
 @pytest.mark.parametrize("k", [1, 64, 65, 127, 200, 501])
 def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu_ridge import _inverse_factor
+    from psdvec.solver.devices.gpu import _inverse_factor
 
     generator = torch.Generator().manual_seed(k)
     F = torch.randn(3, 2 * k, k, dtype=torch.float64, generator=generator)
@@ -112,7 +112,7 @@ def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
 
 def test_equations_without_a_solution_are_told():
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu_ridge import _Equations
+    from psdvec.solver.devices.gpu import _Equations
 
     A, one = torch.eye(2).double().repeat(3, 1, 1), torch.ones(3).double()
     A[2] = -5 * A[2]
@@ -138,7 +138,7 @@ def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
 
 def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu_pairs import SMALLEST, for_chunks
+    from psdvec.solver.devices.gpu import SMALLEST, for_chunks
 
     done = []
 
@@ -159,7 +159,7 @@ def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
 
 def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch):
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices import gpu_pairs
+    from psdvec.solver.devices import gpu as gpu_pairs
 
     def full(*arguments):
         raise torch.OutOfMemoryError
@@ -182,7 +182,7 @@ def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_senten
 
 def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(monkeypatch):
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu_ridge import _Solver
+    from psdvec.solver.devices.gpu import _Solver
 
     counts = drawn_counts(words=90, sentences=900)
     model = fit(counts, dim=6, max_words=50)
@@ -223,7 +223,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch):
-    monkeypatch.setattr("psdvec.solver.devices.open._has_gpu", lambda: False)
+    monkeypatch.setattr("psdvec.solver.devices._has_gpu", lambda: False)
     assert isinstance(open_device("auto"), Cpu)
 
 
@@ -287,7 +287,7 @@ def test_the_kernel_and_the_reference_compute_the_formula(recipe):
 @pytest.mark.parametrize("recipe", FORMULAS)
 def test_torch_computes_the_formula(recipe):
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices import gpu_pairs
+    from psdvec.solver.devices import gpu as gpu_pairs
 
     counts, here = drawn_counts(), torch.device("cpu")
     constants, scales, _, formula = formula_of(counts, recipe)
@@ -336,7 +336,7 @@ def test_the_cells_of_a_new_word_are_the_formula(recipe):
 @pytest.mark.parametrize("recipe", FORMULAS)
 def test_torch_has_the_same_cells(recipe):
     torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
-    from psdvec.solver.devices.gpu_ridge import _Solver
+    from psdvec.solver.devices.gpu import _Solver
 
     counts, _, setting, cells = new_words_and_cells(recipe)
     solver = _Solver(torch.device("cpu"), setting, counts)

@@ -11,12 +11,11 @@ from psdvec.errors import InputError
 from psdvec.options import RIDGES, make_recipe, parse_ridge
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
-from psdvec.solver.devices import cpu_ridge
+from psdvec.solver import ridge as cpu_ridge
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
-from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, solve_word, word_cells
-from psdvec.solver.setting import prepare
+from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, prepare, solve_word, word_cells
 from tests.toy import drawn_counts, fit_recipe
 
 CORE = 40
@@ -332,7 +331,7 @@ def test_no_blas_uses_threads_of_its_own_while_a_word_is_solved(counts, model, t
     program = """
 import sys
 import psdvec
-from psdvec.solver.devices import cpu_ridge
+from psdvec.solver import ridge as cpu_ridge
 from threadpoolctl import threadpool_info
 
 solve = cpu_ridge.solve_word

@@ -16,10 +16,9 @@ import psdvec
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.options import make_recipe
-from psdvec.solver.devices import cpu_ridge
-from psdvec.solver.extend import extend
+from psdvec.solver import ridge as cpu_ridge
+from psdvec.solver.extend import COLUMNS, extend, parts_of
 from psdvec.solver.fit import fit
-from psdvec.solver.placed import COLUMNS, parts_of
 from tests.helpers import contents
 from tests.toy import drawn_counts, fit_recipe
 

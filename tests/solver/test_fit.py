@@ -12,10 +12,10 @@ from psdvec.methods.run import fit_method
 from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
 from psdvec.solver import train as train_module
-from psdvec.solver.core import write_round
-from psdvec.solver.devices import cpu_memory
+from psdvec.solver.devices import memory as cpu_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
+from psdvec.solver.rounds import write_round
 from psdvec.solver.train import train
 from psdvec.storage.artefact import open_artefact, seal
 from psdvec.text.corpus import read_corpus

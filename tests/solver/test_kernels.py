@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from psdvec.counts.matrix import UNIT
 from psdvec.kernels.machine import LARGEST, from_half, to_half
-from psdvec.kernels.pair_blocks import AT_ONCE, SPAN, STRIP, natural_log
-from psdvec.kernels.pair_columns import add_margins, add_tiles
 from psdvec.kernels.sparse_rows import BLOCKS, deal_rows, product_into
 from psdvec.options import make_recipe
 from psdvec.reference.rounds import dense_rows, weights_and_targets
-from psdvec.solver import problem
-from psdvec.solver.devices import cpu_blocks, cpu_layout
+from psdvec.solver import rounds as problem
+from psdvec.solver.devices import cpu as cpu_blocks
+from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_kernels import AT_ONCE, SPAN, STRIP, add_margins, add_tiles, natural_log
 from psdvec.solver.pmi import WordScales
 from psdvec.storage.arrays import Scratch
 from tests.toy import dense_widths, drawn_counts, measured

@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 
-from psdvec.kernels import lapack
+from psdvec.solver import ridge as lapack
 
 
 def positive_matrix(n, seed=0):

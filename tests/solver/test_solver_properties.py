@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.options import make_recipe
-from psdvec.solver.core import solve
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.solver.rounds import solve
 from tests.toy import drawn_counts, problem_of
 
 recipes = st.builds(

@@ -37,8 +37,7 @@ from psdvec.resources import format_size, peak_memory
 from psdvec.storage.files import check_file_output
 
 if TYPE_CHECKING:
-    from psdvec.solver.extend import Extension
-    from psdvec.solver.placed import PlacedWord
+    from psdvec.solver.extend import Extension, PlacedWord
     from psdvec.vectors.embeddings import Embeddings
     from psdvec.vectors.model import Model
 
@@ -227,7 +226,7 @@ def extend(
     from psdvec.cluster.client import open_client
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.solver.extend import extend as extend_model
-    from psdvec.solver.placed import write_report
+    from psdvec.solver.extend import write_report
 
     if report is not None:
         check_file_output(report, overwrite=overwrite)

@@ -39,10 +39,16 @@ from psdvec.options import Recipe
 from psdvec.progress import memory_in_use
 from psdvec.resources import limit_blas
 from psdvec.solver.devices import AMPLE, Room
-from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_blocks import Formula, build_blocks, formula_of
-from psdvec.solver.devices.cpu_layout import Place, layout_of
-from psdvec.solver.devices.cpu_pairs import CpuPairs, added_up
+from psdvec.solver.devices.cpu import (
+    Cpu,
+    CpuPairs,
+    Formula,
+    Place,
+    added_up,
+    build_blocks,
+    formula_of,
+    layout_of,
+)
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
 from psdvec.storage.artefact import META, open_artefact

@@ -1,6 +1,6 @@
 """Ridge solves on a cluster: words are solved in blocks, and what all of them share goes to every worker once.
 
-A :class:`Solver` takes a :class:`~psdvec.solver.setting.Setting` and a folder of counts that all workers see, and
+A :class:`Solver` takes a :class:`~psdvec.solver.ridge.Setting` and a folder of counts that all workers see, and
 returns a vector or None for each word. Every word is solved on its own, so the vectors are the same, bit for bit, as on
 one machine. Solved blocks are files in the workspace of the output, where a later attempt finds them.
 """
@@ -26,9 +26,8 @@ from psdvec.cluster.client import (
 )
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
-from psdvec.solver.devices import cpu_ridge
-from psdvec.solver.devices.cpu_ridge import BATCH
-from psdvec.solver.setting import Placed, Setting
+from psdvec.solver import ridge as cpu_ridge
+from psdvec.solver.ridge import BATCH, Placed, Setting
 from psdvec.storage.artefact import open_artefact
 from psdvec.storage.workspace import PLAN, blocks_in, open_workspace, read_block, write_block
 

@@ -25,7 +25,7 @@ from psdvec.vectors.subwords import closest_spellings
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.solver.pmi import Constants, WordScales
-    from psdvec.solver.setting import Measured, Setting
+    from psdvec.solver.ridge import Measured, Setting
     from psdvec.vectors.model import Model
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
@@ -121,7 +121,7 @@ class ContextIndex:
         return ids[word]
 
     def _pulls(self, words: list[str]) -> list[Pulls]:
-        from psdvec.solver.devices.cpu_ridge import pairs_of
+        from psdvec.solver.ridge import pairs_of
 
         ids = np.array([self._id(word) for word in words], dtype=np.int64)
         return [
@@ -188,7 +188,7 @@ class ContextIndex:
 
         NaN if the vector comes out differently: it was placed from other counts, or with another ridge.
         """
-        from psdvec.solver.devices.cpu_ridge import solve_words
+        from psdvec.solver.ridge import solve_words
 
         if not self.model.constant.any():
             return 0.0
@@ -202,7 +202,7 @@ class ContextIndex:
     @cached_property
     def _measured(self) -> Measured:
         """The scales with which counted words are placed."""
-        from psdvec.solver.setting import measure_scales
+        from psdvec.solver.ridge import measure_scales
 
         ids = np.arange(len(self.words))
         return measure_scales(self.model, self.counts, ids, core=None, unigrams=self.unigrams)
@@ -210,7 +210,7 @@ class ContextIndex:
     @cached_property
     def _setting(self) -> Setting:
         """The setting in which every counted word is solved, by the model's recipe."""
-        from psdvec.solver.setting import prepare
+        from psdvec.solver.ridge import prepare
 
         recipe, ids = self.model.recipe, np.arange(len(self.words))
         return prepare(

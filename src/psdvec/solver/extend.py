@@ -2,12 +2,15 @@
 
 :func:`extend` takes vectors and any count store that has words in common with them, or where they are on disk, and
 returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first
-(:mod:`psdvec.solver.adopt`). Each word is its own weighted ridge regression, equations (9) to (12) of
+(:mod:`psdvec.solver.extend`). Each word is its own weighted ridge regression, equations (9) to (12) of
 ``docs/theory.md``.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
@@ -17,19 +20,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Array, Int64s
+from psdvec.arrays import Array, Float32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client
+from psdvec.options import Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
-from psdvec.solver.adopt import adopt
+from psdvec.solver.devices import open_device
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_ridge import BATCH, contexts_of
-from psdvec.solver.devices.open import open_device
-from psdvec.solver.placed import PlacedWord, describe_placed
-from psdvec.solver.setting import Placed, Setting, prepare
-from psdvec.solver.spelling import mix, place_spelled
+from psdvec.solver.pmi import margins, measure_constants
+from psdvec.solver.ridge import BATCH, Placed, Setting, contexts_of, prepare
+from psdvec.solver.spelling import mix, own_pull, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
+from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
     blocks_in,
     digest_of,
@@ -38,8 +41,160 @@ from psdvec.storage.workspace import (
     sweep_finished,
     write_block,
 )
+from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import LARGEST, Model, check_vectors, demand_finite, write_model
+from psdvec.vectors.sparse import csr_of
+
+# Vectors that psdvec did not fit, as a model that new words can be placed in.
+
+
+def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Mapping[str, Any]) -> Model:
+    """Return ``vectors`` as a model whose scales are measured from ``counts``.
+
+    Its core are the words that the counts have, in the order of the vectors. Words that the counts lack keep their
+    vectors, after the core; new words are not solved against them. ``origin`` names the vectors among the sources.
+    """
+    if csr_of(vectors.vectors) is not None:
+        raise InputError("sparse vectors cannot be extended; give vectors of a few hundred dimensions")
+    _check_tokenizer(vectors, counts)
+    places = np.array([counts.vocabulary.ids.get(word, -1) for word in vectors.words], dtype=np.int64)
+    core = int(np.count_nonzero(places >= 0))
+    if 0 < core < places.size:
+        order = np.argsort(places < 0, kind="stable")
+        vectors, places = vectors.take(order), places[order]
+    row_sums, column_sums = margins(counts)
+    plan = replace(make_recipe(recipe), power=0.5, spelling=0.0)
+    seen = np.where(places >= 0, counts.vocabulary.counts[places], 0)
+    return Model(
+        words=tuple(vectors.words),
+        vectors=vectors.vectors,
+        rows=vectors.vectors,
+        stretch=np.ones(vectors.dim, np.float32),
+        counts=seen if vectors.counts is None else vectors.counts,
+        deviations=np.full(places.size, np.nan, np.float32)
+        if vectors.deviations is None
+        else vectors.deviations,
+        signs=np.ones(vectors.dim, np.float32),
+        constant=np.full(core, _constant(plan), np.float32),
+        row_sums=row_sums[places[:core]],
+        column_sums=column_sums[places[:core]],
+        constants=measure_constants(counts, row_sums, column_sums, recipe=plan),
+        recipe=plan,
+        core=core,
+        adopted=True,
+        counting=dict(counts.parameters),
+        sources=(origin, counts.origin),
+        origin=origin,
+        tokenizer=vectors.tokenizer or tokenizer_of(counts.parameters),
+    )
+
+
+def _constant(recipe: Recipe) -> float:
+    """Return c of the constant direction, whose products with itself, -c², stand for log κ, the PMI of unseen pairs."""
+    return math.sqrt(-math.log(recipe.smoothing)) if recipe.spectrum == "signed" else 0.0
+
+
+def _check_tokenizer(vectors: Embeddings, counts: Cooccurrence) -> None:
+    """Raise :class:`InputError` where the vectors are known to be of words that were cut in another way."""
+    old, new = vectors.tokenizer, tokenizer_of(counts.parameters)
+    if None not in (old, new) and old != new:
+        raise InputError(
+            f"the text of the vectors was cut with tokenizer {old}, that of the counts with {new}; count again with "
+            f'tokenizer="{old}"'
+        )
+
+
+# What a word was placed with: how often it was seen, what its vector is made of, and which words are near it.
+
+NEAREST = 3  # words that are named
+COLUMNS = (
+    "word", "occurrences", "contexts", "spelling", "deviation", *(f"nearest {i + 1}" for i in range(NEAREST)),
+    "not placed",
+)  # fmt: skip
+
+
+class PlacedWord(NamedTuple):
+    """A word that was placed beside fixed ones.
+
+    It was seen ``occurrences`` times, with ``contexts`` different core words. Its vector is the sum of what its
+    spelling and what its contexts say; ``spelling`` is the length of the first over the sum of both lengths, from 0 to
+    1, and the contexts have the rest. ``deviation`` is the standard deviation of each coordinate, and ``nearest`` are
+    the words nearest to it.
+    """
+
+    word: str
+    occurrences: int
+    contexts: int
+    spelling: float
+    deviation: float
+    nearest: tuple[str, ...]
+
+
+def describe_placed(
+    model: Model, words: Sequence[str], occurrences: Int64s, contexts: Int64s
+) -> list[PlacedWord]:
+    """Return what is known of each of ``words``, which were placed; the nearest of all are searched at once."""
+    ids = [model.get_index(word) for word in words]
+    rankings = model.most_similar_many(words, topn=NEAREST)
+    shares = spelling_shares(model, words, occurrences)
+    numbers = zip(occurrences.tolist(), contexts.tolist(), shares.tolist(), strict=True)
+    return [
+        PlacedWord(word, *known, deviation, tuple(other for other, _ in ranking))
+        for word, known, deviation, ranking in zip(
+            words, numbers, model.deviations[ids].tolist(), rankings, strict=True
+        )
+    ]
+
+
+def spelling_shares(model: Model, words: Sequence[str], occurrences: Int64s) -> Float32s:
+    """Return |S| / (|S| + |C|) of each placed word, from 0 to 1, with the :func:`parts_of` its vector."""
+    spelling, contexts = (np.linalg.norm(part, axis=1) for part in parts_of(model, words, occurrences))
+    return np.asarray(spelling / np.maximum(spelling + contexts, np.float32(1e-12)))
+
+
+def parts_of(model: Model, words: Sequence[str], occurrences: Int64s) -> tuple[Float32s, Float32s]:
+    """Return S and C (m, d), whose sum has the direction of each placed word's vector; S is 0 without n-grams.
+
+    With r the stretched row, q = a ℓ p the mean of its prior and o how far the word draws its own p, the vector shown
+    has the direction of r/|r| + a (p + o (r/|r| - p)), equations (15) and (17). Of this, the spelling says
+    ``S = (1 + a o) q / |r| + a (1 - o) p``, and the contexts move it by ``C = (1 + a o) (r - q) / |r|``.
+    """
+    r = model.rows[[model.get_index(word) for word in words]] * model.stretch
+    if model.subwords is None:
+        return np.zeros_like(r), r
+    a = np.float32(model.subwords.share)
+    p, q = model.subwords.predict(words), model.subwords.vectors_of(words)
+    o = own_pull(model.subwords, occurrences, noise=model.recipe.spelling_noise)[:, None]
+    scale = (1 + a * o) / np.maximum(np.linalg.norm(r, axis=1, keepdims=True), np.float32(1e-12))
+    return scale * q + a * (1 - o) * p, scale * (r - q)
+
+
+def write_report(
+    rows: Sequence[PlacedWord], unplaced: Mapping[str, str], path: Path, *, overwrite: bool
+) -> None:
+    """Write all words to ``path``, tab-separated: those placed, then those ``unplaced`` with the reason."""
+    text = io.StringIO()
+    table = csv.writer(text, delimiter="\t", lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        nearest = [*row.nearest, *[""] * (NEAREST - len(row.nearest))]
+        table.writerow(
+            [
+                row.word,
+                row.occurrences,
+                row.contexts,
+                f"{row.spelling:.3f}",
+                f"{row.deviation:.4g}",
+                *nearest,
+                "",
+            ]
+        )
+    for word, reason in unplaced.items():
+        table.writerow([word, *[""] * (len(COLUMNS) - 2), reason])
+    with replaced_file(path, overwrite=overwrite) as file:
+        file.write(text.getvalue().encode("utf-8", "surrogatepass"))
+
 
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed | None]]

@@ -2,20 +2,23 @@
 
 :func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
 written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
-mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.problem` and :mod:`psdvec.solver.core`.
+mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.rounds`.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client, demand_positive, demand_seed
 from psdvec.options import Recipe, make_recipe
@@ -29,20 +32,87 @@ from psdvec.resources import (
     measure_disk,
     parse_size,
 )
-from psdvec.solver.core import read_round, solve, write_round
-from psdvec.solver.deviations import core_deviations
-from psdvec.solver.devices import Device, Room
+from psdvec.solver.devices import Device, Room, open_device
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_memory import MemoryPlan, Size, plan_memory
-from psdvec.solver.devices.open import open_device
+from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory
 from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
-from psdvec.solver.pmi import margins, measure_constants, word_scales
-from psdvec.solver.problem import build_problem
-from psdvec.storage.artefact import check_output
+from psdvec.solver.pmi import margins, measure_constants, row_chunks, word_scales
+from psdvec.solver.ridge import Placed, prepare
+from psdvec.solver.rounds import build_problem, read_round, solve, write_round
+from psdvec.solver.spelling import mixing_factors
+from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
 from psdvec.vectors.model import Model, model_of, write_model
+
+# How uncertain the words of a fit are: their own rows, solved as if each were a new word.
+
+SAMPLE = 96  # words that are solved; up to so many, all of them
+_ROWS = 4096  # words whose spelling is looked up together
+_FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
+
+
+def core_deviations(
+    model: Model, counts: Cooccurrence, *, solve: Callable[..., Sequence[Placed | None]]
+) -> Float32s:
+    """Return the deviation of each word of ``model``, whose words are all core; NaN where nothing can be solved.
+
+    ``solve`` is a device's :meth:`~psdvec.solver.devices.Device.solve_words`.
+    """
+    n = len(model)
+    ids = np.arange(n)
+    if n > SAMPLE:
+        ids = np.unique(np.geomspace(max(n // _FIRST, 1), n - 1, SAMPLE).astype(np.int64))
+    recipe = model.recipe
+    setting = prepare(
+        model, counts, ids, core=None, ridge=recipe.ridge, damping=recipe.damping, unigrams="corpus", min_contexts=1
+    )  # fmt: skip
+    found = np.full(n, np.nan)
+    try:
+        placed = solve(setting, counts)
+    except InputError:  # without any ridge, equations may have no solution
+        return found.astype(np.float32)
+    found[ids] = [np.nan if one is None else one[1] for one in placed]
+    if n > SAMPLE:
+        found = _carried_over(found, _features(model, counts))
+    for first in range(0, n, _ROWS):
+        rows = slice(first, first + _ROWS)
+        found[rows] *= _mixing_factors(model, rows)
+    return found.astype(np.float32)
+
+
+def _mixing_factors(model: Model, rows: slice) -> Float32s:
+    """Return what mixing with their spelling multiplies the deviations of some words by."""
+    if model.subwords is None:
+        return mixing_factors(model.rows[rows], model.stretch, None, share=0.0)
+    spelled = model.subwords.predict(model.words[rows])
+    return mixing_factors(model.rows[rows], model.stretch, spelled, share=model.subwords.share)
+
+
+def _features(model: Model, counts: Cooccurrence) -> Float64s:
+    """Return what a deviation depends on, (n, 6): powers of the logarithms of occurrences and of different contexts."""
+    n = len(model)
+    before: Int64s = np.zeros(len(counts), np.int64)
+    for first, last in row_chunks(counts.indptr, len(counts)):
+        part = counts.indices[counts.indptr[first] : counts.indptr[last]]
+        before += np.bincount(part, minlength=before.size)
+        release_memory(counts.indices)
+    contexts = np.log1p(np.diff(counts.indptr[: n + 1]) + before[:n])
+    seen = np.log1p(model.counts)
+    columns: list[Any] = [np.ones(n), seen, contexts, seen**2, contexts**2, seen * contexts]
+    return np.column_stack(columns)
+
+
+def _carried_over(deviations: Float64s, features: Float64s) -> Float64s:
+    """Return deviations for all words, by least squares over the logarithms of those that are known."""
+    known = deviations > 0
+    if not known.any():
+        return deviations
+    targets = np.log(deviations[known])
+    coefficients = np.linalg.lstsq(features[known], targets, rcond=None)[0]
+    return np.asarray(np.exp(np.clip(features @ coefficients, targets.min(), targets.max())))
+
 
 _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
 

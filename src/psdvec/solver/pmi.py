@@ -100,7 +100,7 @@ class WordScales:
 
 def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
-    from psdvec.kernels.pair_columns import add_margins
+    from psdvec.solver.devices.cpu_kernels import add_margins
 
     def add(first: int, last: int, rows: Int64s, columns: Int64s) -> None:
         add_margins(counts.indptr, counts.indices, counts.values, first, last, rows, columns)

@@ -6,19 +6,339 @@ deviation. Equations (9) to (12) of ``docs/theory.md``; nothing here knows of ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import ctypes
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.errors import InputError
-from psdvec.kernels import lapack
-from psdvec.kernels.contexts import add_seen, gather_into, solve_contexts
-from psdvec.solver.pmi import Constants, WordScales, pair_terms
+from psdvec.counts.matrix import UNIT
+from psdvec.errors import InputError, demand_positive
+from psdvec.kernels import kernel
+from psdvec.options import HUGE, UNIGRAMS, parse_ridge
+from psdvec.parallel import in_stretches, map_ordered
+from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit
+from psdvec.solver.pmi import (
+    Constants,
+    WordScales,
+    constants_for,
+    margins,
+    pair_terms,
+    release_pairs,
+    row_chunks,
+    with_own_cap,
+    word_scales,
+)
 from psdvec.storage.arrays import Scratch
 from psdvec.vectors.model import Model
+from psdvec.vectors.subwords import Subwords
+
+if TYPE_CHECKING:
+    from psdvec.counts.matrix import Cooccurrence
+
+
+# LAPACK's Cholesky routines, called without holding the interpreter's lock, so that threads solve side by side.
+
+PROBES = 32  # right-hand sides from which the trace of a larger inverse is estimated
+
+
+@cache
+def _routine(name: str, arguments: int) -> Any:
+    from scipy.linalg import cython_lapack
+
+    table: Any = cython_lapack.__pyx_capi__
+    capsule = table[name]
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)
+    return prototype(pointer_of(capsule, name_of(capsule)))
+
+
+def _call(name: str, matrix: Array, *arguments: Any) -> int:
+    """Call a routine in the precision of ``matrix`` and return its last argument, which is not 0 if it failed."""
+    info = ctypes.c_int(0)
+    kept = [_as_c(x) for x in arguments]
+    places = [x.ctypes.data if isinstance(x, np.ndarray) else ctypes.addressof(x) for x in kept]
+    letter = "s" if matrix.dtype == np.float32 else "d"
+    _routine(letter + name, len(places) + 1)(*places, ctypes.addressof(info))
+    return info.value
+
+
+def _as_c(value: Any) -> Any:
+    if isinstance(value, str):
+        return ctypes.c_char(value.encode())
+    return ctypes.c_int(value) if isinstance(value, int) else value
+
+
+def cholesky(matrix: Array) -> Array | None:
+    """Return the lower factor of a symmetric matrix, or None where there is none; ignore what is above its diagonal.
+
+    A row-major lower triangle is a column-major upper one.
+    """
+    factor = np.array(matrix, order="C")
+    n = factor.shape[0]
+    return factor if _call("potrf", factor, "U", n, factor, n) == 0 else None
+
+
+def cholesky_solve(factor: Array, b: Array) -> Array:
+    """Return the solution of L Lᵀ x = b; several right-hand sides are the rows of ``b``."""
+    x = np.array(b, dtype=factor.dtype, order="C")
+    n = factor.shape[0]
+    _call("potrs", factor, "U", n, x.size // n, factor, n, x, n)
+    return x
+
+
+def inverse_trace(factor: Array) -> float:
+    """Return the trace of (L Lᵀ)⁻¹: exactly up to 32 rows, within a few per cent beyond.
+
+    The mean of z·(L Lᵀ)⁻¹z over random signs z is the trace (Hutchinson 1990); the signs are always the same.
+    """
+    n = factor.shape[0]
+    probes = np.eye(n) if n <= PROBES else _signs(n)
+    return float(np.sum(probes * cholesky_solve(factor, probes))) * (1.0 if n <= PROBES else 1 / PROBES)
+
+
+@cache
+def _signs(n: int) -> Float64s:
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=(PROBES, n))
+
+
+# The contexts of a new word on the CPU, in numba: finding its pairs, and solving its equations from them.
+
+
+# indptr int64[n + 1]; indices int32[m]; slot_of int32[n], the slots of the words that are looked for, -1 of others
+@kernel
+def count_slots(indptr, indices, slot_of, slots, begin, end):
+    """Count the pairs that rows ``begin`` to ``end`` have in the column of each slot's word."""
+    counts = np.zeros(slots, np.int64)
+    for place in range(indptr[begin], indptr[end]):
+        slot = slot_of[indices[place]]
+        if slot >= 0:
+            counts[slot] += 1
+    return counts
+
+
+# as count_slots; values int64[m]; free int64[slots]: where the next pair of a slot goes; rows and found int64
+@kernel
+def fill_slots(indptr, indices, values, slot_of, begin, end, free, rows, found):
+    """Put the rows and the values of the pairs that :func:`count_slots` counted where they belong."""
+    for row in range(begin, end):
+        for place in range(indptr[row], indptr[row + 1]):
+            slot = slot_of[indices[place]]
+            if slot >= 0:
+                rows[free[slot]], found[free[slot]] = row, values[place]
+                free[slot] += 1
+
+
+# indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n];
+# found int64[b], zeros
+@kernel
+def count_contexts(found, indptr, indices, words, starts, rows, core_of, begin, end):
+    """Count into ``found`` the different words with a core row in the row or the column of each word, itself left out.
+
+    Both are rising, and are merged. Only the words ``begin`` to ``end`` are counted for.
+    """
+    for slot in range(begin, end):
+        word = words[slot]
+        i, j = indptr[word], starts[slot]
+        while i < indptr[word + 1] or j < starts[slot + 1]:
+            in_row = i < indptr[word + 1] and (j == starts[slot + 1] or indices[i] <= rows[j])
+            other = np.int64(indices[i]) if in_row else rows[j]
+            if in_row:
+                i += 1
+            if j < starts[slot + 1] and rows[j] == other:
+                j += 1
+            if other != word and core_of[other] >= 0:
+                found[slot] += 1
+
+
+# features float32[c, k]; rows int64[m]; weights, targets float32[m]; F float32[m, k]
+@kernel(fastmath=True)
+def gather_into(F, features, rows, weights, targets):
+    """Put the features of the contexts ``rows`` into ``F``; return Σ t f and Σ w |f|²."""
+    k = features.shape[1]
+    total, trace = np.zeros(k, np.float32), 0.0
+    for j in range(rows.size):
+        f, t, square = features[rows[j]], targets[j], np.float32(0)
+        for i in range(k):
+            F[j, i] = f[i]
+            total[i] += t * f[i]
+            square += f[i] * f[i]
+        trace += weights[j] * square
+    return total, trace
+
+
+# F float32[m, k]; weights float32[m]; base, directions float32[k, k]; scales, b float32[k]
+@kernel(fastmath=True)
+def solve_contexts(F, weights, base, directions, scales, b, tolerance, most):
+    """Return x with (base + Σ w f fᵀ) x = b, and the steps that it took, ``most`` if it was not found.
+
+    The steps end when the residual is less than ``tolerance`` of what it was, measured by the preconditioner
+    ``directions · scales · directionsᵀ``.
+    """
+    x, r = np.zeros_like(b), b.copy()
+    z = np.dot(directions, scales * np.dot(r, directions))
+    p, size = z.copy(), np.dot(r, z)
+    goal = size * tolerance * tolerance
+    for step in range(most):
+        if not size > goal:
+            return x, step
+        image = np.dot(base, p)
+        add_seen(F, weights, p, image)
+        length = size / np.dot(p, image)
+        x += length * p
+        r -= length * image
+        z = np.dot(directions, scales * np.dot(r, directions))
+        before, size = size, np.dot(r, z)
+        p = z + (size / before) * p
+    return x, most
+
+
+@kernel(fastmath=True)
+def add_seen(F, weights, p, image):
+    """Add Σ w f fᵀ p to ``image``, reading each f once."""
+    m, k = F.shape
+    for j in range(m):
+        f = F[j]
+        product = np.float32(0)
+        for i in range(k):
+            product += f[i] * p[i]
+        product *= weights[j]
+        for i in range(k):
+            image[i] += product * f[i]
+
+
+# What new words are solved with: measured once, then used by threads, a graphics card or a cluster alike.
+
+Placed = tuple[Float32s, float]  # a word's vector, the constant direction last, and its deviation
+
+
+class Spelling(NamedTuple):
+    """What gives a prior its mean: vectors of n-grams, and by how much their coordinates are stretched."""
+
+    subwords: Subwords
+    stretch: Float32s
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything that the words ``ids`` of a count store are solved with.
+
+    ``scales`` are those of the words, ``old`` those of the core words, in the counts at hand; ``core_of`` (n,) is the
+    core row of each word of the counts, or -1. ``choose`` gives the ridges to try for a word of a given rank. ``names``
+    are the words themselves, whose ``spelling`` is the mean of their priors, where there is one.
+    """
+
+    ids: Int64s
+    scales: WordScales
+    old: WordScales
+    core_of: Int64s
+    constants: Constants
+    regressors: Regressors
+    choose: Callable[[int], tuple[float, ...]]
+    min_contexts: int
+    names: Sequence[str]
+    spelling: Spelling | None
+
+    def take(self, part: slice) -> Setting:
+        """Return the setting of some of the words."""
+        return replace(self, ids=self.ids[part], scales=self.scales.take(part), names=self.names[part])
+
+    def means(self, part: slice) -> Float64s | None:
+        """Return the means (m, k) of the priors of some of the words, equation (16); None if all are 0."""
+        if self.spelling is None:
+            return None
+        subwords, stretch = self.spelling
+        means = np.zeros((len(self.names[part]), self.regressors.features.shape[1]))
+        means[:, : stretch.size] = subwords.vectors_of(self.names[part]) / stretch
+        return means
+
+
+def prepare(
+    model: Model,
+    counts: Cooccurrence,
+    ids: Int64s,
+    *,
+    core: int | None,
+    ridge: str,
+    damping: float,
+    unigrams: str,
+    min_contexts: int,
+) -> Setting:
+    """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
+    if not 0 <= damping < HUGE:
+        raise InputError(f"damping is {damping}; give a weight from 0 to below 1e15")
+    demand_positive(min_contexts, "min_contexts")
+    measured = measure_scales(model, counts, ids, core=core, unigrams=unigrams)
+    return Setting(
+        ids=ids,
+        **measured._asdict(),
+        regressors=make_regressors(model, measured.old, damping=damping),
+        choose=parse_ridge(ridge),
+        min_contexts=min_contexts,
+        names=[counts.vocabulary.words[i] for i in ids.tolist()],
+        spelling=None if model.subwords is None else Spelling(model.subwords, model.stretch),
+    )
+
+
+class Measured(NamedTuple):
+    """The part of a :class:`Setting` that says how pairs are weighed, and what is asked of them."""
+
+    scales: WordScales
+    old: WordScales
+    core_of: Int64s
+    constants: Constants
+
+
+def measure_scales(
+    model: Model, counts: Cooccurrence, ids: Int64s, *, core: int | None, unigrams: str
+) -> Measured:
+    """Measure, on the whole of ``counts``, the scales of the words ``ids`` and of the core words."""
+    demand_positive(core, "core")
+    core = model.core if core is None else min(core, model.core)
+    row_sums, column_sums = margins(counts)
+    constants = constants_for(model.constants, column_sums)
+    places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
+    core_of = np.full(len(counts.vocabulary), -1, np.int64)
+    core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+    if model.recipe.own_cap:
+        constants = with_own_cap(constants, counts, core_of >= 0, cut=model.recipe.cut)
+    return Measured(
+        scales=word_scales(row_sums[ids], column_sums[ids], constants),
+        old=_old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams),
+        core_of=core_of,
+        constants=constants,
+    )
+
+
+def _old_scales(
+    model: Model,
+    row_sums: Float64s,
+    column_sums: Float64s,
+    constants: Constants,
+    places: Int64s,
+    *,
+    unigrams: str,
+) -> WordScales:
+    """Return the scales of the core words: sums of the counts at hand or of the model, majorisers of the model."""
+    core = places.size
+    own = model.scales.take(slice(0, core))
+    if unigrams == "model":
+        share = constants.total / model.constants.total
+        sums = own.row_sums * share, own.column_sums * share
+    elif unigrams == "corpus":
+        seen = places >= 0
+        sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
+    else:
+        raise InputError(f"unigrams is '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
+    return word_scales(*sums, constants, usual=own.frequencies)
+
 
 CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see docs/results/intervals.md
 LEAST = 1e-6  # ridge in place of 0, as a share of the trace
@@ -203,7 +523,7 @@ def solve_word(
     best = None
     for mu in ridges:
         whole, L = _factorised(damped, mu or least)
-        x: Float64s = lapack.cholesky_solve(L, b).astype(np.float64)
+        x: Float64s = cholesky_solve(L, b).astype(np.float64)
         log_prior = np.log(np.maximum(regressors.damped + mu, 1e-12)).sum()
         log_whole = 2 * np.log(np.diag(L), dtype=np.float64).sum()
         found, ceiling = evidence(log_prior, log_whole, m, np.maximum(square - b @ x, 1e-12))
@@ -214,11 +534,9 @@ def solve_word(
     assert best is not None  # there is at least one ridge
     _, x, whole, L = best
     for _ in range(CORRECTIONS):
-        x += lapack.cholesky_solve(L, b - whole @ x)
+        x += cholesky_solve(L, b - whole @ x)
     loss = max(square - float(b @ x), 1e-12)
-    return x if mean is None else x + mean, CALIBRATION * float(
-        np.sqrt(loss / m * lapack.inverse_trace(L) / k)
-    )
+    return x if mean is None else x + mean, CALIBRATION * float(np.sqrt(loss / m * inverse_trace(L) / k))
 
 
 def _solve_by_gradients(
@@ -285,9 +603,119 @@ def _factorised(damped: Float64s, mu: float) -> tuple[Float64s, Array]:
     """
     whole = damped.copy()
     whole[np.diag_indices_from(whole)] += mu
-    L = lapack.cholesky(whole.astype(np.float32))
+    L = cholesky(whole.astype(np.float32))
     if L is None:
-        L = lapack.cholesky(whole)
+        L = cholesky(whole)
     if L is None:
         raise InputError(SINGULAR)
     return whole, L
+
+
+# New words on the CPU: each is looked up in the counts and solved by its own ridge regression, by threads.
+
+# The columns of a word's row, and their counts; the rows of its column, and their counts.
+Pairs = tuple[Array, Float64s, Array, Float64s]
+
+_RELEASED = 16  # words after which the memory of mapped counts is given back: a row brings megabytes with it
+BATCH = 2048  # words whose columns are looked up together; no result depends on it
+
+
+def solve_words(
+    setting: Setting,
+    counts: Cooccurrence,
+    *,
+    workers: int | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[Placed | None]:
+    """Solve each word of ``setting`` on its own, by threads; None for those with too few contexts."""
+    threads = resolve_workers(workers)
+    results: list[Placed | None] = []
+    with limit_threads(workers), limit_blas(1), ThreadPoolExecutor(threads) as pool:
+        items = zip(range(setting.ids.size), pairs_of(counts, setting.ids), _means_of(setting), strict=True)
+        for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
+            results.append(result)
+            advance(1)
+    return results
+
+
+def _means_of(setting: Setting) -> Iterator[Float64s | None]:
+    """Yield the mean of each word's prior."""
+    for start in range(0, setting.ids.size, BATCH):
+        part = slice(start, min(start + BATCH, setting.ids.size))
+        means = setting.means(part)
+        yield from [None] * (part.stop - start) if means is None else means
+
+
+def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None) -> Placed | None:
+    columns, after, rows, before = pairs
+    one = setting.scales.take(slice(place, place + 1))
+    itself, core_of = setting.ids[place], setting.core_of
+    keep_after = np.where(columns == itself, -1, core_of[columns])
+    keep_before = np.where(rows == itself, -1, core_of[rows])
+    cells = word_cells(
+        one, setting.old, setting.constants,
+        keep_after[keep_after >= 0], after[keep_after >= 0],
+        keep_before[keep_before >= 0], before[keep_before >= 0],
+    )  # fmt: skip
+    if cells.rows.size < setting.min_contexts:
+        return None
+    ridges = setting.choose(int(itself) + 1)
+    x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges, mean=mean)
+    return x.astype(np.float32), deviation
+
+
+def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
+    """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
+    for start in range(0, ids.size, BATCH):
+        batch = ids[start : start + BATCH]
+        slots, starts, rows, values = _columns_of(counts, batch)
+        before = values / UNIT
+        for word, slot in zip(batch.tolist(), slots.tolist(), strict=True):
+            row = slice(counts.indptr[word], counts.indptr[word + 1])
+            column = slice(starts[slot], starts[slot + 1])
+            yield np.array(counts.indices[row]), counts.values[row] / UNIT, rows[column], before[column]
+            if slot % _RELEASED == 0:
+                release_pairs(counts)
+
+
+def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
+    """Return with how many different core words, themselves left out, the different words ``ids`` were seen.
+
+    ``core_of`` (n,) is the core row of each word of the counts, or -1.
+    """
+    found, threads = np.zeros(ids.size, np.int64), thread_limit()
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, ids.size, BATCH):
+            batch, here = ids[start : start + BATCH], found[start : start + BATCH]
+            _, starts, rows, _ = _columns_of(counts, batch)
+            given = (here, counts.indptr, counts.indices, batch, starts, rows, core_of)
+            in_stretches(pool, functools.partial(count_contexts, *given), batch.size, threads=threads)
+    return found
+
+
+def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:
+    """Return the slot of each word of ``batch``, where the column of each slot starts, its rows, and their values.
+
+    Ranges of rows are looked through by threads, first to count and then to fill; mapped memory is given back.
+    """
+    slot_of = np.full(len(counts.vocabulary), -1, np.int32)
+    slot_of[batch] = np.arange(batch.size)
+    ranges = list(row_chunks(counts.indptr, len(counts)))
+
+    def count(part: tuple[int, int]) -> Int64s:
+        found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)
+        release_pairs(counts)
+        return found
+
+    with ThreadPoolExecutor(thread_limit()) as pool:
+        sizes = np.array(list(pool.map(count, ranges)), np.int64).reshape(-1, batch.size)
+        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
+        rows, values = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
+
+        def fill(part: tuple[int, int], free: Int64s) -> None:
+            fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
+            release_pairs(counts)
+
+        for _ in pool.map(fill, ranges, starts[:-1] + np.cumsum(sizes, axis=0) - sizes):
+            pass
+    return slot_of[batch], starts, rows, values

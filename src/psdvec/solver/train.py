@@ -18,7 +18,7 @@ from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.segments import Counting, describe, identity_of
 from psdvec.errors import InputError, checked, checked_options
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.solver.devices.open import open_device
+from psdvec.solver.devices import open_device
 from psdvec.solver.fit import check_options, fit
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace, sweep_finished

@@ -61,7 +61,7 @@ class Model(Embeddings):
     them with their coordinates multiplied by ``stretch`` (d,), and mixed with what the words' ``subwords`` say,
     equations (13) and (15).
     ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
-    scales were measured from counts (:mod:`psdvec.solver.adopt`). ``counting`` says how the pairs were counted,
+    scales were measured from counts (:mod:`psdvec.solver.extend`). ``counting`` says how the pairs were counted,
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
     ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``. ``arithmetic`` says what the
     last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not known.

@@ -1,7 +1,7 @@
 """Devices: what the solver needs of a processor, by name.
 
 A device is a class with the methods of :class:`Device`: :class:`psdvec.solver.devices.cpu.Cpu` or
-:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.core`, :mod:`psdvec.solver.problem` and
+:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds`, :mod:`psdvec.solver.rounds` and
 :mod:`psdvec.solver.eigen` are written once, over these methods; :mod:`psdvec.reference.rounds` says in dense NumPy
 what they must compute.
 """
@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.solver.pmi import Constants, SparseCounts, WordScales
-from psdvec.solver.setting import Placed, Setting
+from psdvec.solver.ridge import Placed, Setting
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
+
 
 Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
 
@@ -130,3 +132,36 @@ class Device(Protocol):
     ) -> None:
         """Set target = keep · target + diag(weights) Σ block · matrix; a matrix of one dimension is a diagonal."""
         ...
+
+
+# Opening a device by its name; torch is loaded only where it is asked for.
+
+
+def open_device(name: str = "cpu", *, workers: int | None = None) -> Device:
+    """Return a device by name: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows.
+
+    ``workers`` are threads of the CPU. ``"torch:cpu"`` is torch on the CPU, which is how the code for GPUs is tested
+    where there is none.
+    """
+    if name == "auto":
+        name = "cuda" if _has_gpu() else "cpu"
+    if name == "cpu":
+        from psdvec.solver.devices.cpu import Cpu
+
+        return Cpu(workers)
+    try:
+        from psdvec.solver.devices.gpu import Gpu
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the device '{name}' needs torch, which is not installed; pip install 'psdvec[gpu]', or use "
+            'device="cpu"'
+        ) from error
+    return Gpu(name.removeprefix("torch:"))
+
+
+def _has_gpu() -> bool:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
+    return bool(torch.cuda.is_available())

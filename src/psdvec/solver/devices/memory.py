@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from psdvec.errors import ResourceError
 from psdvec.progress import memory_in_use
 from psdvec.resources import DiskSpeed, format_size
-from psdvec.solver.devices.cpu_blocks import GATHERED
-from psdvec.solver.devices.cpu_layout import MOST_BYTES
+from psdvec.solver.devices.cpu import GATHERED, MOST_BYTES
 from psdvec.solver.eigen import BLOCK, iterated_pairs, krylov_width
 
 TALL = 5  # matrices as large as X's basis that are alive together in the rounds
