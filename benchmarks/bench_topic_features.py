@@ -24,9 +24,8 @@ from benchmarks.measure import PSDVEC, run, run_script
 import psdvec
 from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, read_documents
-from psdvec.topic_model.learn import Prior, learn, share_out, words_of
+from psdvec.topic_model.learn import Prior, cluster, document_vectors, learn, share_out, words_of
 from psdvec.topic_model.run import space_of
-from psdvec.topic_model.start import cluster, document_vectors
 from psdvec.topic_model.values import proportions_of
 
 _HOLD = 0.001  # a tenth of the default: features may say more than what can be named

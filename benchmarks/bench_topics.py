@@ -37,7 +37,7 @@ from psdvec.compare.values import Cost
 from psdvec.errors import InputError
 from psdvec.topic_model.documents import Documents
 from psdvec.topic_model.folder import read_topics
-from psdvec.topic_model.quality import coherence
+from psdvec.topic_model.page import coherence
 from psdvec.topic_model.values import Topics
 
 NUMBERS = (10, 20, 30, 40, 50)

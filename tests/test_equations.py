@@ -19,7 +19,6 @@ from scipy import integrate, special
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.kernels.topics import expect_topics
 from psdvec.options import make_recipe
 from psdvec.reference import ridge as ridge_reference
 from psdvec.reference import rounds as rounds_reference
@@ -28,8 +27,7 @@ from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.rounds import solve
 from psdvec.solver.spelling import trust
-from psdvec.topic_model.learn import offers
-from psdvec.topic_model.solve import solve_topics
+from psdvec.topic_model.learn import expect_topics, offers, solve_topics
 from tests.topic_model.planted import planted_texts, prepared
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 

@@ -17,7 +17,7 @@ from psdvec import Cooccurrence, Embeddings, Model, PSDVecError, Recipe, Vocabul
 from psdvec.errors import checked_options
 from psdvec.evaluation.tasks import Pairs
 from psdvec.formats import load as load_vectors
-from psdvec.topic_model.tables import sizes_over
+from psdvec.topic_model.page import sizes_over
 
 TEXT = ["to be or not to be", "the king and the queen are not to be", "the queen is to be the king"] * 3
 TASK = Pairs("toy", (("to", "be"), ("king", "queen"), ("the", "king")), np.array([1.0, 3.0, 2.0]))

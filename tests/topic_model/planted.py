@@ -6,8 +6,8 @@ import numpy as np
 
 from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, read_documents
+from psdvec.topic_model.learn import Space
 from psdvec.topic_model.run import space_of
-from psdvec.topic_model.space import Space
 from psdvec.vectors.embeddings import Embeddings
 
 SILENT = SilentProgress()

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.storage.workspace import open_workspace
-from psdvec.topic_model.learn import Prior, learn, offers, share_out, words_of
+from psdvec.topic_model.learn import Prior, cluster, document_vectors, learn, offers, share_out, words_of
 from psdvec.topic_model.run import topics
-from psdvec.topic_model.start import cluster, document_vectors
 from tests.helpers import contents
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors, prepared
 

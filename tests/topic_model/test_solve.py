@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from psdvec.topic_model.solve import solve_topics, topic_values
-from psdvec.topic_model.space import Space
+from psdvec.topic_model.learn import Space, solve_topics, topic_values
 
 
 def drawn(seed: int, *, words: int = 30, dim: int = 5, topics: int = 3) -> tuple[Space, np.ndarray]:

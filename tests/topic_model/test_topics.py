@@ -13,10 +13,9 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
-from psdvec.topic_model.auto import smallest_within_error
 from psdvec.topic_model.folder import read_topics
-from psdvec.topic_model.run import topics
-from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
+from psdvec.topic_model.page import hierarchy, representatives, sizes_over
+from psdvec.topic_model.run import smallest_within_error, topics
 from psdvec.topic_model.values import Topics, with_words
 from psdvec.vectors.embeddings import Embeddings
 from tests.helpers import contents, replace_array

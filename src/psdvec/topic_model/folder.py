@@ -21,10 +21,8 @@ from psdvec.errors import InputError, StoreError
 from psdvec.storage.arrays import parse_json, write_npy
 from psdvec.storage.artefact import Artefact, ArtefactWriter, create_artefact, open_artefact
 from psdvec.text.tokenizers import find_tokenizer
-from psdvec.topic_model.learn import Prior
-from psdvec.topic_model.page import as_html
-from psdvec.topic_model.space import Space
-from psdvec.topic_model.tables import hierarchy, representatives, sizes_over
+from psdvec.topic_model.learn import Prior, Space
+from psdvec.topic_model.page import as_html, hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1

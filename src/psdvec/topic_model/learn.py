@@ -7,23 +7,343 @@ part by one thread, and what parts add up is added in their order: the same byte
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
-from psdvec.arrays import Float64s, Int64s
+from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.kernels import kernel
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.arrays import write_npy
 from psdvec.storage.workspace import piece_file
 from psdvec.topic_model.documents import Documents
-from psdvec.topic_model.solve import solve_topics
-from psdvec.topic_model.space import Space
+
+# The loops over documents of a topic model, in numba; :mod:`psdvec.reference.topics` says what they compute.
+
+# Sums over topics may be taken in any order, the same each time. With "nsz" too, LLVM made other code of what was just
+# compiled than of the same out of the cache: the first run then had other last bits than the next.
+_SUMS = {"reassoc", "contract"}
+
+
+@kernel
+def digamma(x):
+    """Return ψ(x) for x > 0: the recurrence up to 6, then the asymptotic series."""
+    below = 0.0
+    while x < 6.0:
+        below += 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = inverse * (
+        1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132)))
+    )
+    return math.log(x) - 0.5 / x - series - below
+
+
+@kernel
+def _weigh_topics(gamma, weights):
+    """Put exp E[log θ] of a document into ``weights``, and return the sum of ``gamma``."""
+    total = gamma.sum()
+    below = digamma(total)
+    for k in range(gamma.size):
+        weights[k] = math.exp(digamma(gamma[k]) - below)
+    return total
+
+
+# starts int64[m + 1]; words int32[p], counts float64[p]: the words of each document; chances float64[n, K]: of a
+# word under a topic; prior float64[K]; gamma float64[m, K], changed in place; expected float64[n, K], added to
+@kernel(fastmath=_SUMS)
+def expect_topics(starts, words, counts, chances, prior, gamma, expected, steps, tolerance):
+    """Fit each document's proportions; add up the words that each topic is expected to have; return the bound.
+
+    A document stops after ``steps``, or when a step moves fewer than ``tolerance`` of its words.
+    """
+    topics = prior.size
+    weights, pulled = np.empty(topics), np.empty(topics)
+    total_prior, bound = prior.sum(), 0.0
+    for k in range(topics):
+        bound -= math.lgamma(prior[k])
+    bound = (bound + math.lgamma(total_prior)) * (starts.size - 1)
+    for document in range(starts.size - 1):
+        begin, end = starts[document], starts[document + 1]
+        mine = gamma[document]
+        for _ in range(steps):
+            length = _weigh_topics(mine, weights) - total_prior
+            pulled[:] = 0.0
+            for place in range(begin, end):
+                chance = chances[words[place]]
+                likely = 0.0
+                for k in range(topics):
+                    likely += weights[k] * chance[k]
+                share = counts[place] / likely
+                for k in range(topics):
+                    pulled[k] += share * chance[k]
+            moved = 0.0
+            for k in range(topics):
+                new = prior[k] + weights[k] * pulled[k]
+                moved += abs(new - mine[k])
+                mine[k] = new
+            if moved <= tolerance * length:
+                break
+        total = _weigh_topics(mine, weights)
+        for place in range(begin, end):
+            chance, row = chances[words[place]], expected[words[place]]
+            likely = 0.0
+            for k in range(topics):
+                likely += weights[k] * chance[k]
+            bound += counts[place] * math.log(likely)
+            share = counts[place] / likely
+            for k in range(topics):
+                row[k] += share * weights[k] * chance[k]
+        bound -= math.lgamma(total)
+        for k in range(topics):
+            bound += math.lgamma(mine[k]) + (prior[k] - mine[k]) * math.log(weights[k])
+    return bound
+
+
+# tokens int32[t], numbers of words; starts int64[m + 1]; slot_of int32[n], -1 of words that are not looked for;
+# together int64[slots, slots], added to: its diagonal counts the windows that hold a word
+@kernel
+def count_windows(tokens, starts, slot_of, together, window):
+    """Count the windows of ``window`` tokens that hold each pair of words; return how many windows there are.
+
+    A shorter document is one window.
+    """
+    windows = 0
+    held = np.empty(window, np.int64)
+    for document in range(starts.size - 1):
+        begin, end = starts[document], starts[document + 1]
+        if begin == end:
+            continue
+        for first in range(begin, max(end - window, begin) + 1):
+            windows += 1
+            size = 0
+            for place in range(first, min(first + window, end)):
+                slot = slot_of[tokens[place]] if tokens[place] >= 0 else -1
+                if slot >= 0:
+                    for other in range(size):
+                        if held[other] == slot:
+                            slot = -1
+                            break
+                if slot >= 0:
+                    held[size] = slot
+                    size += 1
+            for i in range(size):
+                for j in range(size):
+                    together[held[i], held[j]] += 1
+    return windows
+
+
+# The space that topics live in: the words of the documents, their vectors, and how frequent they are.
+
+HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/topic-model.md
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Words as topics see them.
+
+    ``words``: n strings. ``vectors`` (n, d) float32, scaled to length 1. ``shares`` (n,) float64: P(w), how much of all
+    text each word is. ``weights`` (n,) float64: how much an occurrence of each word counts. Only the first ``core``
+    words say where the middle is and what Z(t) is, so that words which are added later change nothing for the others.
+    """
+
+    words: tuple[str, ...]
+    vectors: Float32s
+    shares: Float64s
+    weights: Float64s
+    core: int
+
+    @cached_property
+    def mean(self) -> Float64s:
+        """The mean vector of all text, (d,)."""
+        return np.asarray(self.shares[: self.core] @ self.vectors[: self.core].astype(np.float64))
+
+    @cached_property
+    def centred(self) -> Float64s:
+        """The vectors without their mean, (n, d); a topic changes what is said, not that something is said."""
+        return self.vectors - self.mean
+
+    @cached_property
+    def moment(self) -> Float64s:
+        """The covariance of the vectors under P, (d, d)."""
+        own = self.centred[: self.core]
+        return np.asarray((own * self.shares[: self.core, None]).T @ own)
+
+    def log_chances(self, tilts: Float64s) -> Float64s:
+        """Return log P(w | t) of every word under the topics ``tilts`` (K, d): (n, K), equation (19)."""
+        logs = np.log(self.shares)[:, None] + self.centred @ tilts.T
+        own = logs[: self.core]
+        top = own.max(axis=0)
+        return np.asarray(logs - top - np.log(np.exp(own - top).sum(axis=0)))
+
+    def chances(self, tilts: Float64s) -> Float64s:
+        """Return P(w | t), (n, K); each column is a distribution over the first ``core`` words."""
+        return np.exp(self.log_chances(tilts))
+
+    def places(self, tilts: Float64s) -> Float64s:
+        """Return where topics are among the words: the direction from the mean of all text to theirs, (K, d)."""
+        found = self.chances(tilts)[: self.core].T @ self.centred[: self.core]
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.asarray(found / np.maximum(lengths, 1e-12))
+
+
+# From the words that topics are expected to have, to the topics: equation (23) of ``docs/topic-model.md``.
+
+_STEPS = 8  # of conjugate gradients
+_HALVINGS = 6
+
+
+def solve_topics(
+    space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1
+) -> Float64s:
+    """Return better ``tilts`` (K, d) for topics that have ``expected`` (n, K) of each word, after ``times`` steps."""
+    sizes = expected.sum(axis=0)
+    is_used = sizes > 0
+    means = (expected / np.where(is_used, sizes, 1.0)).T @ space.centred
+    factor = np.asarray(np.linalg.inv(space.moment + hold * np.eye(tilts.shape[1])), dtype=np.float64)
+    for _ in range(times):
+        chances = space.chances(tilts)
+        slopes = means - chances.T @ space.centred - hold * tilts
+        steps = _newton_steps(space, chances, slopes, factor, hold)
+        tilts = _climb(space, means, tilts, np.where(is_used[:, None], steps, 0.0), hold)
+    return tilts
+
+
+def topic_values(space: Space, means: Float64s, tilts: Float64s, *, hold: float) -> Float64s:
+    """Return, for each topic, what a word of it gains over the background: the maximum of (23) is sought."""
+    logs = np.log(space.shares)[:, None] + space.centred @ tilts.T
+    top = logs.max(axis=0)
+    normaliser = top + np.log(np.exp(logs - top).sum(axis=0))
+    return np.asarray((means * tilts).sum(axis=1) - normaliser - hold / 2 * (tilts**2).sum(axis=1))
+
+
+def _newton_steps(
+    space: Space, chances: Float64s, slopes: Float64s, factor: Float64s, hold: float
+) -> Float64s:
+    """Return about H⁻¹ slope of each topic, H = Cov(v | t) + ρ."""
+    means = chances.T @ space.centred
+
+    def curve(x: Float64s) -> Float64s:
+        seen = space.centred @ x.T
+        return np.asarray(
+            (chances * seen).T @ space.centred - means * (means * x).sum(1, keepdims=True) + hold * x
+        )
+
+    x = np.zeros_like(slopes)
+    rest = slopes.copy()
+    near = rest @ factor
+    direction = near.copy()
+    power = (rest * near).sum(axis=1)
+    for _ in range(_STEPS):
+        bent = curve(direction)
+        along = (direction * bent).sum(axis=1)
+        length = np.where(along > 0, power / np.where(along > 0, along, 1.0), 0.0)[:, None]
+        x += length * direction
+        rest -= length * bent
+        near = rest @ factor
+        new = (rest * near).sum(axis=1)
+        direction = (
+            near + np.where(power > 0, new / np.where(power > 0, power, 1.0), 0.0)[:, None] * direction
+        )
+        power = new
+    return x
+
+
+def _climb(space: Space, means: Float64s, tilts: Float64s, steps: Float64s, hold: float) -> Float64s:
+    """Return ``tilts + steps``, with shorter steps for topics that would fall."""
+    before = topic_values(space, means, tilts, hold=hold)
+    for _ in range(_HALVINGS):
+        falls = topic_values(space, means, tilts + steps, hold=hold) < before
+        if not falls.any():
+            return np.asarray(tilts + steps)
+        steps = np.where(falls[:, None], steps / 2, steps)
+    falls = topic_values(space, means, tilts + steps, hold=hold) < before
+    return np.asarray(tilts + np.where(falls[:, None], 0.0, steps))
+
+
+# Where topics begin: documents as vectors, clustered on the sphere.
+
+_ROUNDS = 40
+
+
+def document_vectors(documents: Documents, space: Space) -> Float64s:
+    """Return a unit vector for each document, (m, d); zeros for one without any known word."""
+    from scipy import sparse
+
+    starts, words, counts = documents.counted
+    spread = np.bincount(words, minlength=len(space.words))
+    idf = np.log(len(documents) / np.maximum(spread, 1))
+    shape = (len(documents), len(space.words))
+    mixing = sparse.csr_array((np.log1p(counts) * idf[words], words, starts), shape=shape)
+    found = mixing @ space.centred
+    found -= found.mean(axis=0)
+    found[np.diff(starts) == 0] = 0.0
+    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
+
+
+def seeded_centres(
+    documents: Documents, units: Float64s, space: Space, seeds: Float64s, *, clusters: int
+) -> Float64s:
+    """Return the centres that ``seeds`` (g, n), shares of seed words, stand for: (g, d), of length 1.
+
+    A centre is the mean of the documents that have most of the seed words and lie nearest to them: half as many as a
+    cluster has on average. Words alone lie far from all documents, and others would begin among theirs.
+    """
+    from scipy import sparse
+
+    directions = seeds @ space.centred
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    starts, words, _ = documents.counted
+    has = sparse.csr_array((np.ones(len(words)), words, starts), shape=(len(documents), len(space.words)))
+    scores = has @ seeds.T + units @ directions.T
+    nearest = np.argsort(-scores, axis=0, kind="stable")[: max(len(documents) // (2 * clusters), 1)]
+    centres = units[nearest].sum(axis=0)
+    return np.asarray(centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12))
+
+
+def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None = None) -> Int64s:
+    """Return the cluster of each row by spherical k-means, its first centres drawn by greedy k-means++.
+
+    ``given`` (g, d) are the first g centres, where they are known. Where rows are all alike, some clusters are empty.
+    """
+    centres = _first_centres(units, clusters, seed=seed, given=given)
+    owners = np.full(len(units), -1)
+    for _ in range(_ROUNDS):
+        last, owners = owners, np.argmax(units @ centres.T, axis=1)
+        if (owners == last).all():
+            break
+        sums = np.zeros_like(centres)
+        np.add.at(sums, owners, units)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
+    return np.asarray(owners, dtype=np.int64)
+
+
+def _first_centres(units: Float64s, clusters: int, *, seed: int, given: Float64s | None) -> Float64s:
+    """Return rows that are far from one another: of a few that are drawn, the one that leaves the others nearest."""
+    draw = np.random.default_rng(seed)
+    centres = np.zeros((clusters, units.shape[1]))
+    known = 0 if given is None else len(given)
+    if given is not None:
+        centres[:known] = given
+    farness = np.full(len(units), 2.0)
+    for k in range(clusters):
+        if k >= known:
+            total = np.cumsum(np.maximum(farness, 0.0))
+            drawn = draw.random(2 + int(np.log(clusters))) * total[-1]
+            places = np.minimum(np.searchsorted(total, drawn, side="right"), len(units) - 1)
+            left = np.minimum(farness[:, None], 1.0 - units @ units[places].T).sum(axis=0)
+            centres[k] = units[places[np.argmin(left)]]
+        farness = np.minimum(farness, 1.0 - units @ centres[k])
+    return centres
+
 
 ROUNDS = 30
 _GAIN = 2e-4  # nats a word: a round that gains less is the last
@@ -173,7 +493,6 @@ def _expect(
 def _expect_part(
     documents: Documents, offered: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
 ) -> tuple[float, Float64s]:
-    from psdvec.kernels.topics import expect_topics  # here, so that topics are read without numba
 
     starts, words, counts = documents.counted
     found = np.zeros_like(offered)
