@@ -26,7 +26,7 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
 
 def write_words(corpus: str | Path, path: Path, *, tokenizer: str) -> Path:
     """Write a corpus as words with blanks between them, a sentence a line, and return the path."""
-    from psdvec.methods.gensim_training import write_text
+    from psdvec.methods.gensim import write_text
     from psdvec.text.corpus import read_corpus
 
     write_text(read_corpus(corpus, tokenizer=tokenizer), path)

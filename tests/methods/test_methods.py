@@ -21,9 +21,10 @@ from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tagging.conll import TaggingData
 from psdvec.evaluation.tagging.crf import evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
-from psdvec.kernels import glove as glove_kernel
-from psdvec.methods import METHODS, cca, glove, method_named, ppmi, sparse, svd
-from psdvec.methods.gensim_training import write_text
+from psdvec.methods import METHODS, glove, method_named, sparse, svd
+from psdvec.methods import glove as glove_kernel
+from psdvec.methods import svd as cca
+from psdvec.methods.gensim import write_text
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method, parse_settings, settings_of
@@ -195,7 +196,7 @@ def test_the_command_explains_what_does_not_fit_a_method(tmp_path, run, argument
     [
         lambda counts: svd.fit(counts, dim=0),
         lambda counts: svd.fit(counts, shift=0),
-        lambda counts: cca.fit(counts, root=0),
+        lambda counts: svd.fit_cca(counts, root=0),
         lambda counts: glove.fit(counts, dim=0),
         lambda counts: glove.fit(counts, epochs=0),
     ],
@@ -225,7 +226,7 @@ def dense_ppmi(X: np.ndarray, *, shift: float, smoothing: float) -> np.ndarray:
 @pytest.mark.parametrize(("shift", "smoothing"), [(1.0, 0.75), (5.0, 1.0)])
 def test_ppmi_is_the_formula(shift, smoothing):
     counts = drawn_counts()
-    found = ppmi.fit(counts, shift=shift, context_smoothing=smoothing)
+    found = svd.fit_ppmi(counts, shift=shift, context_smoothing=smoothing)
     expected = dense_ppmi(dense_counts(counts), shift=shift, smoothing=smoothing)
     np.testing.assert_allclose(numbers(found), expected, atol=1e-5)
 
@@ -273,7 +274,7 @@ def test_plain_cca_is_the_generalised_eigenproblem():
     _, directions = scipy.linalg.eigh(C @ contexts @ C.T, words)
     U = np.sqrt(words) @ directions[:, ::-1][:, :5]
     expected = U / np.linalg.norm(U, axis=1, keepdims=True)
-    found = cca.fit(counts, dim=5, root=1.0, context_smoothing=1.0, power=0.0)
+    found = svd.fit_cca(counts, dim=5, root=1.0, context_smoothing=1.0, power=0.0)
     np.testing.assert_allclose(gram(numbers(found)), gram(expected), atol=5e-3)
 
 

@@ -71,23 +71,23 @@ METHODS: dict[str, Method] = {
         counting={"window": 3, "weighting": "flat"},
         recipe={"name": "original"},
     ),
-    "word2vec": Method("CBOW, negative sampling", "word2vec.fit", "corpus", package="gensim"),
-    "skipgram": Method(
-        "word2vec's other half, skip-gram", "word2vec.fit_skipgram", "corpus", package="gensim"
-    ),
+    "word2vec": Method("CBOW, negative sampling", "gensim.fit_word2vec", "corpus", package="gensim"),
+    "skipgram": Method("word2vec's other half, skip-gram", "gensim.fit_skipgram", "corpus", package="gensim"),
     "glove": Method(
         "weighted least squares of log counts",
         "glove.fit",
         counting={"window": 10, "weighting": "harmonic", "gaps": "close"},
     ),
-    "ppmi": Method("sparse rows of positive PMI", "ppmi.fit", counting=_HYPERWORDS),
+    "ppmi": Method("sparse rows of positive PMI", "svd.fit_ppmi", counting=_HYPERWORDS),
     "svd": Method("truncated SVD of positive PMI", "svd.fit", counting=_HYPERWORDS),
     "cca": Method(
-        "canonical correlations of words and contexts", "cca.fit", counting={"window": 5, "weighting": "flat"}
+        "canonical correlations of words and contexts",
+        "svd.fit_cca",
+        counting={"window": 5, "weighting": "flat"},
     ),
     "sparse": Method("sparse coding of word2vec's vectors", "sparse.fit", "corpus", package="gensim"),
-    "fasttext": Method("skip-gram with subwords", "fasttext.fit", "corpus", package="gensim"),
-    "fasttext-words": Method("fastText without subwords", "fasttext.fit_words", "corpus", package="gensim"),
+    "fasttext": Method("skip-gram with subwords", "gensim.fit_fasttext", "corpus", package="gensim"),
+    "fasttext-words": Method("fastText without subwords", "gensim.fit_words", "corpus", package="gensim"),
 }
 
 

@@ -17,7 +17,7 @@ from psdvec.arrays import Array, Float32s
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.formats import load
-from psdvec.methods import word2vec
+from psdvec.methods import gensim
 from psdvec.methods.matrices import unit_rows
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import limit_threads
@@ -61,7 +61,7 @@ def fit(
     elif corpus is None:
         raise InputError("there is neither a corpus nor vectors to code; give one of the two")
     else:
-        given = word2vec.fit(
+        given = gensim.fit_word2vec(
             corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress
         )
     return encode(
