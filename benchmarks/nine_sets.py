@@ -9,7 +9,7 @@ import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.tables import column_title
+from psdvec.evaluation.report import column_title
 from psdvec.evaluation.tasks import Task
 from psdvec.evaluation.testsets import CATALOGUE, find_tasks, locate
 from psdvec.vectors.embeddings import Embeddings

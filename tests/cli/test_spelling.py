@@ -124,5 +124,5 @@ def test_the_command_that_was_given_decides(run, monkeypatch):
     monkeypatch.setattr("psdvec.cli.query.load", refuse)
     assert run("similar", "m", "w")[2] == 'psdvec: give --restrict-vocab 5, --quiet or spaces="_"\n'
     assert run("convert", "m", "w")[2] == "psdvec: give restrict_vocab=5, --quiet or --spaces _\n"
-    monkeypatch.setattr("psdvec.evaluation.fetch.fetch_testsets", refuse)
+    monkeypatch.setattr("psdvec.evaluation.testsets.fetch_testsets", refuse)
     assert run("testsets", "fetch")[2] == 'psdvec: give restrict_vocab=5, --quiet or spaces="_"\n'

@@ -10,7 +10,7 @@ from psdvec.compare.page import as_page
 from psdvec.compare.tables import as_markdown, as_values, make_tables
 from psdvec.compare.values import Comparison, Cost, TrainingRun
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.tables import make_tables as make_report_tables
+from psdvec.evaluation.report import make_tables as make_report_tables
 
 
 def made_up(*, second: bool = False) -> Comparison:

@@ -9,9 +9,8 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.ranks import bootstrap_spearman, spearman
-from psdvec.evaluation.resampling import bootstrap_mean, paired_test
 from psdvec.evaluation.scores import FEWEST_ITEMS
+from psdvec.evaluation.statistics import bootstrap_mean, bootstrap_spearman, paired_test, spearman
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, read_task
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import lengths_of

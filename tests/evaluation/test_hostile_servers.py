@@ -11,9 +11,8 @@ from threading import Thread
 
 import pytest
 
-from psdvec.evaluation import fetch
-from psdvec.evaluation.fetch import fetch_testsets
-from psdvec.evaluation.testsets import Address, TestSet, cache_folder
+from psdvec.evaluation import testsets as fetch
+from psdvec.evaluation.testsets import Address, TestSet, cache_folder, fetch_testsets
 
 DATA = b"good better rough rougher\n" * 100
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(DATA)

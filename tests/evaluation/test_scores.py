@@ -11,8 +11,14 @@ import pytest
 from scipy import stats
 
 from psdvec.evaluation import scores
-from psdvec.evaluation.ranks import bootstrap_spearman, spearman
-from psdvec.evaluation.resampling import bootstrap_f1, bootstrap_mean, paired_f1_test, paired_test
+from psdvec.evaluation.statistics import (
+    bootstrap_f1,
+    bootstrap_mean,
+    bootstrap_spearman,
+    paired_f1_test,
+    paired_test,
+    spearman,
+)
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
 

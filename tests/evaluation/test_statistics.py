@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psdvec.evaluation.clusters import cluster_interval, error_of_mean, normal_test, paired_cluster_test
-from psdvec.evaluation.ranks import paired_spearman_test, spearman, spearman_values
-from psdvec.evaluation.resampling import f1_values, paired_test
 from psdvec.evaluation.scores import holm
+from psdvec.evaluation.statistics import (
+    f1_values,
+    paired_spearman_test,
+    paired_test,
+    spearman,
+    spearman_values,
+)
 
 LEVEL = 0.05
 

@@ -13,8 +13,8 @@ import pytest
 
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html, frequency_bands
-from psdvec.evaluation.report import Report
-from psdvec.evaluation.tables import (
+from psdvec.evaluation.report import (
+    Report,
     as_csv,
     as_values,
     coverage_table,

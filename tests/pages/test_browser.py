@@ -10,7 +10,7 @@ import pytest
 from psdvec.compare.page import as_page
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import make_tables
+from psdvec.evaluation.report import make_tables
 from psdvec.evaluation.tasks import Analogies, Pairs, Task
 from psdvec.pages.shell import Section, html_table, make_page, plots
 from psdvec.pages.svg import Series, colour_at, draw_areas, figure

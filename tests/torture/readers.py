@@ -28,7 +28,7 @@ from psdvec.compare.steps import read_cost
 from psdvec.counts.grams import read_grams, write_grams
 from psdvec.counts.vocabulary import read_word_list
 from psdvec.errors import InputError, PSDVecError, StoreError
-from psdvec.evaluation.tagging.conll import read_conll
+from psdvec.evaluation.tagging import read_conll
 from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe, summarise, verify
 from psdvec.maps.kept import read_map

@@ -13,7 +13,7 @@ from psdvec.cli.tables import format_table, print_json
 from psdvec.errors import InputError
 
 if TYPE_CHECKING:
-    from psdvec.evaluation.tables import ReportTables, Table
+    from psdvec.evaluation.report import ReportTables, Table
     from psdvec.evaluation.testsets import TestSet
 
 testsets = typer.Typer(
@@ -67,9 +67,8 @@ def evaluate_models(
     """
     from psdvec.evaluation.evaluate import add_tagging, evaluate
     from psdvec.evaluation.page import as_html
-    from psdvec.evaluation.tables import as_csv, make_tables
-    from psdvec.evaluation.tagging.conll import load_tagging
-    from psdvec.evaluation.tagging.crf import check_tagger, evaluate_tagging
+    from psdvec.evaluation.report import as_csv, make_tables
+    from psdvec.evaluation.tagging import check_tagger, evaluate_tagging, load_tagging
     from psdvec.evaluation.testsets import find_tasks
     from psdvec.formats import load
     from psdvec.storage.files import check_file_output, replaced_file
@@ -167,8 +166,7 @@ def bring_testsets(
 
     Whatever can be reached is fetched, and what cannot is listed. It is an error only if nothing could be had.
     """
-    from psdvec.evaluation.fetch import fetch_testsets
-    from psdvec.evaluation.testsets import CATALOGUE, cache_folder, entry_named, locate
+    from psdvec.evaluation.testsets import CATALOGUE, cache_folder, entry_named, fetch_testsets, locate
 
     progress = make_progress(quiet=quiet)
     wanted = (

@@ -12,7 +12,7 @@ from html import escape
 
 from psdvec.compare.values import Comparison
 from psdvec.evaluation.page import as_html, colour_of
-from psdvec.evaluation.tables import Table
+from psdvec.evaluation.report import Table
 from psdvec.methods import METHODS
 from psdvec.pages.shell import Section, explained_table, folded, glossary, plots
 from psdvec.pages.svg import Series, draw_points, figure

@@ -20,9 +20,8 @@ from psdvec.compare.tables import as_markdown, as_values, make_header, make_tabl
 from psdvec.compare.values import Comparison, Plan
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.evaluation.evaluate import add_tagging, evaluate
-from psdvec.evaluation.tables import make_tables as make_report_tables
-from psdvec.evaluation.tagging.conll import load_tagging
-from psdvec.evaluation.tagging.crf import evaluate_tagging
+from psdvec.evaluation.report import make_tables as make_report_tables
+from psdvec.evaluation.tagging import evaluate_tagging, load_tagging
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
@@ -86,7 +85,7 @@ def compare(
         Further vectors, by name, to judge beside those that are trained.
     tasks, testsets, tagging
         Which test sets, where they are, and tagging tasks; see :mod:`psdvec.evaluation.testsets` and
-        :mod:`psdvec.evaluation.tagging.conll`.
+        :mod:`psdvec.evaluation.tagging`.
     seeds
         How many seeds to train each method with, from ``seed`` on. Scores are then means over seeds, times and memory
         medians. ``"auto"`` chooses by the time of the first training: five up to a minute, two above ten minutes, and

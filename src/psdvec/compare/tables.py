@@ -13,7 +13,7 @@ from typing import Any
 
 from psdvec.compare.steps import CORE, Bench, versions
 from psdvec.compare.values import Comparison, ComparisonTables, Cost, Plan, TrainingRun
-from psdvec.evaluation.tables import NONE, ReportTables, Table
+from psdvec.evaluation.report import NONE, ReportTables, Table
 from psdvec.methods import METHODS
 from psdvec.resources import format_size
 

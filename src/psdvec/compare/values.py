@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from psdvec.methods import METHODS
 
 if TYPE_CHECKING:
-    from psdvec.evaluation.report import Report
-    from psdvec.evaluation.tables import ReportTables, Table
+    from psdvec.evaluation.report import Report, ReportTables, Table
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.evaluation.answers import ANALOGY_METHODS, JudgedModel, Oov, answer_task
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import SpanCounts, score_column, score_task
-from psdvec.evaluation.tagging.crf import TaggingResult
+from psdvec.evaluation.tagging import TaggingResult
 from psdvec.evaluation.tasks import Task
 from psdvec.progress import LogProgress, Progress
 from psdvec.vectors.embeddings import AnalogyMethod, Embeddings

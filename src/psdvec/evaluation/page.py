@@ -11,9 +11,17 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from psdvec.evaluation.report import MeanScore, Report
+from psdvec.evaluation.report import (
+    BEST,
+    SEEN,
+    MeanScore,
+    Report,
+    ReportTables,
+    Table,
+    mean_title,
+    score_cells,
+)
 from psdvec.evaluation.scores import FEWEST_ITEMS, Answers, Score
-from psdvec.evaluation.tables import BEST, SEEN, ReportTables, Table, mean_title, score_cells
 from psdvec.evaluation.testsets import column_title, set_title
 from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
 from psdvec.pages.svg import Row, Series, colour_at, draw_lines, draw_rows, figure

@@ -3,7 +3,7 @@
 :class:`Answers` holds right and wrong answers, or cosines beside human scores; :class:`SpanCounts` holds counts of
 spans per sentence. From the items of all models, :func:`score_column` makes a :class:`Score` per model, each with its
 interval and its paired test against the best, made here and once. The statistics themselves are in
-:mod:`~psdvec.evaluation.ranks`, :mod:`~psdvec.evaluation.clusters` and :mod:`~psdvec.evaluation.resampling`.
+:mod:`~psdvec.evaluation.statistics`, :mod:`~psdvec.evaluation.clusters` and :mod:`~psdvec.evaluation.statistics`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,18 @@ import numpy as np
 
 from psdvec.arrays import Bools, Float64s, Int64s
 from psdvec.evaluation.clusters import cluster_interval, error_of_mean, paired_cluster_test
-from psdvec.evaluation.ranks import bootstrap_spearman, paired_spearman_test, spearman, spearman_values
-from psdvec.evaluation.resampling import bootstrap_f1, bootstrap_mean, f1_values, paired_f1_test, paired_test
-from psdvec.evaluation.tagging.tags import Counts
+from psdvec.evaluation.statistics import (
+    bootstrap_f1,
+    bootstrap_mean,
+    bootstrap_spearman,
+    f1_values,
+    paired_f1_test,
+    paired_spearman_test,
+    paired_test,
+    spearman,
+    spearman_values,
+)
+from psdvec.evaluation.tagging import Counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
 
 FEWEST_ITEMS = (

@@ -12,17 +12,20 @@ import pytest
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.page import as_html
-from psdvec.evaluation.tables import as_values, make_tables
-from psdvec.evaluation.tagging.conll import Sentence, TaggingData, load_tagging, read_conll
-from psdvec.evaluation.tagging.crf import (
+from psdvec.evaluation.report import as_values, make_tables
+from psdvec.evaluation.tagging import (
     BASELINE,
+    Counts,
+    Sentence,
+    TaggingData,
     TaggingResult,
     base_features,
     evaluate_tagging,
+    load_tagging,
+    read_conll,
     train_tagger,
     word_shape,
 )
-from psdvec.evaluation.tagging.tags import Counts
 from psdvec.formats import save
 from psdvec.progress import SilentProgress
 from psdvec.vectors.embeddings import Embeddings

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError
-from psdvec.evaluation.tagging.conll import read_conll
-from psdvec.evaluation.tagging.tags import Counts, count_by_label, count_spans, spans_of, to_iob2
+from psdvec.evaluation.tagging import Counts, count_by_label, count_spans, read_conll, spans_of, to_iob2
 
 tags = st.sampled_from(["O"] + [f"{prefix}-{label}" for prefix in "BIES" for label in ("PER", "LOC")])
 taggings = st.lists(st.tuples(tags, tags), max_size=12)

@@ -1,16 +1,11 @@
-"""Named entities and chunks tagged by a linear-chain CRF, with and without word vectors as features.
-
-There is a :class:`TaggingResult` on the test part for the baseline without vectors and one per model, so that the gain
-from the vectors is visible. The setting is that of Turian et al. (2010): the usual features, plus the components of the
-vectors of the words around, scaled to a common standard deviation; the penalty and the scale are chosen on the
-development part alone. The tasks come from :mod:`psdvec.evaluation.tagging.conll`.
-"""
+"""Tagging tasks: named entities and chunks in the files of CoNLL, a tagger with vectors as features, and its score."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +13,177 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.errors import InputError, import_extra
-from psdvec.evaluation.tagging.conll import Sentence, TaggingData
-from psdvec.evaluation.tagging.tags import Counts, count_by_label, count_spans
+from psdvec.errors import InputError, demand_seed, import_extra
 from psdvec.progress import LogProgress, Progress
+from psdvec.text.readers import read_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
+
+# Tagging tasks: named entities and chunks.
+
+
+# Tagged sentences of the CoNLL shared tasks: chunking of 2000, named entities of 2003.
+
+_HELD_OUT = 1000
+_FILES = {
+    "conll2000": ("train.txt", None, "test.txt"),
+    "conll2003": ("eng.train", "eng.testa", "eng.testb"),
+}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words, their parts of speech, and their tags in IOB2."""
+
+    words: tuple[str, ...]
+    parts: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaggingData:
+    """A tagging task: ``dev`` is disjoint from ``train``; the final tagger learns from ``final``."""
+
+    name: str
+    train: tuple[Sentence, ...]
+    dev: tuple[Sentence, ...]
+    test: tuple[Sentence, ...]
+    final: tuple[Sentence, ...]
+
+
+def load_tagging(spec: str, *, seed: int = 0) -> TaggingData:
+    """Read the task that ``spec`` names, such as ``conll2000:folder``."""
+    demand_seed(seed)
+    name, _, folder = spec.partition(":")
+    if name not in _FILES or not folder:
+        raise InputError(
+            f"'{spec}' is not a tagging task; write {' or '.join(f'{known}:FOLDER' for known in _FILES)}"
+        )
+    train_name, dev_name, test_name = _FILES[name]
+    whole, test = (read_conll(Path(folder) / part) for part in (train_name, test_name))
+    if dev_name is not None:
+        return TaggingData(name, whole, read_conll(Path(folder) / dev_name), test, whole)
+    held_out = set(
+        np.random.default_rng(seed).permutation(len(whole))[: min(_HELD_OUT, len(whole) // 5)].tolist()
+    )
+    train = tuple(sentence for i, sentence in enumerate(whole) if i not in held_out)
+    return TaggingData(name, train, tuple(whole[i] for i in sorted(held_out)), test, whole)
+
+
+def read_conll(path: str | Path) -> tuple[Sentence, ...]:
+    """Read lines ``word part-of-speech ... tag``, with a blank line after each sentence, in any IOB scheme."""
+    path = Path(path)
+    sentences: list[Sentence] = []
+    rows: list[list[str]] = []
+    for number, line in enumerate([*read_lines(path), ""], start=1):
+        columns = line.split()
+        if columns and columns[0] != "-DOCSTART-":
+            if len(columns) < 3:
+                raise InputError(
+                    f"line {number} of '{path}' has {len(columns)} columns, but at least 3 are needed; correct it"
+                )
+            if rows and len(columns) != len(rows[0]):
+                raise InputError(
+                    f"line {number} of '{path}' has {len(columns)} columns, but those before it in its sentence have "
+                    f"{len(rows[0])}; correct it"
+                )
+            rows.append(columns)
+        elif rows:
+            words, parts, *_ = zip(*rows, strict=True)
+            sentences.append(Sentence(words, parts, tuple(to_iob2([row[-1] for row in rows]))))
+            rows = []
+    if not sentences:
+        raise InputError(f"'{path}' contains no sentences; give the folder with the task's own files")
+    return tuple(sentences)
+
+
+# Tags of named entities and chunks: the spans they mark, and how many spans two taggings share.
+
+Span = tuple[int, int, str]
+
+
+def spans_of(tags: Sequence[str]) -> list[Span]:
+    """Return the spans of a tagged sentence as ``(start, end, label)``, ``end`` exclusive.
+
+    A span begins at a tag B or S, at any tag after O, after E or S, and where the label changes.
+
+    >>> spans_of(["I-PER", "I-PER", "O", "B-LOC", "B-LOC", "I-ORG"])
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC'), (5, 6, 'ORG')]
+    """
+    spans: list[Span] = []
+    start, prefix, label = 0, "O", ""
+    for i, tag in enumerate([*tags, "O"]):
+        next_prefix, _, next_label = tag.partition("-")
+        begins = next_prefix in ("B", "S") or prefix in ("O", "E", "S") or next_label != label
+        if prefix != "O" and (next_prefix == "O" or begins):
+            spans.append((start, i, label))
+        if next_prefix != "O" and begins:
+            start = i
+        prefix, label = next_prefix, next_label
+    return spans
+
+
+def to_iob2(tags: Sequence[str]) -> list[str]:
+    """Return the same spans in IOB2: every span begins with B.
+
+    >>> to_iob2(["I-PER", "I-PER", "O", "S-LOC"])
+    ['B-PER', 'I-PER', 'O', 'B-LOC']
+    """
+    written = ["O"] * len(tags)
+    for start, end, label in spans_of(tags):
+        written[start] = f"B-{label}"
+        written[start + 1 : end] = [f"I-{label}"] * (end - start - 1)
+    return written
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many spans are right, how many were found, and how many there are in the gold tagging."""
+
+    right: int
+    found: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """The share of found spans that are right; 0 if none was found."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of gold spans that were found; 0 if there are none."""
+        return self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
+
+
+def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
+    """Compare two taggings of one sentence; a span is right if both its ends and its label are.
+
+    >>> count_spans(["B-NP", "I-NP", "O"], ["B-NP", "O", "B-NP"])
+    Counts(right=0, found=2, gold=1)
+    """
+    expected, given = set(spans_of(gold)), set(spans_of(found))
+    return Counts(len(expected & given), len(given), len(expected))
+
+
+def count_by_label(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Counts]:
+    """Return the counts per label over pairs of a gold and a found tagging, the labels sorted."""
+    right: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    gold: Counter[str] = Counter()
+    for expected_tags, given_tags in sentences:
+        expected, given = set(spans_of(expected_tags)), set(spans_of(given_tags))
+        right.update(label for _, _, label in expected & given)
+        found.update(label for _, _, label in given)
+        gold.update(label for _, _, label in expected)
+    return {label: Counts(right[label], found[label], gold[label]) for label in sorted(found | gold)}
+
+
+# Named entities and chunks tagged by a linear-chain CRF, with and without word vectors as features.
 
 BASELINE = "no vectors"
 PENALTIES = (0.1, 0.3, 1.0)

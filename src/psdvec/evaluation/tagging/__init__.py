@@ -1,1 +1,0 @@
-"""Tagging tasks: named entities and chunks."""
