@@ -16,11 +16,10 @@ from typer.testing import CliRunner
 
 from psdvec import cli, formats
 from psdvec.cli import app
+from psdvec.compare import jobs as steps
 from psdvec.compare import run as comparing
-from psdvec.compare import steps
-from psdvec.compare.process import FailedCommandError, run_measured
+from psdvec.compare.jobs import FailedCommandError, compile_kernels, run_measured, warm_up
 from psdvec.compare.run import compare
-from psdvec.compare.steps import compile_kernels, warm_up
 from psdvec.compare.values import Cost
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
@@ -93,7 +92,7 @@ def test_a_command_that_fails_says_why(tmp_path):
 
 def test_a_command_ends_with_the_process_that_started_it_however_that_ends(tmp_path):
     result = tmp_path / "result.json"
-    launch = [sys.executable, "-m", "psdvec.compare.process", str(result), "sleep", "600"]
+    launch = [sys.executable, "-m", "psdvec.compare.jobs", str(result), "sleep", "600"]
     with subprocess.Popen(launch, stdin=subprocess.PIPE) as process:
         process.stdin.close()  # as the system does when its other end is killed
         assert process.wait(60) == 0
@@ -337,7 +336,7 @@ def test_a_program_is_known_by_its_sources_and_not_by_how_it_shows_results(tmp_p
             ("solver.py", "1"),
             ("solver.py", "2"),
             ("explore/app.py", "x"),
-            ("compare/page.py", "x"),
+            ("compare/report.py", "x"),
             ("new.py", ""),
         ]
     ):

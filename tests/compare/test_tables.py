@@ -6,8 +6,7 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-from psdvec.compare.page import as_page
-from psdvec.compare.tables import as_markdown, as_values, make_tables
+from psdvec.compare.report import as_markdown, as_page, as_values, make_tables
 from psdvec.compare.values import Comparison, Cost, TrainingRun
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.report import make_tables as make_report_tables

@@ -13,8 +13,7 @@ from psdvec.explore import jobs, maps
 from psdvec.explore.api import Api
 from psdvec.explore.jobs import DrawingJob
 from psdvec.explore.models import open_model
-from psdvec.maps.drawing import LAYOUTS, MappedWords, draw, take_words
-from psdvec.maps.kept import FOLDER
+from psdvec.maps.drawing import FOLDER, LAYOUTS, MappedWords, draw, take_words
 from psdvec.vectors.embeddings import Embeddings
 from tests.explore.clients import client_of
 from tests.explore.conftest import COMMON, TOPICS

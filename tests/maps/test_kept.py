@@ -10,9 +10,8 @@ import pytest
 
 from psdvec import formats, loading
 from psdvec.errors import StoreError
-from psdvec.maps import kept
-from psdvec.maps.drawing import amid, draw, share_kept, take_words
-from psdvec.maps.kept import FOLDER, find_map, keep_map, make_map
+from psdvec.maps import drawing as kept
+from psdvec.maps.drawing import FOLDER, amid, draw, find_map, keep_map, make_map, share_kept, take_words
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
 from psdvec.vectors.embeddings import Embeddings

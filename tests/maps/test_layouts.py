@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.kernels import plane
 from psdvec.maps import layouts
+from psdvec.maps import layouts as plane
 from psdvec.maps.layouts import Repulsion, by_neighbours, by_pca, nearest_to_each, without_self
 from psdvec.progress import SilentProgress
 from psdvec.reference import plane as reference

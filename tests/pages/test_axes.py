@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.pages.axes import Axis, fit_axis, round_ticks
+from psdvec.pages.plots import Axis, fit_axis, round_ticks
 
 scores = st.lists(st.floats(-100, 100), min_size=1)
 

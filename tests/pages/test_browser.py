@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.compare.page import as_page
+from psdvec.compare.report import as_page
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html
 from psdvec.evaluation.report import make_tables
 from psdvec.evaluation.tasks import Analogies, Pairs, Task
+from psdvec.pages.plots import Series, colour_at, draw_areas, figure
 from psdvec.pages.shell import Section, html_table, make_page, plots
-from psdvec.pages.svg import Series, colour_at, draw_areas, figure
 from psdvec.vectors.embeddings import Embeddings
 from tests.compare.test_tables import made_up
 from tests.explore.browsers import browser, browser_tests, new_page, resize, why_no_browser

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from psdvec.pages.svg import (
+from psdvec.pages.plots import (
     WIDTH,
     Row,
     Series,

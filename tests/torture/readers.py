@@ -24,14 +24,14 @@ import numpy as np
 import pyarrow.parquet
 
 import psdvec
-from psdvec.compare.steps import read_cost
+from psdvec.compare.jobs import read_cost
 from psdvec.counts.grams import read_grams, write_grams
 from psdvec.counts.vocabulary import read_word_list
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.evaluation.tagging import read_conll
 from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe, summarise, verify
-from psdvec.maps.kept import read_map
+from psdvec.maps.drawing import read_map
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import open_workspace

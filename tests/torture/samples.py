@@ -135,8 +135,7 @@ def _write_counts_and_models(folder: Path) -> None:
 
 def _write_vectors(folder: Path) -> None:
     from psdvec.formats import save
-    from psdvec.maps.drawing import draw
-    from psdvec.maps.kept import write_map
+    from psdvec.maps.drawing import draw, write_map
     from psdvec.vectors.embeddings import Embeddings
 
     vectors = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)

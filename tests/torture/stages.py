@@ -21,8 +21,8 @@ from examples.sample import make_dump, make_text
 
 import psdvec
 from psdvec import cli
+from psdvec.compare import jobs as steps
 from psdvec.compare import run as compare_run
-from psdvec.compare import steps
 from psdvec.compare.values import Cost
 from psdvec.counts.count import count_pairs
 from psdvec.evaluation import scores

@@ -344,7 +344,7 @@ def _report(model: Model | Embeddings, output: Path) -> None:
 
 def _draw_map(output: Path, *, quiet: bool) -> None:
     """Draw the map of a model that was just written, and say how far it can be trusted."""
-    from psdvec.maps.kept import make_map
+    from psdvec.maps.drawing import make_map
 
     drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
     where = "it could not be kept" if kept is None else f"kept in {kept}"

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from psdvec import formats
-from psdvec.compare.page import as_page
-from psdvec.compare.steps import COUNTING, Bench, warm_up
-from psdvec.compare.tables import as_markdown, as_values, make_header, make_tables
+from psdvec.compare.jobs import COUNTING, Bench, warm_up
+from psdvec.compare.report import as_markdown, as_page, as_values, make_header, make_tables
 from psdvec.compare.values import Comparison, Plan
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.evaluation.evaluate import add_tagging, evaluate

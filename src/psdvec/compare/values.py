@@ -18,7 +18,7 @@ class Plan:
     """What is asked of a comparison, apart from the corpus.
 
     ``seeds`` is how many seeds each method is trained with, from ``seed`` on, or ``"auto"``
-    (:func:`psdvec.compare.steps.seeds_for`). ``counting`` holds, by method, the window, weighting and gaps of the
+    (:func:`psdvec.compare.jobs.seeds_for`). ``counting`` holds, by method, the window, weighting and gaps of the
     counts it is trained on; ``settings``, by method, the hyper-parameters that are not left at their defaults.
     ``reading`` holds what :func:`psdvec.read_corpus` is given besides.
     """

@@ -1,7 +1,7 @@
 """A report as one self-contained web page: its verdict, its tables, and plots drawn as inline SVG.
 
-The plots (:mod:`psdvec.pages.svg`) are dots and lines only, so they are written by hand: a plotting package would be a
-dependency of 30 MB for pictures that could not follow the reader's dark mode, or a script from the net without which
+The plots (:mod:`psdvec.pages.plots`) are dots and lines only, so they are written by hand: a plotting package would be
+a dependency of 30 MB for pictures that could not follow the reader's dark mode, or a script from the net without which
 the page would be empty.
 """
 
@@ -23,8 +23,8 @@ from psdvec.evaluation.report import (
 )
 from psdvec.evaluation.scores import FEWEST_ITEMS, Answers, Score
 from psdvec.evaluation.testsets import column_title, set_title
+from psdvec.pages.plots import Row, Series, colour_at, draw_lines, draw_rows, figure
 from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
-from psdvec.pages.svg import Row, Series, colour_at, draw_lines, draw_rows, figure
 
 _RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
 _TAGGING = {

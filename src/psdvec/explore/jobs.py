@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from psdvec.errors import PSDVecError
-from psdvec.maps.drawing import Drawing, MappedWords, draw
-from psdvec.maps.kept import FOLDER, keep_map, read_map, write_map
+from psdvec.maps.drawing import FOLDER, Drawing, MappedWords, draw, keep_map, read_map, write_map
 from psdvec.progress import Stage
 
 _UNITS = "units.npy"

@@ -19,8 +19,7 @@ from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 from psdvec.explore.jobs import DrawingJob
 from psdvec.explore.models import ExploredModel
-from psdvec.maps.drawing import LAYOUTS, Drawing, LayoutName, draw
-from psdvec.maps.kept import LAYOUT, find_map
+from psdvec.maps.drawing import LAYOUT, LAYOUTS, Drawing, LayoutName, draw, find_map
 from psdvec.maps.regions import Regions, choose_names
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings

@@ -1,7 +1,7 @@
 """The page around a report: one self-contained file with a title, a verdict, and sections of tables and plots.
 
 The page loads nothing and runs no script. It has the colours of the explorer's page, light or dark as the reader's
-system is, and never scrolls sideways: plots are as wide as their place (:mod:`psdvec.pages.svg`), and a table that
+system is, and never scrolls sideways: plots are as wide as their place (:mod:`psdvec.pages.plots`), and a table that
 would be wider than the screen is shown as a list of its rows.
 """
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError
+from psdvec.pages.plots import Series, colour_at, draw_areas, figure
 from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
-from psdvec.pages.svg import Series, colour_at, draw_areas, figure
 from psdvec.progress import Shown, count_of
 from psdvec.topic_model.documents import Documents
 from psdvec.topic_model.learn import count_windows
