@@ -13,9 +13,8 @@ from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.explore import request
 from psdvec.explore.api import Api
-from psdvec.explore.models import open_model
+from psdvec.explore.models import Suggestions, open_model
 from psdvec.explore.new_words import LearnedWords
-from psdvec.explore.suggestions import Suggestions
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings

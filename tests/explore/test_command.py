@@ -20,8 +20,7 @@ import uvicorn
 
 from psdvec.cli.explore import explore
 from psdvec.explore.api import Api
-from psdvec.explore.app import make_app
-from psdvec.explore.server import CONNECTIONS, Connection, address_of, open_socket
+from psdvec.explore.app import CONNECTIONS, Connection, address_of, make_app, open_socket
 from psdvec.maps.drawing import WORDS
 from tests.explore.servers import running
 
@@ -75,7 +74,7 @@ def test_an_honest_request_is_answered_while_many_half_sent_ones_are_open(librar
 
 
 def test_a_request_that_is_not_complete_in_time_is_given_up(library, monkeypatch):
-    monkeypatch.setattr("psdvec.explore.server.REQUEST_SECONDS", 0.0)
+    monkeypatch.setattr("psdvec.explore.app.REQUEST_SECONDS", 0.0)
     listener = open_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(make_app(Api([]), host="127.0.0.1"), http=Connection, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

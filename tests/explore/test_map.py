@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.explore import jobs, maps
+from psdvec.explore import maps
+from psdvec.explore import maps as jobs
 from psdvec.explore.api import Api
-from psdvec.explore.jobs import DrawingJob
+from psdvec.explore.maps import DrawingJob
 from psdvec.explore.models import open_model
 from psdvec.maps.drawing import FOLDER, LAYOUTS, MappedWords, draw, take_words
 from psdvec.vectors.embeddings import Embeddings

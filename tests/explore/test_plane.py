@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from psdvec.explore.plane import fit_plane
+from psdvec.explore.maps import fit_plane
 from tests.explore.clients import client_of
 
 FINITE = st.floats(-10, 10, width=32)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.explore.api import Api
-from psdvec.explore.app import read_files
+from psdvec.explore.app import HEADERS, MAX_BODY, is_own_host, read_files
 from psdvec.explore.new_words import add_words
-from psdvec.explore.security import HEADERS, MAX_BODY, is_own_host
 from tests.explore.clients import client_of
 
 JSON = {"content-type": "application/json"}

@@ -48,9 +48,8 @@ def explore(
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="explore", purpose="the explorer")
     from psdvec.explore.api import Api
-    from psdvec.explore.app import make_app
+    from psdvec.explore.app import address_of, make_app, open_socket, serve
     from psdvec.explore.models import open_model
-    from psdvec.explore.server import address_of, open_socket, serve
 
     progress = make_progress(quiet=quiet)
     paths = [model] if other is None else [model, other]

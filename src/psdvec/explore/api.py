@@ -14,12 +14,10 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.explore import request
 from psdvec.explore.contexts import ContextIndex
-from psdvec.explore.maps import Maps, describe_shared
-from psdvec.explore.models import ExploredModel
+from psdvec.explore.maps import Maps, describe_shared, fit_plane
+from psdvec.explore.models import ExploredModel, Suggestions
 from psdvec.explore.new_words import UNIGRAMS, LearnedWords, add_words, evidence_for, sentences_with
-from psdvec.explore.plane import fit_plane
 from psdvec.explore.request import Parameters
-from psdvec.explore.suggestions import Suggestions
 from psdvec.maps.drawing import LAYOUTS, LayoutName
 from psdvec.topic_model.folder import describe_topics
 from psdvec.vectors import answers

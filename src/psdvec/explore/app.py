@@ -7,27 +7,163 @@ keeps them, and asks each time whether they are still the same.
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
+import ipaddress
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import re
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
 from psdvec.explore.api import Answer, Api
 from psdvec.explore.request import Parameters
-from psdvec.explore.security import SecurityMiddleware, TooLargeError
 from psdvec.storage.arrays import parse_json
+
+# What a request must be like before anything looks at it, and the headers that every reply carries.
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_BODY = 6_000_000  # bytes: the longest text that may be pasted, as JSON
+TOO_LARGE = f"that is more than {MAX_BODY // 1_000_000} MB; paste a few sentences with the new word"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?")
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",  # but for the page's own files, which say otherwise
+}
+
+
+class TooLargeError(InputError):
+    """A body turned out larger than allowed while it was read."""
+
+
+class SecurityMiddleware:
+    """Checks every request before ``app``, whose server listens at ``host``, sees it."""
+
+    def __init__(self, app: Application, *, host: str) -> None:
+        self.app, self.host = app, host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it with one sentence."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            headers[name.decode("latin-1")] = value.decode("latin-1")
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message.get("headers", []))
+                said = {name.decode("latin-1").lower() for name, _ in own}
+                extra = [
+                    (name.encode(), value.encode()) for name, value in HEADERS.items() if name not in said
+                ]
+                message = {**message, "headers": [*own, *extra]}
+            await send(message)
+
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _reply(send_with_headers, *refusal)
+            return
+        await self.app(scope, _limited(receive), send_with_headers)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if not is_own_host(host, listening_at=self.host):
+            return (
+                403,
+                "this page answers only at its own address; open the one that psdvec explore printed",
+            )
+        origin = headers.get("origin")
+        foreign = origin is not None and origin not in (f"http://{host}", f"https://{host}")
+        is_api = str(scope["path"]).startswith("/api/")
+        if foreign or (
+            is_api and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        ):
+            return (
+                403,
+                "another site asked, and only this page may; open the address that psdvec explore printed",
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > len(str(MAX_BODY)) or int(length) > MAX_BODY:
+            return 413, TOO_LARGE
+        return None
+
+
+def is_own_host(header: str, *, listening_at: str) -> bool:
+    """Return whether a Host header names this machine, and not a name that somebody else pointed at it.
+
+    >>> is_own_host("localhost:8000", listening_at="127.0.0.1")
+    True
+    >>> is_own_host("evil.example:8000", listening_at="127.0.0.1")
+    False
+    >>> is_own_host("[::1].evil.example", listening_at="::1")
+    False
+    >>> is_own_host("192.168.1.7:8000", listening_at="0.0.0.0")
+    True
+    """
+    parts = _HOST.fullmatch(header.lower())
+    name = parts["address"] or parts["name"] if parts else ""
+    if name and name in ("localhost", listening_at.lower()):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or listening_at in ("0.0.0.0", "::")
+
+
+def _limited(receive: Receive) -> Receive:
+    """Return a ``receive`` that stops as soon as the body is larger than allowed."""
+    read = 0
+
+    async def receive_limited() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > MAX_BODY:
+            raise TooLargeError(TOO_LARGE)
+        return message
+
+    return receive_limited
+
+
+async def _reply(send: Send, status: int, sentence: str) -> None:
+    body = json.dumps({"error": sentence}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
 
 logger = logging.getLogger("psdvec")
 
@@ -183,3 +319,107 @@ async def _fail(request: Request, error: Exception) -> Response:
     logger.error("%s failed", request.url.path, exc_info=error)
     sentence = f"psdvec itself has failed ({type(error).__name__}); see the terminal for more"
     return JSONResponse({"error": sentence}, status_code=500)
+
+
+# The server: it listens at an address and runs an application until it is interrupted.
+
+CONNECTIONS = 64  # open at a time, as long as some of them wait for their clients
+REQUEST_SECONDS = 20.0  # within which a request must be there, to its last byte
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Listen at ``host`` and ``port``; 0 is any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot listen at {host}, port {port} ({reason}); give another port; port=0 is any free one"
+        ) from error
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return the address to type into a browser on this machine."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if a request does not arrive in time, or sooner if others need the room.
+
+    uvicorn would wait for the rest of a request for ever, and refuse everybody else while there are many such.
+    """
+
+    since = 0.0  # when the client's turn began
+    _deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is the client's turn: to send the rest of a request or another one, or to read the answer."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room, and let time run."""
+        others = [one for one in self.connections if isinstance(one, Connection) and one.waits]
+        surplus = max(len(self.connections) + 1 - CONNECTIONS, 0)
+        for one in sorted(others, key=lambda one: one.since)[:surplus]:
+            one.drop()
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the time when the request is complete; a byte now and then does not set it back."""
+        super().data_received(data)
+        if not self.waits:
+            self._stop()
+        elif self._deadline is None:
+            self._expect()
+
+    def on_response_complete(self) -> None:
+        """Let uvicorn close a connection on which nothing more comes."""
+        self._stop()
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the time."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """End with the server, without waiting for the rest of a request."""
+        if self.waits and self.cycle is not None and not self.cycle.response_complete:
+            self.drop()
+        else:
+            super().shutdown()
+
+    def drop(self) -> None:
+        """Close the connection at once, whatever is still under way on it."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _expect(self) -> None:
+        self._deadline = self.loop.call_later(REQUEST_SECONDS, self.drop)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def serve(app: Any, listener: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Answer requests until interrupted; ``ready`` is called before the first."""
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, ws="none", server_header=False, proxy_headers=False,
+        http=Connection, limit_concurrency=2 * CONNECTIONS, h11_max_incomplete_event_size=64 * 1024,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    # When interrupted, uvicorn shuts down in good order and then raises the signal again for the handlers that were
+    # there before. Closing the explorer does not interrupt unfinished work, so those do nothing.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    ready()
+    uvicorn.Server(config).run(sockets=[listener])
