@@ -24,7 +24,7 @@ METHODS = ("match", "fullmatch", "search", "findall", "finditer", "sub", "split"
 TIMES = 20_000
 # Expressions that never see a long text.
 SHORT = {
-    "cli.spelling": 800,  # the message of an error, which is cut at this length
+    "cli.tables": 800,  # the message of an error, which is cut at this length
 }
 
 

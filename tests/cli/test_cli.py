@@ -11,7 +11,7 @@ import time
 import pytest
 
 from psdvec import cli
-from psdvec.cli.defaults import default
+from psdvec.cli.options import default
 from psdvec.counts.matrix import load_counts
 from tests.helpers import cells, contents
 

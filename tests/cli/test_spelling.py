@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import psdvec
 from psdvec.cli import app
-from psdvec.cli.spelling import RENAMED, spell_options
+from psdvec.cli.tables import RENAMED, spell_options
 from psdvec.errors import InputError
 
 SOURCE = Path(psdvec.__file__).parent

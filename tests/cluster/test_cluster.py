@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.cluster import counting, merging, solving
-from psdvec.cluster import shares as shares_module
+from psdvec.cluster import counting, solving
+from psdvec.cluster import counting as merging
+from psdvec.cluster import counting as shares_module
 from psdvec.cluster.client import check_workers, open_client
 from psdvec.cluster.counting import plan_blocks
 from psdvec.counts import pairs as out_of_core_module
@@ -166,7 +167,7 @@ def test_a_worker_killed_while_counting_costs_nothing_but_time(
 ):
     monkeypatch.setattr(shares_module, "MOST_IDS", 1000)  # so many jobs that both workers have some
     monkeypatch.setattr(merging, "RANGE_CELLS", 500)
-    where = "psdvec.cluster.merging" if function == "add_rows" else module
+    where = "psdvec.cluster.counting" if function == "add_rows" else module
     client.run(die_at, where, function, str(tmp_path / "dead"), workers=[some_worker(client)])
     text = read_corpus(corpus)
     count_pairs(text, **OPTIONS, client=client, block_size=2000, output=tmp_path / "counts")

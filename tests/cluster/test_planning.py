@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psdvec.cluster import shares
-from psdvec.cluster.counting import end_at_lines, plan_blocks
-from psdvec.cluster.shares import even_ranges, group_blocks, share_out
+from psdvec.cluster import counting as shares
+from psdvec.cluster.counting import end_at_lines, even_ranges, group_blocks, plan_blocks, share_out
 from psdvec.text.corpus import read_corpus
 
 lines_of_text = st.lists(st.text("ab \n\u00e9", max_size=12), max_size=12)

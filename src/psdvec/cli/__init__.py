@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from psdvec import __version__
 from psdvec.cli import compare, count, evaluate, explore, extract, info, learn, query, topics
 from psdvec.cli.options import grouped
-from psdvec.cli.spelling import spell_options
+from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
 from psdvec.storage import files as syncing
 

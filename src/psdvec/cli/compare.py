@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.defaults import default
 from psdvec.cli.evaluate import Folder
-from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers
+from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers, default
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, printable

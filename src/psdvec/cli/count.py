@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from psdvec.cli.defaults import default
 from psdvec.cli.options import (
     Cluster,
     Column,
@@ -25,6 +24,7 @@ from psdvec.cli.options import (
     Weighting,
     Window,
     Workers,
+    default,
 )
 from psdvec.cli.progress_bar import make_progress
 from psdvec.errors import printable

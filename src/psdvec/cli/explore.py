@@ -10,7 +10,7 @@ import typer
 
 from psdvec.cli.options import Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.spelling import spell_options
+from psdvec.cli.tables import spell_options
 from psdvec.errors import InputError, import_extra
 
 

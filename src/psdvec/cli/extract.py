@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.defaults import default
-from psdvec.cli.options import Overwrite, Quiet
+from psdvec.cli.options import Overwrite, Quiet, default
 from psdvec.cli.progress_bar import make_progress
 from psdvec.errors import InputError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psdvec.cli.defaults import default
 from psdvec.cli.options import (
+    HELP,
     AllowUnlike,
     Cluster,
     Column,
@@ -26,9 +26,10 @@ from psdvec.cli.options import (
     Weighting,
     Window,
     Workers,
+    default,
+    with_recipe,
 )
 from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.recipe_options import HELP, with_recipe
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS

@@ -14,8 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from psdvec.cli.defaults import default
-from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors
+from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors, default
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from psdvec.errors import printable
@@ -66,3 +68,59 @@ def print_table(
         styled.highlight_regex(r"-?\d+\.\d+$", NUMBER)
         console.print(styled, soft_wrap=True)
     return None
+
+
+# How the command line spells the library's Python arguments.
+
+RENAMED = {
+    "vocabulary": "vocab",
+    "format": "to",
+    "unseen": "oov",
+}  # Python parameters whose option has another name
+CLUSTER = "--scheduler ADDRESS or --cluster local:N"  # the options that stand for client=
+
+_ARGUMENT = re.compile(
+    r"""(?P<quoted>(?<!\w)'.*?'(?!\w))  # a name of the user's own, which is left alone
+    | (?<![\w.-]) (?P<name>[a-z_]+) = (?P<value>
+        "[^"]*" | '[^']*' | True\b | False\b | -?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)? | [A-Z][A-Z0-9_]*\b | \.{3}
+    )""",
+    re.VERBOSE,
+)
+
+
+def spell_options(sentence: str, parameters: Iterable[Any]) -> str:
+    """Return ``sentence`` with each ``name=value`` spelled as an option, where ``parameters`` has one for it.
+
+    ``parameters`` are those of a command, as click and typer describe them. Whatever stands in single quotes, such as
+    a file's name, stays as it is, and so does an argument without an option.
+    """
+    options: dict[str, tuple[str, Any]] = {}
+    for parameter in parameters:
+        for option in parameter.opts:
+            if option.startswith("--"):
+                options[option.removeprefix("--").replace("-", "_")] = option, parameter
+
+    def spell(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
+        if name == "client" and "scheduler" in options:
+            return CLUSTER
+        found = options.get(RENAMED.get(name, name)) if name else None
+        spelled = None if found is None else _spell(*found, value)
+        return match[0] if spelled is None else spelled
+
+    return _ARGUMENT.sub(spell, sentence)
+
+
+def _spell(option: str, parameter: Any, value: str) -> str | None:
+    """Return the option for one value; None where the command cannot say it."""
+    if value in ("True", "False"):
+        forms = parameter.opts if value == "True" else parameter.secondary_opts
+        return _long(forms) if parameter.is_flag else None
+    if parameter.is_flag:
+        return None
+    plain = shlex.quote(value[1:-1]) if value[0] in "'\"" else value.replace("_", "")
+    return f"{option} {plain}"
+
+
+def _long(forms: Iterable[str]) -> str | None:
+    return next((form for form in forms if form.startswith("--")), None)

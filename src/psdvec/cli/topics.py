@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from psdvec.cli.defaults import default
-from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers, default
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError

@@ -2,8 +2,8 @@
 
 A block is some files, or the part of one file between two line ends; it is itself a
 :class:`~psdvec.text.corpus.Corpus`. The workers first number the blocks; then they add up the words, each worker a part
-of them chosen by hash; then they count the pairs, each worker some rows of a group of blocks
-(:mod:`psdvec.cluster.shares`); and then they add the groups up (:mod:`psdvec.cluster.merging`). They run the same code
+of them chosen by hash; then they count the pairs, each worker some rows of a group of blocks; and
+then they add the groups up. They run the same code
 as one machine does; sentences do not cross lines and counts are integers, so neither the cuts nor the order affect the
 result. Every step leaves files in the shared folder ``work``, where a later attempt finds them::
 
@@ -18,20 +18,22 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from psdvec.arrays import Int64s
 from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
-from psdvec.cluster.merging import Matrix, merge_matrices
-from psdvec.cluster.shares import Shares, share_out
 from psdvec.counts import pairs as out_of_core
 from psdvec.counts import segments as numbering
-from psdvec.counts.matrix import Tally
-from psdvec.counts.pairs import Range, Run
+from psdvec.counts.matrix import Rows, Tally
+from psdvec.counts.pairs import Range, RowReader, Run, add_rows, cut_ranges
 from psdvec.counts.segments import Counted, Counting, SegmentChain, SegmentFolder, add_up_words
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.words import WordTable
@@ -42,6 +44,183 @@ from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import PLAN, piece_file, piece_folder
 from psdvec.text.corpus import Corpus
 from psdvec.text.streams import STANDARD_INPUT, ByteRange, file_status, open_file
+
+# Shares of the work: which blocks and which rows each job of a cluster counts, so that little needs adding up.
+
+MOST_IDS = 1 << 30  # ids in a group, however many fit: they must be counted again if a worker is lost
+MOST_RANGES = 8  # with more, reading the text takes longer than counting its pairs
+
+
+class Shares(NamedTuple):
+    """Who counts what: there is a job for each of ``groups`` (of block numbers) and each of ``ranges`` (of rows)."""
+
+    groups: list[list[int]]
+    ranges: list[Range]
+
+
+def share_out(sizes: Sequence[int], loads: Int64s, *, threads: int, room: int) -> Shares:
+    """Share out blocks of these ``sizes``, and rows that take ``loads`` of work, among ``threads``.
+
+    >>> share_out([3, 3, 3], np.array([4, 2, 1, 1]), threads=2, room=100)
+    Shares(groups=[[0, 1, 2]], ranges=[Range(begin=0, end=1), Range(begin=1, end=4)])
+    """
+    groups = [list(group) for group in group_blocks(sizes, groups=-(-threads // MOST_RANGES), room=room)]
+    return Shares(groups, even_ranges(loads, min(-(-threads // max(len(groups), 1)), MOST_RANGES)))
+
+
+def even_ranges(loads: Int64s, most: int) -> list[Range]:
+    """Cut rows that take ``loads`` of work into at most ``most`` ranges of about the same load, none of them empty."""
+    ends = np.cumsum(loads)
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, most) / most) + 1
+    inside = [int(cut) for cut in np.unique(cuts) if cut < len(loads)]
+    return [Range(*pair) for pair in zip([0, *inside], [*inside, len(loads)], strict=True)]
+
+
+def group_blocks(sizes: Sequence[int], *, groups: int, room: int) -> list[range]:
+    """Cut blocks of these ``sizes`` into at most ``groups`` groups, or into more if the ``room`` for each requires it.
+
+    The largest group is as small as that number of groups allows. A block larger than ``room`` is a group of its own.
+
+    >>> group_blocks([3, 3, 3, 3, 3], groups=2, room=100)
+    [range(0, 3), range(3, 5)]
+    >>> group_blocks([3, 3, 3, 3, 3], groups=2, room=6)
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    room = max(min(room, MOST_IDS), 1)
+    most = max(groups, len(_fill(sizes, room)))
+    limits = range(1, room + 1)
+    return _fill(sizes, limits[bisect_left(limits, True, key=lambda limit: len(_fill(sizes, limit)) <= most)])
+
+
+def _fill(sizes: Sequence[int], limit: int) -> list[range]:
+    """Fill one group after the other up to ``limit``; each has at least one block."""
+    groups: list[range] = []
+    begin, held = 0, 0
+    for number, size in enumerate(sizes):
+        if number > begin and held + size > limit:
+            groups.append(range(begin, number))
+            begin, held = number, 0
+        held += size
+    return [*groups, range(begin, len(sizes))] if len(sizes) else groups
+
+
+# Adding up count matrices on a cluster, as a tree, by ranges of rows.
+
+RANGE_CELLS = 1 << 21  # cells of the sum per job: 25 megabytes on disk
+_CELLS = 1 << 19  # cells of the sum that are passed on at a time
+
+
+class Matrix(NamedTuple):
+    """A matrix on disk in pieces: ``ranges`` of its rows, and for each the name of its :class:`Run` in ``folder``."""
+
+    folder: Path
+    ranges: tuple[Range, ...]
+    names: tuple[str, ...]
+
+    @property
+    def cells(self) -> int:
+        """The number of its cells."""
+        return sum(int(Run(self.folder / name).sizes().sum()) for name in self.names)
+
+    def overlapping(self, rows: Range) -> Matrix:
+        """Return only the pieces that hold some of ``rows``."""
+        kept = [
+            (piece, name)
+            for piece, name in zip(self.ranges, self.names, strict=True)
+            if piece.begin < rows.end and rows.begin < piece.end
+        ]
+        return Matrix(self.folder, tuple(piece for piece, _ in kept), tuple(name for _, name in kept))
+
+    def read(self, rows: Range) -> Rows:
+        """Return some rows."""
+        parts = [run.read(own) for run, own in self._parts(rows)]
+        return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def sizes(self, rows: Range) -> Int64s:
+        """Return the number of cells in some rows."""
+        return np.concatenate([run.sizes(own) for run, own in self._parts(rows)])
+
+    def _parts(self, rows: Range) -> Iterator[tuple[Run, Range]]:
+        """Yield the runs that hold ``rows``, and which of their own rows these are."""
+        _, ranges, names = self.overlapping(rows)
+        for piece, name in zip(ranges, names, strict=True):
+            begin, end = max(rows.begin, piece.begin), min(rows.end, piece.end)
+            yield Run(self.folder / name), Range(begin - piece.begin, end - piece.begin)
+
+
+def merge_matrices(
+    client: Any, matrices: list[Matrix], n: int, *, memory: int | None, progress: Progress
+) -> Iterator[Rows]:
+    """Add matrices of ``n`` rows level by level until one is left; its first rows are yielded while others are added.
+
+    How full the rows are is taken from the first matrix, so the ranges are even if the texts are alike. A level of many
+    groups is cut into few ranges, so that each level has about as many jobs as the last.
+    """
+    level, folder = 0, matrices[0].folder
+    while len(matrices) > 1:
+        groups = [
+            matrices[first : first + out_of_core.FAN_IN]
+            for first in range(0, len(matrices), out_of_core.FAN_IN)
+        ]
+        filled = np.minimum(matrices[0].sizes(Range(0, n)) * len(groups[0]), n)
+        ranges = tuple(cut_ranges(filled, cells=RANGE_CELLS * len(groups)))
+        matrices = [
+            Matrix(folder, ranges, tuple(f"merged/{level}-{group}-{r}" for r in range(len(ranges))))
+            for group in range(len(groups))
+        ]
+        jobs = [
+            ([matrix.overlapping(rows) for matrix in group], rows, n, folder / name, memory)
+            for group, target in zip(groups, matrices, strict=True)
+            for rows, name in zip(target.ranges, target.names, strict=True)
+        ]
+        ready = _merge_level(client, jobs, f"adding up {sum(map(len, groups))} matrices", progress)
+        if len(groups) == 1:
+            for path in ready:
+                yield from Run(path).blocks(cells=_CELLS)
+            return
+        deque(ready, maxlen=0)
+        level += 1
+    for name in matrices[0].names:
+        yield from Run(folder / name).blocks(cells=_CELLS)
+
+
+def _merge_level(client: Any, jobs: list[tuple[Any, ...]], label: str, progress: Progress) -> Iterator[Path]:
+    """Do the jobs of a level that are not done yet; yield the path of each, in order, as soon as it is ready."""
+    done = [job[3].exists() for job in jobs]
+    results = run_jobs(
+        client,
+        merge_range,
+        [job for job, is_done in zip(jobs, done, strict=True) if not is_done],
+        label="adding up, job",
+    )
+    with progress.stage(label, total=len(jobs), unit="ranges") as stage:
+        for job, is_done in zip(jobs, done, strict=True):
+            if not is_done:
+                next(results)
+            yield job[3]
+            stage.advance(1)
+    for _ in results:
+        pass
+
+
+def merge_range(matrices: Sequence[Matrix], rows: Range, n: int, path: Path, memory: int | None) -> None:
+    """Add up some rows of several matrices of ``n`` columns into the :class:`Run` ``path``."""
+    sizes = sum((matrix.sizes(rows) for matrix in matrices), np.zeros(rows.size, np.int64))
+
+    def reader(matrix: Matrix) -> RowReader:
+        return lambda own: matrix.read(Range(own.begin + rows.begin, own.end + rows.begin))
+
+    import distributed
+
+    budget = memory_of_job(memory, distributed.get_worker())
+    plan = out_of_core.plan_runs(0, n=n, memory=budget, workers=1)
+    with ThreadPoolExecutor(1) as pool:
+        added = add_rows(
+            pool, [reader(matrix) for matrix in matrices],
+            signs=[1] * len(matrices), n=n, sizes=sizes, cells=plan.cells, workers=1,
+        )  # fmt: skip
+        Run(path).write(added)
+
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 24, 1 << 28
 _BLOCKS = 64  # blocks that a corpus is cut into, if their size allows
