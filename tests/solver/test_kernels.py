@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from psdvec.counts.matrix import UNIT
-from psdvec.kernels.machine import LARGEST, from_half, to_half
+from psdvec.kernels import LARGEST, from_half, to_half
 from psdvec.methods.matrices import BLOCKS, deal_rows, product_into
 from psdvec.options import make_recipe
 from psdvec.reference.rounds import dense_rows, weights_and_targets

@@ -27,8 +27,7 @@ from psdvec.counts.matrix import Rows
 from psdvec.counts.segments import Counting, SegmentChain, SegmentFolder
 from psdvec.counts.words import SENTENCE_END, WordTable
 from psdvec.errors import ResourceError
-from psdvec.kernels import kernel
-from psdvec.kernels.machine import prefetch
+from psdvec.kernels import kernel, prefetch
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress, memory_in_use
 from psdvec.resources import format_size

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from psdvec.kernels import kernel
-from psdvec.kernels.machine import from_half, to_half
+from psdvec.kernels import from_half, kernel, to_half
 
 # A count store by columns: their sums and lengths, and the pairs of some of them, gathered in one pass over the rows.
 
