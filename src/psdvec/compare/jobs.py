@@ -1,8 +1,8 @@
 """The steps of a comparison, each a command in a process of its own, measured in the same way for all.
 
 A step is kept with what it was made from, so that a comparison can be resumed. The command is started by a small
-process in between (``python -m psdvec.compare.jobs``), because a child's peak memory includes that of the process it was forked
-from.
+process in between (``python -m psdvec.compare.jobs``), because a child's peak memory includes that of the process
+it was forked from.
 """
 
 from __future__ import annotations
