@@ -11,12 +11,12 @@ import pytest
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.options import make_recipe
-from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import pmi, weight
 from psdvec.solver.ridge import prepare, word_cells
 from psdvec.solver.rounds import solve
 from tests.helpers import cells
+from tests.reference.rounds import dense_rows, weights_and_targets
 from tests.toy import fit_recipe, measured, problem_of
 
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")

@@ -20,14 +20,14 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.options import make_recipe
-from psdvec.reference import ridge as ridge_reference
-from psdvec.reference import rounds as rounds_reference
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.rounds import solve
 from psdvec.solver.spelling import trust
 from psdvec.topic_model.learn import expect_topics, offers, solve_topics
+from tests.reference import ridge as ridge_reference
+from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 

@@ -38,8 +38,8 @@ class Expression(NamedTuple):
 
 
 def expressions() -> list[Expression]:
-    """Return every expression of the package but those of ``reference``, which only tests use."""
-    paths = [path for path in HOME.rglob("*.py") if path.relative_to(HOME).parts[0] != "reference"]
+    """Return every expression of the package."""
+    paths = HOME.rglob("*.py")
     trees = {
         path.relative_to(HOME).with_suffix("").as_posix().replace("/", "."): _parse(path) for path in paths
     }

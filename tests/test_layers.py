@@ -19,7 +19,7 @@ HOME = Path(psdvec.__file__).parent
 LAYERS = (
     "errors", "arrays", "options", "resources", "progress", "parallel", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
-    "topic_model", "loading", "sklearn", "reference", "cluster", "methods", "evaluation", "compare",
+    "topic_model", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
 )  # fmt: skip
 
@@ -105,6 +105,4 @@ def test_no_module_is_too_long():
 
 @pytest.mark.parametrize("package", [name for name in LAYERS if (HOME / name).is_dir()])
 def test_what_is_tested_and_its_tests_are_in_folders_of_the_same_name(package):
-    if package in ("kernels", "reference"):  # tested with the stage they serve, against each other
-        return
     assert (Path(__file__).parent / package).is_dir()

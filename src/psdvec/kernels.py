@@ -1,4 +1,4 @@
-"""Compiled loops, each with a slow twin in :mod:`psdvec.reference` that defines it, and LAPACK's routines.
+"""Compiled loops, each with a slow twin in :mod:`tests.reference` that defines it, and LAPACK's routines.
 
 Every loop is compiled through :func:`kernel`. None starts threads of its own: OpenMP, which numba would use, ends the
 forked children of a process that has used it. Callers give stretches to threads (:func:`psdvec.parallel.in_stretches`).

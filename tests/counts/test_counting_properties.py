@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import pair_weights
-from psdvec.reference import counting
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import read_corpus
 from tests.helpers import cells, contents, count_in_small_runs
+from tests.reference import counting
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12), min_size=1, max_size=15).filter(any)
 WEIGHTINGS = st.sampled_from(["harmonic", "flat", "linear", "power:1.5"])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from psdvec.counts.count import count_pairs
 from psdvec.counts.merge import merge_counts
 from psdvec.errors import InputError
-from psdvec.reference import counting
 from tests.helpers import cells, contents
+from tests.reference import counting
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=6).filter(any)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from psdvec.counts.vocabulary import WordCounts, WordList
 from psdvec.counts.words import GAP, WordTable, number_words
 from psdvec.errors import InputError
-from psdvec.reference import counting
+from tests.reference import counting
 
 SPACED = st.lists(
     st.sampled_from([b"a", b"bb", b"longerthaneight", b"longerthaneighu", b"\xc3\xa9", b" ", b"\n", b"\r\0"]),

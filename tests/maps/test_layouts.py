@@ -11,8 +11,8 @@ from psdvec.maps import layouts
 from psdvec.maps import layouts as plane
 from psdvec.maps.layouts import Repulsion, by_neighbours, by_pca, nearest_to_each, without_self
 from psdvec.progress import SilentProgress
-from psdvec.reference import plane as reference
 from tests.maps.heaps import heaps
+from tests.reference import plane as reference
 
 QUIET = SilentProgress()
 

@@ -27,13 +27,13 @@ from psdvec.methods.gensim import write_text
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method, parse_settings, settings_of
-from psdvec.reference import glove as glove_reference
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
 from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.sparse import sparse_vectors
+from tests.reference import glove as glove_reference
 from tests.toy import drawn_counts
 
 SMALL = {"glove": {"epochs": 3}, "fasttext": {"buckets": 100}, "sparse": {"factor": 2}}

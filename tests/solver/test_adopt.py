@@ -13,12 +13,12 @@ from psdvec import formats, load
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.options import make_recipe
-from psdvec.reference import ridge as ridge_reference
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
 from psdvec.vectors.sparse import sparse_vectors
+from tests.reference import ridge as ridge_reference
 from tests.solver.test_extend import dense_cells, vectors_of
 from tests.toy import drawn_counts
 

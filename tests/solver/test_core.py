@@ -8,7 +8,6 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
-from psdvec.reference import rounds as rounds_reference
 from psdvec.resources import DiskSpeed, current_memory
 from psdvec.solver import rounds as core
 from psdvec.solver import rounds as problem
@@ -20,6 +19,7 @@ from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory, traffic
 from psdvec.solver.eigen import Eigenpairs, rank_for
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import best_multiple, build_problem, residual_of
+from tests.reference import rounds as rounds_reference
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
 
 HALF = (

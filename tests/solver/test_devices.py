@@ -8,7 +8,6 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
-from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import ridge
 from psdvec.solver import rounds as core
 from psdvec.solver.devices import Device, open_device
@@ -19,6 +18,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
 from psdvec.solver.ridge import prepare
+from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of
 
 HALF = 2.0**-8  # of the largest number: every device keeps pairs in half precision, and several rounds add up

@@ -9,13 +9,13 @@ from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.options import RIDGES, make_recipe, parse_ridge
-from psdvec.reference import ridge as ridge_reference
-from psdvec.reference import rounds as rounds_reference
 from psdvec.solver import ridge as cpu_ridge
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
 from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, prepare, solve_word, word_cells
+from tests.reference import ridge as ridge_reference
+from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe
 
 CORE = 40

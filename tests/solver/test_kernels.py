@@ -11,7 +11,6 @@ from psdvec.counts.matrix import UNIT
 from psdvec.kernels import LARGEST, from_half, to_half
 from psdvec.methods.matrices import BLOCKS, deal_rows, product_into
 from psdvec.options import make_recipe
-from psdvec.reference.rounds import dense_rows, weights_and_targets
 from psdvec.solver import rounds as problem
 from psdvec.solver.devices import cpu as cpu_blocks
 from psdvec.solver.devices import cpu as cpu_layout
@@ -19,6 +18,7 @@ from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_kernels import AT_ONCE, SPAN, STRIP, add_margins, add_tiles, natural_log
 from psdvec.solver.pmi import WordScales
 from psdvec.storage.arrays import Scratch
+from tests.reference.rounds import dense_rows, weights_and_targets
 from tests.toy import dense_widths, drawn_counts, measured
 
 MOMENTUM = 0.5

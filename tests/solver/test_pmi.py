@@ -4,8 +4,8 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError
 from psdvec.options import make_recipe
-from psdvec.reference import rounds
 from psdvec.solver.pmi import margins, measure_constants, pmi, weight, word_scales
+from tests.reference import rounds
 from tests.toy import drawn_counts
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError
-from psdvec.reference import counting
 from psdvec.text.corpus import read_corpus
 from psdvec.text.tokenizers import find_tokenizer, split_spaced
+from tests.reference import counting
 
 SCRIPTS = "abZ1٣ _-.,:;·'\"’éßアカあ漢กא\u05b0\u0301\u00ad\u200d🇩😀\n"
 

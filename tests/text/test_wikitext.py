@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psdvec.reference import wikitext as wikitext_reference
 from psdvec.text import wikitext
 from psdvec.text import wikitext as markup
 from psdvec.text import wikitext as prose
 from psdvec.text.wikitext import LANGUAGES, TAGS, Stripper
+from tests.reference import wikitext as wikitext_reference
 
 STRIPPER = Stripper(["Eʼelyaaígíí", "Kategoreja"])
 NAMESPACES = {b"file", b"image", b"media", b"category", "eʼelyaaígíí".encode(), b"kategoreja"}

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from psdvec.reference import topics as reference
 from psdvec.topic_model import learn as kernels
+from tests.reference import topics as reference
 
 
 @given(st.floats(1e-3, 1e6))

@@ -7,7 +7,7 @@ The kernels at the end run in numba. The text is ``tokens``, int32 ids with SENT
 ``positions`` holds the places of the first of some consecutive words, then of the next, and so on, cut by ``starts``. A
 row is summed in a dense accumulator that is small enough for the cache, and written out in order of its columns; each
 row is owned by one thread, so any number of threads gives the same bytes. The definitions are in
-:mod:`psdvec.reference.counting`.
+:mod:`tests.reference.counting`.
 """
 
 from __future__ import annotations

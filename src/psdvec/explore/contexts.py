@@ -1,10 +1,10 @@
 """Why a word is where it is: the contexts that pulled hardest on it, or on a pair of words.
 
 A :class:`ContextIndex` holds a :class:`~psdvec.vectors.model.Model` and the counts it was made from. For a word it
-gives every core word seen near it (no other word is ever a context) with the count in both directions, the PMI that was asked
-for, the value that the vectors give, the weight W of their squared difference, and the pull ``W · PMI · |v|``, where v
-is the context's vector: the length of the term ``w g f`` that the context adds to the right side of the word's equation
-(10). See equations (1) to (6) and (10) of ``docs/theory.md``.
+gives every core word seen near it (no other word is ever a context) with the count in both directions, the PMI that
+was asked for, the value that the vectors give, the weight W of their squared difference, and the pull ``W · PMI ·
+|v|``, where v is the context's vector: the length of the term ``w g f`` that the context adds to the right side of
+the word's equation (10). See equations (1) to (6) and (10) of ``docs/theory.md``.
 
 A word placed after the core also has a coordinate along the constant direction, which models do not keep. It is solved
 again, and used only if the rest of the vector comes out as it is in the model.

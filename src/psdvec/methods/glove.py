@@ -1,7 +1,7 @@
 """GloVe: weighted least squares of the logarithms of counts (Pennington, Socher and Manning 2014).
 
 The vector of a word is the sum of its vectors as a word and as a context. Every pair is visited once per epoch, always
-in the same random order, and the loss is reported. Loss and steps are defined in :mod:`psdvec.reference.glove`.
+in the same random order, and the loss is reported. Loss and steps are defined in :mod:`tests.reference.glove`.
 """
 
 from __future__ import annotations

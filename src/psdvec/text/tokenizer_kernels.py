@@ -2,7 +2,7 @@
 
 In spaced text, spaces separate words and newlines separate sentences. ``paper`` keeps a to z with inner apostrophes;
 ``unicode`` follows the word boundaries of Unicode Standard Annex 29 and keeps whatever contains a letter or a digit
-(docs/theory.md, section 1). :mod:`psdvec.reference.counting` holds their twins.
+(docs/theory.md, section 1). :mod:`tests.reference.counting` holds their twins.
 """
 
 from __future__ import annotations

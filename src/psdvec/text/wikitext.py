@@ -2,7 +2,7 @@
 
 A :class:`Stripper` knows the prefixes that a wiki gives its files and categories, and cleans pages in batches: to
 text with case and punctuation, or to English words as in the paper. The kernels in :mod:`psdvec.text.wikitext` do
-the work; :mod:`psdvec.reference.wikitext` defines the rules.
+the work; :mod:`tests.reference.wikitext` defines the rules.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from psdvec.storage.arrays import write_npy
 from psdvec.storage.workspace import piece_file
 from psdvec.topic_model.documents import Documents
 
-# The loops over documents of a topic model, in numba; :mod:`psdvec.reference.topics` says what they compute.
+# The loops over documents of a topic model, in numba; :mod:`tests.reference.topics` says what they compute.
 
 # Sums over topics may be taken in any order, the same each time. With "nsz" too, LLVM made other code of what was just
 # compiled than of the same out of the cache: the first run then had other last bits than the next.
