@@ -21,11 +21,12 @@ from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.options import make_recipe
 from psdvec.solver.extend import extend
-from psdvec.solver.pmi import margins, pair_terms, pmi, weight
+from psdvec.solver.pmi import margins, pair_terms, pmi, scales_of, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.rounds import solve
 from psdvec.solver.spelling import trust
-from psdvec.topic_model.learn import expect_topics, offers, solve_topics
+from psdvec.topic_model.kernels import expect_topics
+from psdvec.topic_model.learn import offers, solve_topics
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared
@@ -321,7 +322,7 @@ def unit_rows(rows):
 
 
 def test_equation_13_gives_the_eigenvalues_another_power(spelled):
-    s, rows = spelled.scales.emphases, spelled.rows.astype(float)
+    s, rows = scales_of(spelled).emphases, spelled.rows.astype(float)
     values = np.sum((s[:, None] * rows) ** 2, axis=0)  # |λ|, since s v are eigenvectors times their roots
     other = rows / np.sqrt(values) * values**spelled.recipe.power
     stretched = rows * spelled.stretch

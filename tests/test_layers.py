@@ -17,7 +17,7 @@ HOME = Path(psdvec.__file__).parent
 
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
-    "errors", "arrays", "options", "resources", "progress", "parallel", "pages",
+    "errors", "arrays", "resources", "progress", "options", "parallel", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
@@ -35,6 +35,8 @@ UPWARDS = {
 # Imports inside functions that would make a circle.
 BACK = {
     ("topic_model.values", "topic_model.folder"): "topics.save(path) writes a folder, and a folder is made of topics",
+    ("solver.devices", "solver.devices.cpu"): "open_device() loads the device that is asked for",
+    ("solver.devices", "solver.devices.gpu"): "open_device() loads the device that is asked for",
 }  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from psdvec.options import Recipe
 from psdvec.solver.devices import Device, open_device
 from psdvec.solver.devices.cpu import layout_of
 from psdvec.solver.fit import fit
-from psdvec.solver.pmi import Constants, WordScales, margins, measure_constants, word_scales
+from psdvec.solver.pmi import WordScales, margins, measure_constants, word_scales
 from psdvec.solver.rounds import Problem, build_problem
-from psdvec.vectors.model import Model
+from psdvec.vectors.model import Constants, Model
 
 
 def drawn_counts(

@@ -12,7 +12,7 @@ from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.new_words import UNIGRAMS, add_words
 from psdvec.solver.fit import fit
-from psdvec.solver.pmi import margins, pmi, word_scales
+from psdvec.solver.pmi import margins, pmi, scales_of, word_scales
 from tests.explore.conftest import RARE
 from tests.explore.test_api import SENTENCES
 from tests.reference import rounds
@@ -30,8 +30,8 @@ def dense(index):
     model, counts = index.model, index.counts
     n = model.core
     H = rounds.dense_rows(counts.indptr, counts.indices, counts.values / UNIT, n)
-    W, T, _, _ = rounds.weights_and_targets(H, model.scales, model.constants)
-    s = np.outer(model.scales.emphases, model.scales.emphases)
+    W, T, _, _ = rounds.weights_and_targets(H, scales_of(model), model.constants)
+    s = np.outer(scales_of(model).emphases, scales_of(model).emphases)
     X = (model.rows[:n] * model.signs) @ model.rows[:n].T - np.outer(model.constant, model.constant)
     return {"count": H + H.T, "weight": W * s**2, "pmi": T / (W * s), "fitted": X}
 
@@ -147,7 +147,7 @@ def test_what_pulled_a_learned_word_is_what_it_was_solved_with(models):
     for cell in found["contexts"]:
         j, row = ids[cell["word"]], model.key_to_index[cell["word"]]
         own = word_scales(H.sum(axis=1)[[i]], H.sum(axis=0)[[i]], index._measured.constants)
-        u = model.scales.unigrams[row], own.unigrams[0]
+        u = scales_of(model).unigrams[row], own.unigrams[0]
         both = pmi(np.array([H[i, j], H[j, i]]), np.array([H[i].sum(), model.row_sums[row] * share]), np.array(u),
                    smoothing=constants.smoothing)  # fmt: skip
         assert both.min() - 1e-6 <= cell["pmi"] <= both.max() + 1e-6

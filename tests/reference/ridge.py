@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Float64s
-from psdvec.solver.pmi import Constants, WordScales, pmi, weight
+from psdvec.solver.pmi import WordScales, pmi, weight
+from psdvec.vectors.model import Constants
 
 
 class WordCells(NamedTuple):

@@ -10,7 +10,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int64s
 from psdvec.options import Recipe
-from psdvec.solver.pmi import Constants, WordScales, pair_terms
+from psdvec.solver.pmi import WordScales, pair_terms
+from psdvec.vectors.model import Constants
 
 
 def dense_rows(indptr: Int64s, indices: Array, values: Array, n: int) -> Float64s:

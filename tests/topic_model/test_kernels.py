@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from psdvec.topic_model import learn as kernels
+from psdvec.topic_model import kernels
 from tests.reference import topics as reference
 
 

@@ -50,8 +50,9 @@ from psdvec.solver.devices.cpu import (
     layout_of,
 )
 from psdvec.solver.eigen import Eigenpairs
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales
+from psdvec.solver.pmi import SparseCounts, WordScales
 from psdvec.storage.artefact import META, open_artefact
+from psdvec.vectors.model import Constants
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
 _WIDTH = 512  # columns of X to leave room for: the pairs are built before X is, and few models are wider

@@ -24,9 +24,9 @@ from psdvec.vectors.subwords import closest_spellings
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
-    from psdvec.solver.pmi import Constants, WordScales
+    from psdvec.solver.pmi import WordScales
     from psdvec.solver.ridge import Measured, Setting
-    from psdvec.vectors.model import Model
+    from psdvec.vectors.model import Constants, Model
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 

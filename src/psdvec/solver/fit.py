@@ -37,14 +37,15 @@ from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory
 from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
-from psdvec.solver.pmi import margins, measure_constants, row_chunks, word_scales
+from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
 from psdvec.solver.ridge import Placed, prepare
 from psdvec.solver.rounds import build_problem, read_round, solve, write_round
-from psdvec.solver.spelling import mixing_factors
+from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
-from psdvec.vectors.model import Model, model_of, write_model
+from psdvec.vectors.model import Constants, Model, demand_finite, say_empty, write_model
+from psdvec.vectors.neighbours import lengths_of
 
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
@@ -249,6 +250,78 @@ def fit(
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def model_of(
+    vectors: Float32s,
+    values: Float64s,
+    counts: Cooccurrence,
+    *,
+    dim: int,
+    scales: WordScales,
+    constants: Constants,
+    recipe: Recipe,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> Model:
+    """Split X = V J Vᵀ, given by its eigenpairs, into rows, signs and the constant direction; undo the emphasis.
+
+    The vectors are these rows, stretched, and mixed with what n-grams learn from them.
+    """
+    n = len(scales)
+    kept = np.flatnonzero(values)
+    constant = np.zeros(n, np.float32)
+    factors = np.sqrt(np.abs(values)).astype(np.float32)
+    emphases = scales.emphases.astype(np.float32)
+    if recipe.spectrum == "signed" and (values < 0).any():
+        place = int(np.argmin(values))
+        constant = vectors[:, place] * factors[place] / emphases
+        kept = kept[kept != place]
+    kept = kept[:dim]
+    filled = np.zeros((n, dim), np.float32)
+    for column, place in enumerate(kept.tolist()):
+        filled[:, column] = vectors[:, place] * factors[place] / emphases
+    demand_finite(filled, counts.vocabulary.words)
+    all_signs = np.ones(dim, np.float32)
+    all_signs[: kept.size] = np.sign(values[kept])
+    say_empty(progress, kept.size, dim, words=n)
+    del vectors  # as large as what follows
+    names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
+    stretch = stretches(filled, scales.emphases, power=recipe.power)
+    subwords = None
+    if recipe.spelling:
+        units = filled * stretch
+        lengths = lengths_of(units)
+        units /= lengths[:, None]
+        subwords = learn_subwords(
+            names,
+            units,
+            seen,
+            length=float(lengths.mean()),
+            recipe=recipe,
+            workers=workers,
+            progress=progress,
+        )
+        del units
+    spelled = None if subwords is None else subwords.predict(names)
+    return Model(
+        words=names,
+        counts=seen,
+        vectors=mix(filled, stretch, spelled, share=0.0 if subwords is None else subwords.share),
+        rows=filled,
+        stretch=stretch,
+        subwords=subwords,
+        deviations=np.full(n, np.nan, np.float32),
+        signs=all_signs,
+        constant=constant,
+        row_sums=scales.row_sums,
+        column_sums=scales.column_sums,
+        constants=constants,
+        recipe=recipe,
+        core=n,
+        counting=dict(counts.parameters),
+        sources=(counts.origin,),
+    )
 
 
 def _computed_with(hardware: Any) -> dict[str, Any]:

@@ -17,18 +17,13 @@ import numpy as np
 
 from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import UNIT
-from psdvec.counts.vocabulary import MOST
-from psdvec.errors import InputError, check_fields
+from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.resources import thread_limit
 from psdvec.storage.artefact import release_memory
+from psdvec.vectors.model import Constants, Model
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time
-MOST_PAIRS = MOST / UNIT  # that counts may add up to
-_RANGES = {
-    **dict.fromkeys(("background", "exponent", "majoriser", "emphasis", "unigram"), (0.0, 1.0)),
-    **dict.fromkeys(("cap", "mass", "total", "mean"), (1e-18, MOST_PAIRS)),
-}
 
 
 class SparseCounts(Protocol):
@@ -40,37 +35,6 @@ class SparseCounts(Protocol):
     def indices(self) -> Int32s: ...  # noqa: D102
     @property
     def values(self) -> Int64s: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class Constants:
-    """The numbers of the formulas that hold for every word; saved with the model.
-
-    ``cap`` is C of equation (3); ``mass`` is Σ_j c_j^α, ``total`` is Σ_j c_j, and ``mean`` the mean of
-    (r + c) / 2, all over the whole count store.
-    """
-
-    smoothing: float
-    background: float
-    exponent: float
-    majoriser: float
-    emphasis: float
-    unigram: float
-    diagonal: bool
-    cap: float
-    mass: float
-    total: float
-    mean: float
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for name, (low, high) in _RANGES.items():
-            if not low <= getattr(self, name) <= high:
-                raise InputError(f"{name} is {getattr(self, name)}; give a number from {low:g} to {high:g}")
-        if not 0 < self.smoothing < 1 or self.background == 1:
-            raise InputError(
-                f"smoothing is {self.smoothing}, background {self.background}; give shares below 1"
-            )
 
 
 @dataclass(frozen=True)
@@ -230,6 +194,11 @@ def word_scales(
         emphases=share**constants.emphasis,
         rho=np.minimum(K * f**p / a, 1.0),
     )
+
+
+def scales_of(model: Model) -> WordScales:
+    """Return the scales of the core words of a model."""
+    return word_scales(model.row_sums, model.column_sums, model.constants)
 
 
 def target_unit(scales: WordScales, constants: Constants) -> float:

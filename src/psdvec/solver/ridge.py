@@ -24,18 +24,18 @@ from psdvec.options import HUGE, UNIGRAMS, parse_ridge
 from psdvec.parallel import in_stretches, map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit
 from psdvec.solver.pmi import (
-    Constants,
     WordScales,
     constants_for,
     margins,
     pair_terms,
     release_pairs,
     row_chunks,
+    scales_of,
     with_own_cap,
     word_scales,
 )
 from psdvec.storage.arrays import Scratch
-from psdvec.vectors.model import Model
+from psdvec.vectors.model import Constants, Model
 from psdvec.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ def _old_scales(
 ) -> WordScales:
     """Return the scales of the core words: sums of the counts at hand or of the model, majorisers of the model."""
     core = places.size
-    own = model.scales.take(slice(0, core))
+    own = scales_of(model).take(slice(0, core))
     if unigrams == "model":
         share = constants.total / model.constants.total
         sums = own.row_sums * share, own.column_sums * share

@@ -32,9 +32,10 @@ from psdvec.solver.eigen import (
     orthonormal,
     truncated,
 )
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales
+from psdvec.solver.pmi import SparseCounts, WordScales
 from psdvec.storage.arrays import write_npy
 from psdvec.storage.workspace import piece_file
+from psdvec.vectors.model import Constants
 
 # The weighted approximation problem in sparse plus low-rank form, and its residual.
 

@@ -16,7 +16,6 @@ from psdvec.pages.plots import Series, colour_at, draw_areas, figure
 from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.topic_model.documents import Documents
-from psdvec.topic_model.learn import count_windows
 from psdvec.topic_model.values import Topics
 
 # How good topics are: the coherence of their words in the documents.
@@ -27,6 +26,8 @@ _NEVER = 1e-12  # added to probabilities, as everyone who publishes this measure
 
 def coherence(documents: Documents, topics: Sequence[Int64s], *, words: int) -> Float64s:
     """Return the NPMI of each topic, given by the numbers of its top words; ``words`` is the size of the vocabulary."""
+    from psdvec.topic_model.kernels import count_windows  # here, so that topics are read without numba
+
     asked = np.unique(np.concatenate([*topics, np.zeros(0, np.int64)]))
     slots = np.full(words, -1, np.int32)
     slots[asked] = np.arange(len(asked))

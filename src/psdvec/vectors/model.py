@@ -17,22 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
+from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import MOST, WordList, read_words
-from psdvec.errors import InputError, StoreError
+from psdvec.errors import InputError, StoreError, check_fields
 from psdvec.options import Recipe
-from psdvec.progress import LogProgress, Progress, count_of
-from psdvec.solver.pmi import MOST_PAIRS, Constants, WordScales, word_scales
-from psdvec.solver.spelling import learn_subwords, mix, stretches
+from psdvec.progress import Progress, count_of
 from psdvec.storage.arrays import map_safetensors, write_safetensors
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import lengths_of, rows_not_finite
+from psdvec.vectors.neighbours import rows_not_finite
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
 if TYPE_CHECKING:
-    from psdvec.counts.matrix import Cooccurrence
+    pass
 
 
 KIND = "embeddings"
@@ -47,6 +46,42 @@ _WIDEST = (
 )  # columns that sparse vectors may have beside one per word: 64 MB for each that is looked up
 LARGEST = 1e9  # that numbers of a model may be: real ones are near 1
 BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
+MOST_PAIRS = MOST / UNIT  # that counts may add up to
+_RANGES = {
+    **dict.fromkeys(("background", "exponent", "majoriser", "emphasis", "unigram"), (0.0, 1.0)),
+    **dict.fromkeys(("cap", "mass", "total", "mean"), (1e-18, MOST_PAIRS)),
+}
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The numbers of the formulas that hold for every word; saved with the model.
+
+    ``cap`` is C of equation (3); ``mass`` is Σ_j c_j^α, ``total`` is Σ_j c_j, and ``mean`` the mean of
+    (r + c) / 2, all over the whole count store.
+    """
+
+    smoothing: float
+    background: float
+    exponent: float
+    majoriser: float
+    emphasis: float
+    unigram: float
+    diagonal: bool
+    cap: float
+    mass: float
+    total: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number from {low:g} to {high:g}")
+        if not 0 < self.smoothing < 1 or self.background == 1:
+            raise InputError(
+                f"smoothing is {self.smoothing}, background {self.background}; give shares below 1"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,11 +124,6 @@ class Model(Embeddings):
             object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
         super().__post_init__()
 
-    @property
-    def scales(self) -> WordScales:
-        """The scales of the core words."""
-        return word_scales(self.row_sums, self.column_sums, self.constants)
-
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
         return {one.name: getattr(self, one.name) for one in fields(Model)}
@@ -106,78 +136,6 @@ class Model(Embeddings):
         scales = (getattr(self, name) for name in SCALES)
         how = (self.constants, self.recipe, self.core, self.adopted, dict(self.counting))
         return (*super()._values(), self.rows, self.stretch, *scales, *how)
-
-
-def model_of(
-    vectors: Float32s,
-    values: Float64s,
-    counts: Cooccurrence,
-    *,
-    dim: int,
-    scales: WordScales,
-    constants: Constants,
-    recipe: Recipe,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-) -> Model:
-    """Split X = V J Vᵀ, given by its eigenpairs, into rows, signs and the constant direction; undo the emphasis.
-
-    The vectors are these rows, stretched, and mixed with what n-grams learn from them.
-    """
-    n = len(scales)
-    kept = np.flatnonzero(values)
-    constant = np.zeros(n, np.float32)
-    factors = np.sqrt(np.abs(values)).astype(np.float32)
-    emphases = scales.emphases.astype(np.float32)
-    if recipe.spectrum == "signed" and (values < 0).any():
-        place = int(np.argmin(values))
-        constant = vectors[:, place] * factors[place] / emphases
-        kept = kept[kept != place]
-    kept = kept[:dim]
-    filled = np.zeros((n, dim), np.float32)
-    for column, place in enumerate(kept.tolist()):
-        filled[:, column] = vectors[:, place] * factors[place] / emphases
-    demand_finite(filled, counts.vocabulary.words)
-    all_signs = np.ones(dim, np.float32)
-    all_signs[: kept.size] = np.sign(values[kept])
-    say_empty(progress, kept.size, dim, words=n)
-    del vectors  # as large as what follows
-    names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
-    stretch = stretches(filled, scales.emphases, power=recipe.power)
-    subwords = None
-    if recipe.spelling:
-        units = filled * stretch
-        lengths = lengths_of(units)
-        units /= lengths[:, None]
-        subwords = learn_subwords(
-            names,
-            units,
-            seen,
-            length=float(lengths.mean()),
-            recipe=recipe,
-            workers=workers,
-            progress=progress,
-        )
-        del units
-    spelled = None if subwords is None else subwords.predict(names)
-    return Model(
-        words=names,
-        counts=seen,
-        vectors=mix(filled, stretch, spelled, share=0.0 if subwords is None else subwords.share),
-        rows=filled,
-        stretch=stretch,
-        subwords=subwords,
-        deviations=np.full(n, np.nan, np.float32),
-        signs=all_signs,
-        constant=constant,
-        row_sums=scales.row_sums,
-        column_sums=scales.column_sums,
-        constants=constants,
-        recipe=recipe,
-        core=n,
-        counting=dict(counts.parameters),
-        sources=(counts.origin,),
-    )
 
 
 def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales
+from psdvec.solver.pmi import SparseCounts, WordScales
 from psdvec.solver.ridge import Placed, Setting
+from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence

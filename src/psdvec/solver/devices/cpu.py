@@ -39,10 +39,11 @@ from psdvec.solver.devices.cpu_kernels import (
     seek_column,
     unpack_into,
 )
-from psdvec.solver.pmi import Constants, SparseCounts, WordScales, release_pairs, sums_over_rows, target_unit
+from psdvec.solver.pmi import SparseCounts, WordScales, release_pairs, sums_over_rows, target_unit
 from psdvec.solver.ridge import solve_words
 from psdvec.solver.rounds import TILE, lay_out
 from psdvec.storage.arrays import Scratch, own_memory
+from psdvec.vectors.model import Constants
 
 # Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
 

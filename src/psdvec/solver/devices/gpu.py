@@ -23,9 +23,10 @@ from psdvec.errors import InputError, ResourceError
 from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.solver.devices import AMPLE, Room
-from psdvec.solver.pmi import Constants, PairTerms, SparseCounts, WordScales, pair_terms, target_unit
+from psdvec.solver.pmi import PairTerms, SparseCounts, WordScales, pair_terms, target_unit
 from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Placed, Setting, evidence
 from psdvec.solver.rounds import TILE, lay_out
+from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
