@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from psdvec.cluster import counting, solving
-from psdvec.cluster import counting as merging
-from psdvec.cluster import counting as shares_module
 from psdvec.cluster.client import check_workers, open_client
 from psdvec.cluster.counting import plan_blocks
 from psdvec.counts import pairs as out_of_core_module
@@ -85,18 +83,21 @@ def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus
         assert contents(tmp_path / name) == contents(tmp_path / f"single-{name}")
 
 
-def test_matrices_are_added_up_in_a_tree_of_ranges(client, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(out_of_core_module, "FAN_IN", 3)
-    monkeypatch.setattr(shares_module, "MOST_IDS", 1000)
-    monkeypatch.setattr(merging, "RANGE_CELLS", 300)
-    jobs = counted_jobs(monkeypatch, merging)
+def test_matrices_are_added_up_by_ranges_few_at_a_time(client, corpus, tmp_path, monkeypatch):
+    fan_in = out_of_core_module.FAN_IN
+    client.run(setattr, out_of_core_module, "FAN_IN", 3)
+    monkeypatch.setattr(counting, "MOST_IDS", 1000)
+    monkeypatch.setattr(counting, "RANGE_CELLS", 300)
+    jobs = counted_jobs(monkeypatch, counting)
     text = read_corpus(corpus)
     count_pairs(text, **OPTIONS, client=client, block_size=2500, output=tmp_path / "counts")
     with monkeypatch.context() as usual:
         usual.undo()
         assert contents(tmp_path / "counts") == single(text, tmp_path)
-    assert len(jobs) >= 3, "several levels"
-    assert min(jobs) > 1, "of several ranges"
+    client.run(setattr, out_of_core_module, "FAN_IN", fan_in)
+    *_, shares, sums = jobs
+    assert shares > 9, "so that there are several passes"
+    assert sums > 9
 
 
 def counted_jobs(monkeypatch, module):
@@ -126,7 +127,7 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as stopped:
-        stopped.setattr(counting, "merge_matrices", stop)
+        stopped.setattr(counting, "Counted", stop)
         with pytest.raises(KeyboardInterrupt):
             count()
     blocks, _, shares = jobs
@@ -134,8 +135,7 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
     assert shares == 2
     work = tmp_path / "counts.work"
     groups, ranges = json.loads((work / "shares").read_bytes().splitlines()[0])
-    assert len(groups) == 1, "nothing needs adding up"
-    assert groups[0] == sorted(set(groups[0]))
+    assert groups == [[0, blocks]], "nothing needs adding up"
     assert len(ranges) == 2
     (work / "pairs" / "0-1").rename(tmp_path / "lost")
     monkeypatch.setattr(counting, "check_workers", lambda client, work: {"tcp://all": 7})
@@ -165,10 +165,9 @@ def test_small_files_share_a_block_and_compressed_ones_stay_whole(corpus):
 def test_a_worker_killed_while_counting_costs_nothing_but_time(
     client, corpus, tmp_path, monkeypatch, module, function
 ):
-    monkeypatch.setattr(shares_module, "MOST_IDS", 1000)  # so many jobs that both workers have some
-    monkeypatch.setattr(merging, "RANGE_CELLS", 500)
-    where = "psdvec.cluster.counting" if function == "add_rows" else module
-    client.run(die_at, where, function, str(tmp_path / "dead"), workers=[some_worker(client)])
+    monkeypatch.setattr(counting, "MOST_IDS", 1000)  # so many jobs that both workers have some
+    monkeypatch.setattr(counting, "RANGE_CELLS", 500)
+    client.run(die_at, module, function, str(tmp_path / "dead"), workers=[some_worker(client)])
     text = read_corpus(corpus)
     count_pairs(text, **OPTIONS, client=client, block_size=2000, output=tmp_path / "counts")
     assert (tmp_path / "dead").exists()

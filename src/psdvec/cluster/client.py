@@ -12,7 +12,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -276,7 +276,7 @@ def _sent_to_all(client: Any, send: Callable[[], _Answer], what: str) -> _Answer
 
 def run_jobs(
     client: Any, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], *, label: str
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Call ``function(*job)`` on the workers for every job, and yield the results in the order of ``jobs``.
 
     Raises

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -368,7 +368,7 @@ def count_text(
                         stage.advance(len(counted.sizes))
             return
         runs = _count_runs(chunks, work / f"chunk-{plan.chunk}", count, progress)
-        yield from _merge_runs(runs, work / "merged", plan, pool, progress)
+        yield from merge_runs(runs, work / "merged", plan, pool, progress)
 
 
 @dataclass(frozen=True)
@@ -510,7 +510,7 @@ def _existing_runs(work: Path) -> list[Run]:
     return runs
 
 
-def _merge_runs(
+def merge_runs(
     runs: list[Run], work: Path, plan: RunPlan, pool: Executor, progress: Progress
 ) -> Iterator[Rows]:
     """Merge runs in passes until one pass is left, and yield its rows."""
@@ -527,22 +527,31 @@ def _merge_runs(
 
 
 def _merge_pass(runs: list[Run], plan: RunPlan, pool: Executor, progress: Progress) -> Iterator[Rows]:
-    sizes = sum((run.sizes() for run in runs), np.zeros(plan.rows.size, np.int64))
-    readers = [run.read for run in runs]
-    signs = [1] * len(runs)
-    with progress.stage(f"merging {len(runs)} runs", total=plan.rows.size, unit="words") as stage:
+    sizes = sizes_of(runs)
+    with progress.stage(f"merging {len(runs)} runs", total=len(sizes), unit="words") as stage:
         for rows in add_rows(
-            pool, readers, signs=signs, n=plan.n, sizes=sizes, cells=plan.cells, workers=plan.workers
-        ):
+            pool, [run.read for run in runs], signs=[1] * len(runs),
+            n=plan.n, sizes=sizes, cells=plan.cells, workers=plan.workers,
+        ):  # fmt: skip
             yield rows
             stage.advance(len(rows.sizes))
 
 
-class Run:
-    """A matrix, or some of its rows, as a folder: files ``columns``, ``values`` and ``offsets`` of bare numbers."""
+def sizes_of(runs: Sequence[Run]) -> Int64s:
+    """Return the number of cells that each row has in all ``runs`` together."""
+    return reduce(np.add, (run.sizes() for run in runs))
 
-    def __init__(self, folder: Path) -> None:
+
+class Run:
+    """A matrix, or some rows of one, as a folder: files ``columns``, ``values`` and ``offsets`` of bare numbers.
+
+    ``rows``: those of the folder that are meant, if not all.
+    """
+
+    def __init__(self, folder: Path, rows: Range | None = None) -> None:
         self.folder = folder
+        self._begin = 0 if rows is None else rows.begin
+        self._offsets = None if rows is None else rows.size + 1
 
     @property
     def exists(self) -> bool:
@@ -565,30 +574,18 @@ class Run:
         """Return a small array written beside the rows."""
         return read_numbers(self.folder / name, np.int64)
 
-    def sizes(self, rows: Range | None = None) -> Int64s:
-        """Return the number of cells in each row, or in some rows."""
-        begin, count = (0, None) if rows is None else (rows.begin, rows.size + 1)
-        offsets = read_numbers(self.folder / "offsets", np.int64, count, first=begin)
-        return offsets[1:] - offsets[:-1]
+    def sizes(self) -> Int64s:
+        """Return the number of cells in each row."""
+        return np.diff(read_numbers(self.folder / "offsets", np.int64, self._offsets, first=self._begin))
 
     def blocks(self, *, cells: int) -> Iterator[Rows]:
-        """Yield all rows in order, about ``cells`` cells at a time, mapped into memory."""
-        sizes = self.sizes()
-        if not sizes.any():
-            yield Rows(np.empty(0, np.int32), np.empty(0, np.int64), sizes)
-            return
-        columns = np.memmap(self.folder / "columns", np.int32, "r")
-        values = np.memmap(self.folder / "values", np.int64, "r")
-        begin = 0
-        for rows in cut_ranges(sizes, cells=cells):
-            own = sizes[rows.begin : rows.end]
-            end = begin + int(own.sum())
-            yield Rows(columns[begin:end], values[begin:end], own)
-            begin = end
+        """Yield all rows in order, about ``cells`` cells at a time."""
+        return map(self.read, cut_ranges(self.sizes(), cells=cells))
 
     def read(self, rows: Range) -> Rows:
         """Return some rows."""
-        offsets = read_numbers(self.folder / "offsets", np.int64, rows.size + 1, first=rows.begin)
+        first = self._begin + rows.begin
+        offsets = read_numbers(self.folder / "offsets", np.int64, rows.size + 1, first=first)
         begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
         columns = read_numbers(self.folder / "columns", np.int32, count, first=begin)
         values = read_numbers(self.folder / "values", np.int64, count, first=begin)

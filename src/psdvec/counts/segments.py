@@ -110,7 +110,7 @@ class Counted(NamedTuple):
     cells: int | None = None
 
 
-FORMAT = 3  # of the files below; a workspace of another format is discarded
+FORMAT = 4  # of the files below; a workspace of another format is discarded
 _TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, count, offset, and the word itself
 
 
