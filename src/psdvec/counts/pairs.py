@@ -437,7 +437,7 @@ class _Chunks:
         """Yield the chunks from ``offset`` in a ``segment`` on; each is valid until the next is asked for."""
         capacity = min(self.plan.chunk, self.plan.ids) + self.halo + 1
         buffer, fill = np.empty(capacity, np.int32), 0
-        marks = [(0, segment, offset)]
+        begins: dict[int, int] = {}  # where each segment begins in the buffer: below 0, if part of it is gone
         numbers = range(segment, len(self.text))
         table = WordTable.of(self.words)
         texts = map_ordered(
@@ -447,25 +447,19 @@ class _Chunks:
             ahead=self.plan.workers,
         )
         for number, text in zip(numbers, texts, strict=True):
-            at = offset if number == segment else 0
-            if number != segment:
-                marks.append((fill, number, 0))
-            while at < len(text):
-                taken = min(len(text) - at, capacity - fill)
-                buffer[fill : fill + taken] = text[at : at + taken]
-                fill, at = fill + taken, at + taken
+            begins[number] = fill - offset
+            text, offset = text[offset:], 0
+            while len(text):
+                taken = text[: capacity - fill]
+                buffer[fill : fill + len(taken)] = taken
+                fill, text = fill + len(taken), text[len(taken) :]
                 if fill == capacity:
                     own = _last_sentence_end(buffer[: capacity - self.halo]) or capacity - self.halo
-                    place, segment_there, offset_there = next(
-                        mark for mark in reversed(marks) if mark[0] <= own
-                    )
-                    offset_there += own - place
-                    yield _Chunk(buffer, own, segment_there, offset_there)
+                    last = max(some for some, begin in begins.items() if begin <= own)
+                    yield _Chunk(buffer, own, last, own - begins[last])
                     buffer[: fill - own] = buffer[own:fill].copy()
-                    marks = [(0, segment_there, offset_there)] + [
-                        (p - own, s, o) for p, s, o in marks if p > own
-                    ]
                     fill -= own
+                    begins = {some: begin - own for some, begin in begins.items() if some >= last}
         if fill:
             yield _Chunk(buffer[:fill], fill, len(self.text), 0)
 
