@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,17 +136,23 @@ class SegmentRecord(NamedTuple):
     The tally, where its text ends, the ids at its edges (gaps if there are none), and how many words and ids it has.
     """
 
-    tokens: int
-    sentences: int
-    overlong_words: int
-    replaced_bytes: int
-    end_file: int
-    end_offset: int
+    tally: Tally
+    end: Place
     closed: bool
     first_id: int
     last_id: int
     words: int
     ids: int
+
+    @classmethod
+    def parse(cls, line: bytes) -> SegmentRecord:
+        """Read what :meth:`line` wrote."""
+        tally, end, *others = json.loads(line)
+        return cls(Tally(**tally), Place(*end), *others)
+
+    def line(self) -> bytes:
+        """Return the record as JSON."""
+        return json.dumps([asdict(self.tally), *self[1:]]).encode() + b"\n"
 
 
 class Totals(NamedTuple):
@@ -175,14 +181,10 @@ class SegmentFolder:
 
     def write(self, number: int, segment: Segment) -> None:
         """Write a segment; the ids come last, so that the words can be read without them."""
-        tally, ids = segment.tally, segment.ids
+        ids = segment.ids
         record = SegmentRecord(
-            tokens=tally.tokens,
-            sentences=tally.sentences,
-            overlong_words=tally.overlong_words,
-            replaced_bytes=tally.replaced_bytes,
-            end_file=segment.end.file,
-            end_offset=segment.end.offset,
+            tally=segment.tally,
+            end=segment.end,
             closed=segment.closed,
             first_id=int(ids[0]) if len(ids) else GAP,
             last_id=int(ids[-1]) if len(ids) else GAP,
@@ -190,26 +192,24 @@ class SegmentFolder:
             ids=len(ids),
         )
         with piece_file(self._file(number)) as file:
-            file.write(json.dumps(record._asdict()).encode() + b"\n")
+            file.write(record.line())
             for array in (segment.words.blob, segment.words.offsets, segment.counts, ids):
                 write_npy(file, array)
 
     def read(self, number: int, *, with_ids: bool) -> Segment:
         """Read a segment, or all but its ids."""
         with self._file(number).open("rb") as file:
-            record = SegmentRecord(**json.loads(file.readline()))
+            record = SegmentRecord.parse(file.readline())
             blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(3))
             ids = np.load(file, allow_pickle=False) if with_ids else np.empty(0, np.int32)
-        tally = Tally(record.tokens, record.sentences, record.overlong_words, record.replaced_bytes)
-        end = Place(record.end_file, record.end_offset)
-        return Segment(WordList(blob, offsets), counts, ids, tally, end, record.closed)
+        return Segment(WordList(blob, offsets), counts, ids, record.tally, record.end, record.closed)
 
     def records(self) -> list[SegmentRecord]:
         """Return the record of each segment."""
         found = []
         for number in range(len(self)):
             with self._file(number).open("rb") as file:
-                found.append(SegmentRecord(**json.loads(file.readline())))
+                found.append(SegmentRecord.parse(file.readline()))
         return found
 
     def totals(self) -> Totals:
@@ -223,12 +223,7 @@ class SegmentFolder:
         for record in records:
             empty += record.first_id == SENTENCE_END and not inside
             inside = record.last_id != SENTENCE_END if record.ids else inside
-        tally = Tally(
-            tokens=sum(record.tokens for record in records),
-            sentences=sum(record.sentences for record in records) - empty,
-            overlong_words=sum(record.overlong_words for record in records),
-            replaced_bytes=sum(record.replaced_bytes for record in records),
-        )
+        tally = sum((record.tally for record in records), Tally(sentences=-empty))
         return Totals(tally, sum(record.words for record in records), sum(record.ids for record in records))
 
     @property
@@ -329,9 +324,7 @@ def number_corpus(
     """Number a corpus, or texts, into ``folder``, continuing after the segments that are there."""
     folder.path.mkdir(exist_ok=True)
     done = folder.records()
-    place, joined = Place(0, 0), False
-    if done:
-        place, joined = Place(done[-1].end_file, done[-1].end_offset), not done[-1].closed
+    place, joined = (done[-1].end, not done[-1].closed) if done else (Place(0, 0), False)
 
     def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, int]:
         number, block = numbered
