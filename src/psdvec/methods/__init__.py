@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from psdvec.errors import InputError
@@ -25,8 +26,8 @@ class Method:
     ``home`` is its ``module.function`` within this package. ``reads`` says what the function takes first: counts, or a
     corpus, in which case it also takes the ``vocabulary`` by name. ``counting`` holds the options of
     :func:`psdvec.count_pairs` that its paper chose, where they differ from ours; ``package`` is what it needs besides
-    psdvec. ``recipe`` holds the arguments of :func:`psdvec.options.make_recipe` if the numbers of a recipe are
-    among its settings.
+    psdvec. ``settings`` are its defaults where they are not the function's; ``fixed`` are arguments that tell it from
+    other methods of the same function, and are no settings of it.
     """
 
     title: str
@@ -34,14 +35,20 @@ class Method:
     reads: Literal["counts", "corpus"] = "counts"
     counting: Mapping[str, Any] = field(default_factory=dict)
     package: str | None = None
-    recipe: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def function(self) -> Callable[..., Any]:
-        """The function that makes the vectors."""
+    def function(self) -> partial[Any]:
+        """The function that makes the vectors, with this method's defaults."""
         module, _, name = self.home.partition(".")
-        found: Callable[..., Any] = getattr(importlib.import_module(f"psdvec.methods.{module}"), name)
-        return found
+        found = getattr(importlib.import_module(f"psdvec.methods.{module}"), name)
+        return partial(found, **self.settings, **self.fixed)
+
+    @property
+    def recipe(self) -> Mapping[str, Any] | None:
+        """The arguments of :func:`psdvec.options.make_recipe`, if the numbers of a recipe are among its settings."""
+        return self.fixed.get("recipe")
 
     @property
     def is_installed(self) -> bool:
@@ -50,29 +57,28 @@ class Method:
 
 
 _HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
+_ours = partial(Method, home="psd.fit_recipe")
+_paper = partial(_ours, counting={"window": 3, "weighting": "flat"})
+_gensim = partial(Method, reads="corpus", package="gensim")
 
 METHODS: dict[str, Method] = {
-    "psdvec": Method("signed low-rank PMI, default recipe", "psd.fit_default", recipe={"name": "default"}),
-    "psd": Method(
-        "the paper's recipe, core and noncore words",
-        "psd.fit_paper",
-        counting={"window": 3, "weighting": "flat"},
-        recipe={"name": "paper"},
+    "psdvec": _ours(
+        "signed low-rank PMI, default recipe", fixed={"recipe": {"name": "default"}, "core": None}
     ),
-    "psd-unreg": Method(
-        "the paper's recipe without regularisation",
-        "psd.fit_unregularised",
-        counting={"window": 3, "weighting": "flat"},
-        recipe={"name": "paper", "ridge": "0"},
+    "psd": _paper("the paper's recipe, core and noncore words", fixed={"recipe": {"name": "paper"}}),
+    "psd-unreg": _paper(
+        "the paper's recipe without regularisation", fixed={"recipe": {"name": "paper", "ridge": "0"}}
     ),
-    "psd-original": Method(
-        "the paper's recipe in the original program's scaling",
-        "psd.fit_original",
-        counting={"window": 3, "weighting": "flat"},
-        recipe={"name": "original"},
+    "psd-original": _paper(
+        "the paper's recipe in the original program's scaling", fixed={"recipe": {"name": "original"}}
     ),
-    "word2vec": Method("CBOW, negative sampling", "gensim.fit_word2vec", "corpus", package="gensim"),
-    "skipgram": Method("word2vec's other half, skip-gram", "gensim.fit_skipgram", "corpus", package="gensim"),
+    "word2vec": _gensim("CBOW, negative sampling", "gensim.fit_word2vec", fixed={"skipgram": False}),
+    "skipgram": _gensim(
+        "word2vec's other half, skip-gram",
+        "gensim.fit_word2vec",
+        settings={"negative": 5, "alpha": 0.025},
+        fixed={"skipgram": True},
+    ),
     "glove": Method(
         "weighted least squares of log counts",
         "glove.fit",
@@ -85,9 +91,14 @@ METHODS: dict[str, Method] = {
         "svd.fit_cca",
         counting={"window": 5, "weighting": "flat"},
     ),
-    "sparse": Method("sparse coding of word2vec's vectors", "sparse.fit", "corpus", package="gensim"),
-    "fasttext": Method("skip-gram with subwords", "gensim.fit_fasttext", "corpus", package="gensim"),
-    "fasttext-words": Method("fastText without subwords", "gensim.fit_words", "corpus", package="gensim"),
+    "sparse": _gensim("sparse coding of word2vec's vectors", "sparse.fit"),
+    "fasttext": _gensim("skip-gram with subwords", "gensim.fit_fasttext"),
+    "fasttext-words": _gensim(
+        "fastText without subwords",
+        "gensim.fit_fasttext",
+        settings={"exponent": 0.5},
+        fixed={"skipgram": True, "shortest": 3, "longest": 0, "buckets": 2_000_000},
+    ),
 }
 
 

@@ -100,16 +100,19 @@ def fit_word2vec(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = LogProgress(),
+    skipgram: bool = False,
     window: int = 5,
     negative: int = 15,
     epochs: int = 15,
     subsample: float = 1e-4,
     alpha: float = 0.05,
 ) -> Embeddings:
-    """Train CBOW on ``corpus``; with one worker, the same seed gives the same vectors.
+    """Train CBOW or skip-gram on ``corpus``; with one worker, the same seed gives the same vectors.
 
     Parameters
     ----------
+    skipgram
+        Whether to predict the context from the word, not the word from its context.
     window
         Contexts reach at most this many words to either side; the actual reach is drawn at random each time.
     negative
@@ -120,28 +123,7 @@ def fit_word2vec(
         The initial step; it falls to almost nothing.
     """
     return train(
-        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=0,
-        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
-    )  # fmt: skip
-
-
-def fit_skipgram(
-    corpus: Corpus | Sentences,
-    *,
-    vocabulary: Vocabulary,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    window: int = 5,
-    negative: int = 5,
-    epochs: int = 15,
-    subsample: float = 1e-4,
-    alpha: float = 0.025,
-) -> Embeddings:
-    """Train skip-gram on ``corpus``; see :func:`fit_word2vec`."""
-    return train(
-        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=1,
+        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
         window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
     )  # fmt: skip
 
@@ -173,7 +155,7 @@ def fit_fasttext(
     Parameters
     ----------
     skipgram, window, negative, epochs, subsample, alpha
-        See :func:`psdvec.methods.gensim.fit`.
+        See :func:`fit_word2vec`.
     exponent
         Wrong answers are drawn by the counts of words raised to this power; fastText's own program has 0.5.
     shortest, longest
@@ -185,26 +167,4 @@ def fit_fasttext(
         "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
         window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
         ns_exponent=exponent, min_n=shortest, max_n=longest, bucket=buckets,
-    )  # fmt: skip
-
-
-def fit_words(
-    corpus: Corpus | Sentences,
-    *,
-    vocabulary: Vocabulary,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    window: int = 5,
-    negative: int = 5,
-    epochs: int = 5,
-    subsample: float = 1e-4,
-    alpha: float = 0.05,
-    exponent: float = 0.5,
-) -> Embeddings:
-    """Train on ``corpus`` by skip-gram with whole words alone; see :func:`fit_fasttext`."""
-    return fit_fasttext(
-        corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, window=window,
-        negative=negative, epochs=epochs, subsample=subsample, alpha=alpha, exponent=exponent, longest=0,
     )  # fmt: skip

@@ -1,14 +1,11 @@
-"""Our own solver as methods: the default recipe, the paper's with and without regularisation, and the original's.
-
-Each takes counts and returns a :class:`~psdvec.vectors.model.Model`, made by :func:`psdvec.solver.fit.fit`.
-"""
+"""Our own solver as methods: the default recipe, the paper's with and without regularisation, and the original's."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from psdvec.counts.matrix import Cooccurrence
-from psdvec.options import RECIPES
 from psdvec.progress import LogProgress, Progress
 from psdvec.solver.fit import fit
 from psdvec.vectors.model import Model
@@ -25,22 +22,10 @@ def paper_core(words: int) -> int:
     return max(min(words // 3, LARGEST_CORE), 1)
 
 
-def fit_default(
+def fit_recipe(
     counts: Cooccurrence,
     *,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    **changes: Any,
-) -> Model:
-    """Fit all words together by the default recipe; ``changes`` replace some of its numbers."""
-    return fit(counts, dim=dim, changes=changes, seed=seed, workers=workers, progress=progress)
-
-
-def fit_paper(
-    counts: Cooccurrence,
-    *,
+    recipe: Mapping[str, Any],
     dim: int = 300,
     seed: int = 0,
     workers: int | None = None,
@@ -48,46 +33,16 @@ def fit_paper(
     core: int | None = None,
     **changes: Any,
 ) -> Model:
-    """Fit the first ``core`` words together by the paper's recipe, and place the others by ridge.
+    """Fit the first ``core`` words together by a recipe, and place the others by ridge.
 
-    If ``core`` is None, it is :func:`paper_core`. ``changes`` replace numbers of the recipe; see
-    :class:`psdvec.options.Recipe`.
+    ``recipe`` are arguments of :func:`psdvec.options.make_recipe`, and ``changes`` replace its numbers. If ``core`` is
+    None, the default recipe fits all words together, and the paper's as many as :func:`paper_core` says.
     """
-    centre = paper_core(len(counts)) if core is None else core
+    own = dict(recipe)
+    name = own.pop("name")
+    if core is None and name != "default":
+        core = paper_core(len(counts))
     return fit(
-        counts, dim=dim, recipe="paper", changes=changes, core=centre, seed=seed, workers=workers,
+        counts, dim=dim, recipe=name, changes={**own, **changes}, core=core, seed=seed, workers=workers,
         progress=progress,
     )  # fmt: skip
-
-
-def fit_unregularised(
-    counts: Cooccurrence,
-    *,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    core: int | None = None,
-    **changes: Any,
-) -> Model:
-    """Fit as :func:`fit_paper` does, but without a ridge."""
-    return fit_paper(
-        counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{"ridge": "0", **changes}
-    )
-
-
-def fit_original(
-    counts: Cooccurrence,
-    *,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    core: int | None = None,
-    **changes: Any,
-) -> Model:
-    """Fit as :func:`fit_paper` does, but weigh the pairs of the other words as the original program did."""
-    original = {name: getattr(RECIPES["original"], name) for name in ("own_cap", "damping")}
-    return fit_paper(
-        counts, dim=dim, seed=seed, workers=workers, progress=progress, core=core, **{**original, **changes}
-    )

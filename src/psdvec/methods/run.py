@@ -32,7 +32,7 @@ def settings_of(name: str) -> dict[str, Any]:
     own = {
         one.name: one.default
         for one in inspect.signature(method.function).parameters.values()
-        if one.kind is one.KEYWORD_ONLY and one.name not in _COMMON
+        if one.kind is one.KEYWORD_ONLY and one.name not in (*_COMMON, *method.fixed)
     }
     return own if method.recipe is None else own | asdict(make_recipe(**method.recipe))
 
@@ -45,7 +45,7 @@ def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
     """
     known = settings_of(name)
     types = {one.name: one.type for one in fields(Recipe)}
-    types |= inspect.get_annotations(method_named(name).function)
+    types |= inspect.get_annotations(method_named(name).function.func)
     settings = {}
     for text in texts:
         key, equals, value = text.partition("=")

@@ -69,7 +69,7 @@ def fit(
     Parameters
     ----------
     shift, context_smoothing
-        See :func:`psdvec.methods.svd.fit`.
+        See :func:`fit_ppmi`.
     power
         p of U Σ^p; 1 is the SVD of textbooks, which the authors advise against.
     add_contexts
