@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
-from psdvec.compare.values import Cost
+from psdvec.compare.values import Cost, FailedCommandError, measure
 from psdvec.errors import PSDVecError
 
 PSDVEC = [sys.executable, "-m", "psdvec"]
@@ -26,30 +21,12 @@ def run_script(main: Callable[[], None]) -> None:
 
 
 def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Path | None = None) -> Cost:
-    """Run a command to its end and measure it; an error ends the benchmark with what the command said.
-
-    It is started from a small process of its own, since a child's peak memory includes that of its parent at the fork.
-    """
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as launcher:
-        return launcher.submit(_run, [str(part) for part in command], stdin, stdout).result()
-
-
-def _run(command: list[str], stdin: Path | None, stdout: Path | None) -> Cost:
-    with (
-        (stdin or Path(os.devnull)).open("rb") as source,
-        (stdout or Path(os.devnull)).open("wb") as sink,
-    ):
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=source, stdout=sink, stderr=subprocess.PIPE)
-        assert process.stderr is not None
-        said = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        why = said.decode(errors="replace").strip().rpartition("\n")[2].removeprefix("psdvec: ")
-        raise PSDVecError(f"'{' '.join(command)}' failed: {why}")
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    """Run a command to its end and measure it; an error ends the benchmark with what the command said."""
+    parts = [str(part) for part in command]
+    try:
+        return measure(parts, stdin=stdin, stdout=stdout)
+    except FailedCommandError as error:
+        raise PSDVecError(f"'{' '.join(parts)}' failed: {error}") from None
 
 
 def best(costs: Sequence[Cost]) -> Cost:

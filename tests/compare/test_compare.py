@@ -20,7 +20,7 @@ from psdvec.compare import jobs as steps
 from psdvec.compare import run as comparing
 from psdvec.compare.jobs import FailedCommandError, compile_kernels, run_measured, warm_up
 from psdvec.compare.run import compare
-from psdvec.compare.values import Cost
+from psdvec.compare.values import Cost, measure
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
@@ -83,6 +83,15 @@ def test_time_and_memory_of_a_command_are_its_own(tmp_path):
     assert cost.wall > 0.05
     assert cost.processor > 0
     assert 10_000_000 < cost.memory < ballast.nbytes / 2
+    assert (
+        measure(["sleep", "0.1"]).memory < 30_000_000
+    )  # nor with more than the small process in between has
+
+
+def test_a_measured_command_reads_and_prints_where_it_is_told(tmp_path):
+    (tmp_path / "in").write_text("b\na\n")
+    measure(["sort"], stdin=tmp_path / "in", stdout=tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "a\nb\n"
 
 
 def test_a_command_that_fails_says_why(tmp_path):
@@ -92,7 +101,7 @@ def test_a_command_that_fails_says_why(tmp_path):
 
 def test_a_command_ends_with_the_process_that_started_it_however_that_ends(tmp_path):
     result = tmp_path / "result.json"
-    launch = [sys.executable, "-m", "psdvec.compare.jobs", str(result), "sleep", "600"]
+    launch = [sys.executable, "-m", "psdvec.compare.values", str(result), os.devnull, "sleep", "600"]
     with subprocess.Popen(launch, stdin=subprocess.PIPE) as process:
         process.stdin.close()  # as the system does when its other end is killed
         assert process.wait(60) == 0

@@ -1,8 +1,6 @@
 """The steps of a comparison, each a command in a process of its own, measured in the same way for all.
 
-A step is kept with what it was made from, so that a comparison can be resumed. The command is started by a small
-process in between (``python -m psdvec.compare.jobs``), because a child's peak memory includes that of the process
-it was forked from.
+A step is kept with what it was made from, so that a comparison can be resumed.
 """
 
 from __future__ import annotations
@@ -11,13 +9,9 @@ import hashlib
 import inspect
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
@@ -29,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import psdvec
-from psdvec.compare.values import Cost, Plan, TrainingRun
+from psdvec.compare.values import Cost, FailedCommandError, Plan, TrainingRun, complaint, measure
 from psdvec.counts.count import count_pairs, report_tally
 from psdvec.counts.matrix import Tally
 from psdvec.errors import InputError, ResourceError, StoreError
@@ -42,88 +36,6 @@ from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
 from psdvec.storage.files import whole_file
 from psdvec.text.corpus import read_corpus
 
-# Commands in processes of their own, with wall time and peak memory measured in the same way for all.
-
-_THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class FailedCommandError(Exception):
-    """A command failed; the text is the sentence with which it did."""
-
-
-def run_measured(
-    command: Sequence[str], *, folder: Path, workers: int, note: Callable[[str], None] = lambda _: None
-) -> Cost:
-    """Run ``python -m psdvec COMMAND`` in ``folder`` with this many threads and measure it.
-
-    ``note`` is called with each line that the command writes to standard error.
-    """
-    environment = {**os.environ, **dict.fromkeys(_THREADS, str(workers))}
-    with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
-        result = Path(temporary) / "result.json"
-        launch = [sys.executable, "-m", "psdvec.compare.jobs", str(result)]
-        said: deque[str] = deque(maxlen=20)
-        with subprocess.Popen(
-            [*launch, sys.executable, "-m", "psdvec", *command],
-            cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-        ) as process:  # fmt: skip
-            try:
-                assert process.stderr is not None
-                for line in process.stderr:
-                    said.append(line.strip())
-                    note(line.strip())
-            except BaseException:
-                process.terminate()
-                raise
-        measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
-    if measured["code"] != 0:
-        raise FailedCommandError(complaint(measured["code"], said))
-    return Cost(measured["wall"], measured["processor"], measured["memory"])
-
-
-def complaint(code: int, said: Sequence[str]) -> str:
-    """Return the sentence with which a command failed, from its exit code and the lines it ``said``."""
-    if code < 0:
-        name = signal.Signals(-code).name
-        return f"it was killed by {name}" + (", perhaps for lack of memory" if name == "SIGKILL" else "")
-    lines = [line for line in said if line]
-    return lines[-1].removeprefix("psdvec: ") if lines else f"it ended with exit code {code} and said nothing"
-
-
-def main() -> None:
-    """Run the command in ``sys.argv`` and write its cost to the file named before it.
-
-    Standard input is the other end of a pipe that ends with the process that started this one, however it ends; then
-    the command is stopped too.
-    """
-    result, *command = sys.argv[1:]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    threading.Thread(target=_stop_at_end, args=(sys.stdin.fileno(), process), daemon=True).start()
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and stops by itself
-    _, status, usage = os.wait4(process.pid, 0)
-    measured = {
-        "wall": time.perf_counter() - start,
-        "processor": usage.ru_utime + usage.ru_stime,
-        "memory": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
-        "code": os.waitstatus_to_exitcode(status),
-    }
-    Path(result).write_text(json.dumps(measured))
-
-
-def _stop_at_end(pipe: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of ``pipe``, in which nothing is ever written, and stop ``process``."""
-    os.read(pipe, 1)
-    process.terminate()
-
-
-if __name__ == "__main__":
-    main()
-
-
-# The steps of a comparison: counting, and the commands that train each method, each run once and remembered.
-
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 CORE = "psd-core"
 PAPER = ("psd", "psd-unreg", "psd-original")  # their core words and the others are two steps
@@ -131,16 +43,8 @@ COUNTING = {
     name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
 }
 _RECORD = b'{\n "key": '  # how the record of a step begins
-_SHOWING = (
-    "explore/",
-    "cli/explore",
-    "compare/page",
-    "compare/tables",
-    "evaluation/tables",
-    "evaluation/verdict",
-    "evaluation/page",
-    "pages/",
-)
+_SHOWING = ("explore/", "cli/explore", "compare/report", "evaluation/report", "evaluation/page", "pages/")
+_THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def versions() -> dict[str, str]:
@@ -166,6 +70,15 @@ def program_digest(home: Path) -> str:
         if not name.startswith(_SHOWING):
             digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def run_measured(
+    command: Sequence[str], *, folder: Path, workers: int, note: Callable[[str], None] = lambda _: None
+) -> Cost:
+    """Run ``python -m psdvec COMMAND`` in ``folder`` with this many threads and measure it."""
+    environment = {**os.environ, **dict.fromkeys(_THREADS, str(workers))}
+    whole = [sys.executable, "-m", "psdvec", *command]
+    return measure(whole, folder=folder, environment=environment, note=note)
 
 
 def warm_up(methods: Iterable[str], tokenizer: str) -> None:
@@ -306,13 +219,11 @@ class Bench:
         return "counts/" + "-".join(str(options[name]).replace(":", "") for name in COUNTING)
 
     def _counting_command(self, method: str) -> list[str]:
-        plan, options = self.plan, self.plan.counting[method]
-        command = ["count", *self.files, "--tokenizer", plan.tokenizer, "--min-count", str(plan.min_count)]
-        if plan.max_words is not None:
-            command += ["--max-words", str(plan.max_words)]
-        command += [part for name in COUNTING for part in (f"--{name}", str(options[name]))]
-        command += [part for name, value in plan.reading.items() for part in (f"--{name}", value)]
-        return [*command, "--workers", str(plan.workers)]
+        plan, how = self.plan, self.plan.counting[method]
+        return _command(
+            "count", *self.files, tokenizer=plan.tokenizer, min_count=plan.min_count, max_words=plan.max_words,
+            **{name: how[name] for name in COUNTING}, **plan.reading, workers=plan.workers,
+        )  # fmt: skip
 
     def _steps(self, method: str, counts: str, seed: int) -> list[tuple[str, list[str]]]:
         """Return the training steps of ``method``: for each its name and the command."""
@@ -333,43 +244,31 @@ class Bench:
         own = {**recipe, **settings}
         placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
-        extend_options, fit_options = _options(placing), _options(fitting)
         core = settings["core"] if "core" in settings else paper_core(self._read_size(counts)["vocabulary"])
         plain = recipe["name"] == "paper" and not fitting
         name = f"{CORE}-{core}" + ("" if plain else f"-{method}")
-        fit = [
-            "fit",
-            counts,
-            "--recipe",
-            recipe["name"],
-            "--max-words",
-            str(core),
-            *self._common(seed),
-            *fit_options,
-        ]
-        extend = [
-            "extend",
-            self._place_of(name, seed),
-            counts,
-            "--workers",
-            str(self.plan.workers),
-            *extend_options,
-        ]
+        fit = _command("fit", counts, recipe=recipe["name"], max_words=core, **self._common(seed), **fitting)
+        place = self._place_of(name, seed)
+        extend = _command("extend", place, counts, workers=self.plan.workers, **placing)
         return [(name, fit), (method, extend)]
 
     def _fit_step(
         self, method: str, counts: str, settings: Mapping[str, Any], seed: int
     ) -> tuple[str, list[str]]:
-        command = ["fit", counts, "--method", method, *self._common(seed)]
-        if METHODS[method].reads == "corpus" and "vectors" not in settings:
-            command += [part for file in self.files for part in ("--corpus", file)]
-        for name, value in settings.items():
-            command += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+        reads = METHODS[method].reads == "corpus" and "vectors" not in settings
+        changed = [f"{key}={str(x).lower() if isinstance(x, bool) else x}" for key, x in settings.items()]
+        command = _command(
+            "fit",
+            counts,
+            method=method,
+            **self._common(seed),
+            corpus=self.files if reads else [],
+            set=changed,
+        )
         return method, command
 
-    def _common(self, seed: int) -> list[str]:
-        plan = self.plan
-        return ["--dim", str(plan.dim), "--seed", str(seed), "--workers", str(plan.workers)]
+    def _common(self, seed: int) -> dict[str, int]:
+        return {"dim": self.plan.dim, "seed": seed, "workers": self.plan.workers}
 
 
 def read_cost(record: Path, output: Path, key: Mapping[str, Any]) -> Cost | None:
@@ -392,12 +291,18 @@ def _median(costs: Sequence[Cost]) -> Cost:
     return Cost(median(walls), median(processors), int(median(sizes)))
 
 
-def _options(settings: Mapping[str, Any]) -> list[str]:
-    """Return settings of a recipe as the options that set them."""
-    options = []
-    for name, value in settings.items():
+def _command(*words: str, **options: Any) -> list[str]:
+    """Return a command with its options: a list repeats one, True and False are flags, and None leaves it out.
+
+    >>> _command("fit", "counts", max_words=9, diagonal=False, set=["a=1", "b=2"], core=None)
+    ['fit', 'counts', '--max-words', '9', '--no-diagonal', '--set', 'a=1', '--set', 'b=2']
+    """
+    command = [*words]
+    for name, value in options.items():
         flag = name.replace("_", "-")
-        options += (
-            [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-        )
-    return options
+        if isinstance(value, bool):
+            command.append(f"--{'' if value else 'no-'}{flag}")
+        else:
+            given = value if isinstance(value, list) else [value]
+            command += [part for one in given if one is not None for part in (f"--{flag}", str(one))]
+    return command

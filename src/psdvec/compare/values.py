@@ -1,8 +1,21 @@
-"""What a comparison is asked for, and what it finds: the values that its steps hand to one another."""
+"""What a comparison is asked for, what its commands cost, and what it finds.
+
+A command is started by a small process in between (``python -m psdvec.compare.values``), because a child's peak memory
+includes that of the process it was forked from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +60,90 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         """Return the cost of one command after the other."""
         return Cost(self.wall + other.wall, self.processor + other.processor, max(self.memory, other.memory))
+
+
+class FailedCommandError(Exception):
+    """A command failed; the text is the sentence with which it did."""
+
+
+def measure(
+    command: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: Path | None = None,
+    stdout: Path | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Cost:
+    """Run a command to its end and return its cost; ``note`` is called with each line that it writes to standard error.
+
+    It runs in ``folder``; what it reads and prints is in the files ``stdin`` and ``stdout``, or nowhere.
+    """
+    nowhere = Path(os.devnull)
+    said: deque[str] = deque(maxlen=20)
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary, (stdout or nowhere).open("wb") as sink:
+        result = Path(temporary) / "result.json"
+        launch = [
+            sys.executable,
+            "-m",
+            "psdvec.compare.values",
+            str(result),
+            str((stdin or nowhere).resolve()),
+        ]
+        with subprocess.Popen(
+            [*launch, *command], cwd=folder, env=environment,
+            stdin=subprocess.PIPE, stdout=sink, stderr=subprocess.PIPE, text=True, errors="replace",
+        ) as process:  # fmt: skip
+            try:
+                assert process.stderr is not None
+                for line in process.stderr:
+                    said.append(line.strip())
+                    note(line.strip())
+            except BaseException:
+                process.terminate()
+                raise
+        measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
+    if measured["code"] != 0:
+        raise FailedCommandError(complaint(measured["code"], said))
+    return Cost(measured["wall"], measured["processor"], measured["memory"])
+
+
+def complaint(code: int, said: Sequence[str]) -> str:
+    """Return the sentence with which a command failed, from its exit code and the lines it ``said``."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"it was killed by {name}" + (", perhaps for lack of memory" if name == "SIGKILL" else "")
+    lines = [line for line in said if line]
+    return lines[-1].removeprefix("psdvec: ") if lines else f"it ended with exit code {code} and said nothing"
+
+
+def main() -> None:
+    """Run the command in ``sys.argv``; before it stand the files to write its cost to and to read its input from.
+
+    Standard input is the other end of a pipe that ends with the process that started this one, however it ends; then
+    the command is stopped too.
+    """
+    result, source, *command = sys.argv[1:]
+    with Path(source).open("rb") as stdin:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=stdin)
+    threading.Thread(target=_stop_at_end, args=(sys.stdin.fileno(), process), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    signal.signal(signal.SIGINT, lambda *_: None)  # the command gets it too, and stops by itself
+    _, status, usage = os.wait4(process.pid, 0)
+    measured = {
+        "wall": time.perf_counter() - start,
+        "processor": usage.ru_utime + usage.ru_stime,
+        "memory": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        "code": os.waitstatus_to_exitcode(status),
+    }
+    Path(result).write_text(json.dumps(measured))
+
+
+def _stop_at_end(pipe: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of ``pipe``, in which nothing is ever written, and stop ``process``."""
+    os.read(pipe, 1)
+    process.terminate()
 
 
 @dataclass(frozen=True)
@@ -115,3 +212,7 @@ class Comparison:
     quality: Mapping[str, float]
     report: Report
     tables: ComparisonTables
+
+
+if __name__ == "__main__":
+    main()
