@@ -18,7 +18,6 @@ from psdvec.pages.plots import (
     draw_points,
     draw_rows,
     figure,
-    labels,
     spread,
 )
 
@@ -154,20 +153,23 @@ def test_points_are_joined_only_within_a_series():
     assert draw_points([one, other], label="x", x_title="s", y_title="points").count("<polyline") == 1
 
 
-def test_labels_never_stand_on_one_another():
-    drawing = labels([("alpha", 10, 50), ("beta", 12, 51), ("gamma", 200, 50), ("delta", 11, 52)])
-    places = [(float(x), float(y)) for x, y in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"', drawing)]
-    crowded = sorted(y for x, y in places if x < 100)
-    assert all(later - earlier >= 12 for earlier, later in pairwise(crowded))
-    assert math.isclose(next(y for x, y in places if x > 100), 54)
-
-
-def test_a_label_that_would_leave_the_drawing_stands_to_the_left():
-    ((x, anchor),) = re.findall(
-        r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(\w+)"', labels([("skip-gram", WIDTH - 10, 50)])
-    )
-    assert anchor == "end"
-    assert float(x) < WIDTH - 10
+def test_every_point_has_its_name_to_the_right_of_the_plot_and_a_line_to_it():
+    found = [("word2vec", 20, 66.0), ("skipgram", 21, 66.1), ("a name that is far too long", 400, 60.0)]
+    series = [Series(name, "red", [(x, y, "")]) for name, x, y in found]
+    drawing = draw_points(series, label="x", x_title="s", y_title="points")
+    beside = [
+        (x, y, words) for x, y, anchor, words in texts(drawing) if anchor == "start" and words != "points"
+    ]
+    assert [words for _, _, words in sorted(beside, key=lambda one: one[1])] == [
+        "skipgram",
+        "word2vec",
+        "a name that is …",
+    ]
+    points = [tuple(map(float, point)) for point in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawing)]
+    leads = re.findall(r'class="lead".*?d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)', drawing)
+    assert sorted((float(x), float(y)) for x, y, _, _ in leads) == sorted(points)
+    assert all(float(end) > max(x for x, _ in points) for _, _, end, _ in leads)
+    assert reach(drawing)[1] <= WIDTH
 
 
 @given(st.lists(st.floats(0, 200), max_size=10))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import accumulate, count
+from itertools import accumulate
 
 # Axes of plots: from numbers to pixels, with round ticks, between ends that fit the data.
 
@@ -99,7 +99,6 @@ _ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
 _LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
 _TALL = 190
 _MOST_NAMES = 6  # below an axis of places
-_HALO = "paint-order:stroke;stroke:var(--surface);stroke-width:3px"
 
 
 @dataclass(frozen=True)
@@ -154,26 +153,15 @@ def draw_rows(rows: Sequence[Row], *, label: str, bars: bool = False, top: float
 def draw_points(
     series: Sequence[Series], *, label: str, x_title: str, y_title: str, log_y: bool = False
 ) -> str:
-    """Draw series over two titled axes, the horizontal one logarithmic; points of a series are joined.
-
-    Names stand beside their points, or to the right of the plot if there are lines for them to cover.
-    """
+    """Draw series over two titled axes, the horizontal one logarithmic; points of a series are joined."""
     across = [x for one in series for x, _, _ in one.points]
     upwards = [y for one in series for _, y, _ in one.points]
-    joined = any(len(one.points) > 1 for one in series)
-    right = _right_of(series) if joined else WIDTH - _RIGHT
     foot = _TOP + max(1.3 * _TALL, _LINE * (len(series) - 1))
     y = fit_axis(upwards, start=foot, stop=_TOP, log=log_y)
-    x = fit_axis(across, start=_left_of(y), stop=right, log=True)
+    x = fit_axis(across, start=_left_of(y), stop=_right_of(series), log=True)
     parts = [_upright(x, _TOP, foot), _across(y, x.start, x.stop)]
     parts.append(_text((x.start + x.stop) / 2, foot + 34, x_title, "tick", anchor="middle"))
-    parts.append(_text(2, 12, y_title, "tick"))
-    tips = []
-    for one in series:
-        places = sorted((x.place(at), y.place(value), note) for at, value, note in one.points)
-        parts.append(_joined(places, one.colour))
-        tips.append((one.name, one.colour, *places[-1][:2]))
-    parts.append(_beside(tips, right, foot) if joined else labels([(name, x, y) for name, _, x, y in tips]))
+    parts += [_text(2, 12, y_title, "tick"), _lines(series, x, y, right=x.stop)]
     return _svg(foot + _BELOW, "".join(parts), label, _notes(series))
 
 
@@ -182,12 +170,7 @@ def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: st
     y = fit_axis([value for one in series for _, value, _ in one.points], start=_foot_of(series), stop=_TOP)
     frame = _frame(places, series, y)
     parts = [_across(y, frame.left, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
-    tips = []
-    for one in series:
-        marks = sorted((frame.x.place(at), y.place(value), note) for at, value, note in one.points)
-        parts.append(_joined(marks, one.colour))
-        tips.append((one.name, one.colour, *marks[-1][:2]))
-    parts.append(_beside(tips, frame.right, frame.foot))
+    parts.append(_lines(series, frame.x, y, right=frame.right))
     return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
 
 
@@ -227,29 +210,6 @@ def shorten(name: str, most: int) -> str:
     ('vectors', 'vec…')
     """
     return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def labels(places: Sequence[tuple[str, float, float]], *, width: float = WIDTH) -> str:
-    """Write names beside their points, moved up or down where one would cover another or a point."""
-    taken = [(x - 6, x + 6, y) for _, x, y in places]
-    parts = []
-    for full, x, y in sorted(places, key=lambda place: place[2]):
-        name = shorten(full, 20)
-        long = _LETTER * len(name)
-        sides = [(x + 9, x + 9 + long, "start"), (x - 9 - long, x - 9, "end")]
-        within = [side for side in sides if side[0] >= 0 and side[1] <= width] or sides[:1]
-        tried = ((*side, y + down) for down in _outwards() for side in within)
-        left, right, anchor, at = next(
-            (left, right, anchor, at)
-            for left, right, anchor, at in tried
-            if not any(left < end and right > start and abs(at - other) < 12 for start, end, other in taken)
-        )
-        taken.append((left, right, at))
-        start = left if anchor == "start" else right
-        parts.append(
-            f'<text x="{start:.1f}" y="{at + 4:.1f}" text-anchor="{anchor}" style="{_HALO}">{escape(name)}</text>'
-        )
-    return "".join(parts)
 
 
 def spread(wanted: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
@@ -312,6 +272,16 @@ def _left_of(y: Axis) -> float:
 def _right_of(series: Sequence[Series]) -> float:
     """Return where a plot ends that has the names of ``series`` to its right."""
     return WIDTH - 22 - _LETTER * max((len(shorten(one.name, 16)) for one in series), default=0)
+
+
+def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:
+    """Draw the points of each series, joined, with its name to the right of the plot."""
+    tips, marks = [], []
+    for one in series:
+        places = sorted((x.place(at), y.place(value), note) for at, value, note in one.points)
+        tips.append((one.name, one.colour, *places[-1][:2]))
+        marks.append(_joined(places, one.colour))
+    return _beside(tips, right, y.start) + "".join(marks)
 
 
 def _beside(tips: Sequence[tuple[str, str, float, float]], right: float, foot: float) -> str:
@@ -385,13 +355,6 @@ def _path(points: Iterable[tuple[float, float]]) -> str:
 
 def _notes(series: Sequence[Series]) -> list[str]:
     return [note for one in series for _, _, note in one.points if note]
-
-
-def _outwards() -> Iterator[int]:
-    """Yield 0, 2, -2, 4, -4, and so on."""
-    yield 0
-    for step in count(2, 2):
-        yield from (step, -step)
 
 
 def _text(x: float, y: float, text: str, kind: str, *, anchor: str = "start") -> str:
