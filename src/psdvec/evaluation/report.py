@@ -24,10 +24,8 @@ from psdvec.evaluation.clusters import normal_test
 from psdvec.evaluation.scores import (
     FEWEST_ITEMS,
     NO_DIFFERENCE,
-    Answers,
     Difference,
     Score,
-    SpanCounts,
     best_of,
     holm,
     spread_of,
@@ -203,8 +201,8 @@ def _names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _points(value: float) -> str:
-    return f"{100 * value:.1f}"
+def _points(value: float, *, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f}" if math.isfinite(value) else NONE
 
 
 def _at_most(p: float) -> str:
@@ -373,7 +371,7 @@ class Report(Shown):
     def mean_difference(self, first: str, second: str) -> Difference:
         """Return how the means of two models differ, over the items of each set that both use."""
         both = zip(self._counted(first), self._counted(second), strict=False)
-        found = np.array([_subtract(one, other) for one, other in both])
+        found = np.array([_subtract(one.items, other.items) for one, other in both])
         if not found.size:
             return NO_DIFFERENCE
         value, error = float(found[:, 0].mean()), float(np.linalg.norm(found[:, 1]) / len(found))
@@ -409,13 +407,11 @@ class Report(Shown):
         The items that both cover are compared one by one (:mod:`psdvec.evaluation.scores`).
         """
         one, other = (self.get(model, task, metric).items for model in (first, second))
-        if isinstance(one, Answers) and isinstance(other, Answers):
-            return one.test(other, seed=self.seed)
-        if isinstance(one, SpanCounts) and isinstance(other, SpanCounts):
-            return one.test(other, seed=self.seed)
-        raise InputError(
-            f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
-        )
+        if type(one) is not type(other):
+            raise InputError(
+                f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
+            )
+        return one.test(other, seed=self.seed)  # type: ignore[arg-type]
 
 
 def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
@@ -429,13 +425,9 @@ def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
     return tuple(score.model for score in sorted(found, key=lambda score: (not score.is_best, -score.value)))
 
 
-def _subtract(one: Score, other: Score) -> tuple[float, float]:
-    """Return the difference of two scores and its error, NaN if they are of different kinds."""
-    if isinstance(one.items, Answers) and isinstance(other.items, Answers):
-        return one.items.subtract(other.items)
-    if isinstance(one.items, SpanCounts) and isinstance(other.items, SpanCounts):
-        return one.items.subtract(other.items)
-    return float("nan"), float("nan")
+def _subtract(one: Any, other: Any) -> tuple[float, float]:
+    """Return the difference of two models' items and its error, NaN if they are of different kinds."""
+    return one.subtract(other) if type(one) is type(other) else (float("nan"), float("nan"))
 
 
 # A report in words and numbers: tables for people, CSV and JSON for programs.
@@ -491,15 +483,21 @@ def score_table(report: Report) -> Table:
     With several models, a last row says what difference from the best could have been seen in each column: the median
     over the other models.
     """
-    header = ("model", *(column_title(*column) for column in report.columns), mean_title(report))
-    columns: list[list[Score | MeanScore | None]]
-    columns = [[report.find(model, *column) for model in report.models] for column in report.columns]
-    columns.append([*report.means.values()])
-    cells = zip(*map(score_cells, columns), strict=True)
-    rows = [(model, *row) for model, row in zip(report.models, cells, strict=True)]
+    columns = [*zip(*(_scores_of(report, model) for model in report.models), strict=True)]
+    rows = [*zip(report.models, *map(score_cells, columns), strict=True)]
     if len(report.models) > 1:
         rows.append((SEEN, *map(_detectable, columns)))
-    return Table(header, tuple(rows))
+    return Table(("model", *_titles(report)), tuple(rows))
+
+
+def _scores_of(report: Report, model: str) -> list[Score | MeanScore | None]:
+    """Return the scores of a model in every column, and last its mean."""
+    return [*(report.find(model, *column) for column in report.columns), report.means[model]]
+
+
+def _titles(report: Report) -> list[str]:
+    """Return the headings of every column, and last that of the means."""
+    return [*(column_title(*column) for column in report.columns), mean_title(report)]
 
 
 def score_cells(column: Sequence[Score | MeanScore | None]) -> list[str]:
@@ -512,7 +510,7 @@ def score_cells(column: Sequence[Score | MeanScore | None]) -> list[str]:
     leading = leaders(known) if len(known) > 1 else ()
     mark = BEST if len(leading) == 1 else NOISE
     return [
-        (too_few(score.size) if isinstance(score, Score) and score.too_few else _number(score.value))
+        (too_few(score.size) if isinstance(score, Score) and score.too_few else _points(score.value))
         + (mark if score.model in leading else " ")
         if score
         else f"{NONE} "
@@ -536,26 +534,20 @@ def interval_table(report: Report) -> Table:
     """Return one row per model with the intervals of its scores and of their mean, in points."""
     rows = []
     for model in report.models:
-        scores = [*(report.find(model, *column) for column in report.columns), report.means[model]]
-        known = [score if score is not None and math.isfinite(score.low) else None for score in scores]
-        rows.append((model, *(f"{100 * s.low:.1f}-{100 * s.high:.1f}" if s else NONE for s in known)))
-    header = ("95 % between", *(column_title(*column) for column in report.columns), mean_title(report))
-    return Table(header, tuple(rows))
+        known = [s if s and math.isfinite(s.low) else None for s in _scores_of(report, model)]
+        rows.append((model, *(f"{_points(s.low)}-{_points(s.high)}" if s else NONE for s in known)))
+    return Table(("95 % between", *_titles(report)), tuple(rows))
 
 
 def seed_table(report: Report) -> Table | None:
     """Return one row per model with its number of seeds and how far they scatter, or None if all have one."""
     rows = []
     for model in report.models:
-        scores = [report.find(model, *column) for column in report.columns]
-        seeds = max((score.seeds for score in scores if score), default=1)
+        seeds = max((score.seeds for score in report.scores if score.model == model), default=1)
         if seeds > 1:
-            known = [score.spread if score and score.tells else math.nan for score in scores]
-            spreads = [*known, report.means[model].spread]
-            rows.append((model, str(seeds), *(_number(spread, digits=2) for spread in spreads)))
-    titles = (*(column_title(*column) for column in report.columns), mean_title(report))
-    header = ("standard deviation", "seeds", *titles)
-    return Table(header, tuple(rows)) if rows else None
+            spreads = [s.spread if s and s.tells else math.nan for s in _scores_of(report, model)]
+            rows.append((model, str(seeds), *(_points(spread, digits=2) for spread in spreads)))
+    return Table(("standard deviation", "seeds", *_titles(report)), tuple(rows)) if rows else None
 
 
 def coverage_table(report: Report) -> Table:
@@ -588,7 +580,7 @@ def section_table(report: Report, task: str, metric: str) -> Table | None:
 
 
 def _section_cell(value: float, size: int) -> str:
-    return _number(value) if size >= FEWEST_ITEMS else too_few(size)
+    return _points(value) if size >= FEWEST_ITEMS else too_few(size)
 
 
 def tagging_table(report: Report) -> Table | None:
@@ -598,24 +590,15 @@ def tagging_table(report: Report) -> Table | None:
     for result in report.tagging:
         total = result.total
         gain = "" if result.model == BASELINE else f"{100 * (total.f1 - base[result.task]):+.2f}"
-        numbers = [f"{100 * value:.2f}" for value in (total.precision, total.recall, total.f1)]
-        tokens = f"{100 * result.accuracy:.2f}"
+        numbers = [_points(value, digits=2) for value in (total.precision, total.recall, total.f1)]
+        tokens = _points(result.accuracy, digits=2)
         if len(result.sentences) < FEWEST_ITEMS:
             numbers, gain, tokens = [NONE, NONE, too_few(len(result.sentences))], NONE, NONE
         scale = NONE if result.scale is None else f"{result.scale:g}"
-        rows.append(
-            (
-                column_title(result.task),
-                result.model,
-                *numbers,
-                gain,
-                tokens,
-            )
-            + (f"{100 * result.dev_f1:.2f}", f"{result.penalty:g}", scale, f"{result.seconds:.0f}")
-        )
-    header: tuple[str, ...] = ("task", "model", "precision", "recall", "F1", "gain")
-    header += ("tokens", "dev F1", "penalty", "scale", "s")
-    return Table(header, tuple(rows)) if rows else None
+        chosen = (_points(result.dev_f1, digits=2), f"{result.penalty:g}", scale, f"{result.seconds:.0f}")
+        rows.append((column_title(result.task), result.model, *numbers, gain, tokens, *chosen))
+    header = ("task", "model", "precision", "recall", "F1", "gain", "tokens")
+    return Table((*header, "dev F1", "penalty", "scale", "s"), tuple(rows)) if rows else None
 
 
 def rules(report: Report) -> str:
@@ -757,8 +740,4 @@ def _detectable(scores: Sequence[Score | MeanScore | None]) -> str:
     """
     found = [score.against_best.detectable for score in scores if score]
     known = [value for value in found if value > 1e-9]  # of rounding
-    return _number(median(known) if known else math.nan) + " "
-
-
-def _number(value: float, *, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f}" if math.isfinite(value) else NONE
+    return _points(median(known) if known else math.nan) + " "

@@ -168,10 +168,11 @@ def draw_points(
 def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
     """Draw lines over named places; a point's x is its place, and a series has points at some of them."""
     y = fit_axis([value for one in series for _, value, _ in one.points], start=_foot_of(series), stop=_TOP)
-    frame = _frame(places, series, y)
-    parts = [_across(y, frame.left, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
-    parts.append(_lines(series, frame.x, y, right=frame.right))
-    return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
+    left, right = _left_of(y), _right_of(series)
+    x = _place_axis(places, left, right)
+    parts = [_across(y, left, right), _place_names(places, x, y.start), _text(2, 12, y_title, "tick")]
+    parts.append(_lines(series, x, y, right=right))
+    return _svg(y.start + 24, "".join(parts), label, _notes(series))
 
 
 def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
@@ -182,19 +183,20 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
     heights = [{at: value for at, value, _ in one.points} for one in series]
     tops = {at: [0.0, *accumulate(one[at] for one in heights)] for at in sorted(places)}
     y = fit_axis([sums[-1] for sums in tops.values()], start=_foot_of(series), stop=_TOP, zero=True)
-    frame = _frame(places, series, y, edge=10)
+    left, right = _left_of(y), _right_of(series)
+    x = _place_axis(places, left, right, edge=10)
     parts, tips = [], []
     for place, one in enumerate(series):
-        upper = [(frame.x.place(at), y.place(sums[place + 1])) for at, sums in tops.items()]
-        lower = [(frame.x.place(at), y.place(sums[place])) for at, sums in tops.items()]
+        upper = [(x.place(at), y.place(sums[place + 1])) for at, sums in tops.items()]
+        lower = [(x.place(at), y.place(sums[place])) for at, sums in tops.items()]
         parts.append(
             f'<polygon points="{_path([*upper, *reversed(lower)])}" class="area" style="fill:{one.colour}">'
             f"<title>{escape(one.name)}</title></polygon>"
         )
         tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
-    parts += [_across(y, frame.left, frame.right), frame.names(places), _text(2, 12, y_title, "tick")]
-    parts.append(_beside(tips, frame.right, frame.foot))
-    return _svg(frame.foot + 24, "".join(parts), label, _notes(series))
+    parts += [_across(y, left, right), _place_names(places, x, y.start), _text(2, 12, y_title, "tick")]
+    parts.append(_beside(tips, right, y.start))
+    return _svg(y.start + 24, "".join(parts), label, _notes(series))
 
 
 def figure(title: str, drawing: str, *, note: str = "") -> str:
@@ -232,31 +234,17 @@ def spread(wanted: Sequence[float], *, apart: float, low: float, high: float) ->
     return found
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """The axis of places, between which ends, and where the plot ends below; names stand to the right of ``right``."""
-
-    x: Axis
-    left: float
-    right: float
-    foot: float
-
-    def names(self, places: Mapping[int, str]) -> str:
-        """Write the names of some places below the axis, as many as there is room for."""
-        every = math.ceil(len(places) / _MOST_NAMES)
-        shown = sorted(places)[::every]
-        return "".join(
-            _text(self.x.place(at), self.foot + 17, places[at], "tick", anchor="middle") for at in shown
-        )
-
-
-def _frame(places: Mapping[int, str], series: Sequence[Series], y: Axis, *, edge: float = 26) -> _Frame:
-    left, right = _left_of(y), _right_of(series)
+def _place_axis(places: Mapping[int, str], left: float, right: float, *, edge: float = 26) -> Axis:
+    """Return the axis of named places between ``left`` and ``right``; one place alone is in the middle."""
     low, high = min(places, default=0), max(places, default=0)
-    start, stop = left + edge, right - edge / 2
-    if low == high:  # one place, in the middle
-        low, high = low - 1, high + 1
-    return _Frame(Axis(low, high, start, stop, ()), left, right, y.start)
+    alone = low == high
+    return Axis(low - alone, high + alone, left + edge, right - edge / 2, ())
+
+
+def _place_names(places: Mapping[int, str], x: Axis, foot: float) -> str:
+    """Write the names of some places below their axis, as many as there is room for."""
+    shown = sorted(places)[:: math.ceil(len(places) / _MOST_NAMES)]
+    return "".join(_text(x.place(at), foot + 17, places[at], "tick", anchor="middle") for at in shown)
 
 
 def _foot_of(series: Sequence[Series]) -> float:
