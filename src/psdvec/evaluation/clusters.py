@@ -3,8 +3,8 @@
 Google's 19,544 questions are made of 549 pairs of words, and each pair is in about 70 of them: a pair whose vectors
 are poor spoils them all. A question ``a a* b b*`` belongs to two pairs, (a, a*) and (b, b*), and may hang together with
 every question that has one of them, in either place. The variance of a mean over questions is therefore summed over
-all couples of questions with a pair in common (the dyadic variance of Fafchamps and Gubert, 2007; the two-way variance
-of Cameron, Gelbach and Miller, 2011, in which a pair is the same cluster in both places):
+all couples of questions with a pair in common (the dyadic cluster-robust variance of Fafchamps and Gubert, 2007; the
+two-way one of Cameron, Gelbach and Miller, 2011, in which a pair is the same cluster in both places):
 
     n² var = Σ over pairs p of (Σ values of questions with p)² − Σ over {p, q} of (Σ values of questions with both)²
 
@@ -61,7 +61,7 @@ def cluster_interval(outcomes: Float64s, pairs: Int64s, *, confidence: float = 0
 
 
 def paired_cluster_test(first: Float64s, second: Float64s, pairs: Int64s) -> float:
-    """Return the probability of a mean difference this large if the two models are equally good.
+    """Return the p-value of the mean difference of two models.
 
     The difference divided by :func:`error_of_mean` is compared with the t distribution with as many degrees of freedom
     as there are pairs of words, less one.
@@ -79,7 +79,7 @@ def paired_cluster_test(first: Float64s, second: Float64s, pairs: Int64s) -> flo
 
 
 def normal_test(difference: float, error: float) -> float:
-    """Return the two-sided probability of a difference this large by chance.
+    """Return the two-sided p-value of a difference, by the normal distribution.
 
     >>> round(normal_test(1.96, 1.0), 3)
     0.05

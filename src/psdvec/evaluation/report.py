@@ -1,8 +1,7 @@
 """The report of an evaluation: the scores of all models at all tasks, and the questions one asks of them.
 
 Every interval and every comparison with the best is in the scores already (:mod:`psdvec.evaluation.scores`). Tables,
-CSV, JSON and the page (:mod:`psdvec.evaluation.report`, :mod:`psdvec.evaluation.page`) only read what is in a
-:class:`Report`.
+CSV, JSON and the page (:mod:`psdvec.evaluation.page`) only read what is in a :class:`Report`.
 """
 
 from __future__ import annotations
@@ -402,7 +401,7 @@ class Report(Shown):
 
     @checked
     def difference(self, first: str, second: str, task: str, metric: str | None = None) -> float:
-        """Return the probability that a difference between two models this large is noise.
+        """Return the p-value of the difference between two models.
 
         The items that both cover are compared one by one (:mod:`psdvec.evaluation.scores`).
         """
@@ -480,8 +479,8 @@ def make_tables(report: Report) -> ReportTables:
 def score_table(report: Report) -> Table:
     """Return one row per model with its scores, their marks, and the mean over tasks.
 
-    With several models, a last row says what difference from the best could have been seen in each column: the median
-    over the other models.
+    With several models, a last row has the minimum detectable difference from the best in each column, the median over
+    the other models.
     """
     columns = [*zip(*(_scores_of(report, model) for model in report.models), strict=True)]
     rows = [*zip(report.models, *map(score_cells, columns), strict=True)]
@@ -734,7 +733,7 @@ def _finite(value: float) -> float | None:
 
 
 def _detectable(scores: Sequence[Score | MeanScore | None]) -> str:
-    """Return the median over models of the difference from the best that could have been seen.
+    """Return the median over models of the minimum detectable difference from the best.
 
     A model that does the same as the best at every item tells nothing of that.
     """

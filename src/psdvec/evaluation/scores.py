@@ -3,7 +3,7 @@
 :class:`Answers` holds right and wrong answers, or cosines beside human scores; :class:`SpanCounts` holds counts of
 spans per sentence. From the items of all models, :func:`score_column` makes a :class:`Score` per model, each with its
 interval and its paired test against the best, made here and once. The statistics themselves are in
-:mod:`~psdvec.evaluation.statistics`, :mod:`~psdvec.evaluation.clusters` and :mod:`~psdvec.evaluation.statistics`.
+:mod:`~psdvec.evaluation.statistics` and :mod:`~psdvec.evaluation.clusters`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from psdvec.evaluation.statistics import (
     spearman,
     spearman_values,
 )
-from psdvec.evaluation.tagging import Counts
+from psdvec.evaluation.tagging import Counts, sum_counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
 
 FEWEST_ITEMS = (
@@ -42,8 +42,8 @@ _SEEN = 1.959964 + 0.841621  # standard errors: two-sided level of 5 %, power of
 class Difference:
     """How two models compare at the items that both use: by how much the first is better, and how sure that is.
 
-    ``error`` is the standard error of ``value`` if the models were equally good, ``p`` the probability of a difference
-    this large in that case.
+    ``error`` is the standard error of ``value`` under the null hypothesis that the models are equally good, and ``p``
+    the p-value.
     """
 
     value: float
@@ -52,7 +52,7 @@ class Difference:
 
     @property
     def detectable(self) -> float:
-        """The difference that a two-sided test at 5 % finds four times out of five."""
+        """The minimum detectable difference: what a two-sided test at 5 % finds with a power of 80 %."""
         return _SEEN * self.error
 
 
@@ -125,10 +125,7 @@ class Answers:
         return bootstrap_mean(outcomes.mean(axis=0), resamples=resamples, seed=seed)
 
     def test(self, other: Answers, *, seed: int) -> float:
-        """Return the probability of a difference from ``other`` this large, over the items that both use.
-
-        It is NaN if these are too few.
-        """
+        """Return the p-value of the difference from ``other``, over the items that both use; NaN if they are few."""
         used = self.used & other.used
         if used.sum() < FEWEST_ITEMS:
             return float("nan")
@@ -178,8 +175,7 @@ class SpanCounts:
 
     def score(self) -> float:
         """Return F1 over all spans."""
-        right, found, gold = self._table().sum(axis=0)
-        return float(2 * right / (found + gold)) if found + gold else 0.0
+        return sum_counts(self.sentences).f1
 
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
         """Return the bootstrap interval of F1 over resampled sentences."""
@@ -188,7 +184,7 @@ class SpanCounts:
         return bootstrap_f1(self._table(), resamples=resamples, seed=seed)
 
     def test(self, other: SpanCounts, *, seed: int) -> float:
-        """Return the probability of a difference from ``other`` this large; NaN if there are too few sentences."""
+        """Return the p-value of the difference from ``other``; NaN if there are too few sentences."""
         if self.size < FEWEST_ITEMS:
             return float("nan")
         return paired_f1_test(self._table(), other._table(), seed=seed)
@@ -216,10 +212,10 @@ class Score:
     """The score of one model at one task by one metric; NaN if no item could be used.
 
     ``low`` and ``high`` are the ends of its 95 % interval, NaN if none was made. ``against_best`` is its difference
-    from the best model's score, and ``p_adjusted`` the probability of that difference adjusted for the number of
-    comparisons (:func:`holm`); NaN for the best itself and where nothing can be compared. ``sections`` holds the score
-    and the number of items of each section. ``seeds`` is the number of seeds that the score is a mean over, ``spread``
-    their standard deviation, NaN if there is one.
+    from the best model's score, and ``p_adjusted`` the p-value of that, adjusted for multiple comparisons
+    (:func:`holm`); NaN for the best itself and where nothing can be compared. ``sections`` holds the score and the
+    number of items of each section. ``seeds`` is the number of seeds that the score is a mean over, ``spread`` their
+    standard deviation, NaN if there is one.
     """
 
     model: str
@@ -314,11 +310,11 @@ def spread_of(seed_scores: Float64s) -> float:
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return the probabilities of the tests against the best, adjusted by Holm's method; NaN stays NaN.
+    """Return the p-values of the tests against the best, adjusted by Holm's method; NaN stays NaN.
 
     Which model is the best is known only from the same scores, and the best of many is best in part by luck. So the
-    family is not the m − 1 tests against the best but the m (m − 1) / 2 of any two models: then, if all models of a
-    column are equally good, all are taken for equal with a probability of at least 95 %.
+    family is not the m − 1 tests against the best but the m (m − 1) / 2 of any two models. That bounds the family-wise
+    error rate: if all models of a column are equally good, all are taken for equal with a probability of at least 95 %.
 
     >>> {name: round(p, 3) for name, p in holm({"best": float("nan"), "b": 0.01, "c": 0.02}).items()}
     {'best': nan, 'b': 0.03, 'c': 0.04}

@@ -48,7 +48,7 @@ def spearman_values(first: Float64s, second: Float64s) -> Float64s:
 def bootstrap_spearman(
     gold: Float64s, outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of :func:`spearman` over items resampled with replacement.
+    """Return the bootstrap interval, by percentiles, of :func:`spearman` over resampled items.
 
     ``outcomes`` is (n,), or (s, n) for s seeds, whose correlations are averaged.
     """
@@ -67,14 +67,14 @@ def bootstrap_spearman(
 def paired_spearman_test(
     gold: Float64s, first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0
 ) -> float:
-    """Return the probability of correlations with ``gold`` this far apart if the two models are equally good.
+    """Return the p-value of a difference between two models' correlations with ``gold``.
 
     ``first`` and ``second`` are (s, n), one row per seed; the means over seeds are compared. The statistic is the
-    difference divided by its standard error, from :func:`spearman_values`. Up to 350 items, and with one seed each,
-    it is compared with what it becomes when the models' ranks are swapped at random items. That is exact for models
-    that err in the same manner, and nearly right for others, because the difference is divided by its standard error.
-    Otherwise it is compared with the t distribution. The test is two-sided and counts the observed arrangement as one
-    of the draws. NaN if one of the correlations is not defined.
+    difference divided by its standard error, from :func:`spearman_values`. Up to 350 items, and with one seed each, a
+    permutation test compares it with what it becomes when the models' ranks are swapped at random items. That is exact
+    for models that err in the same manner, and nearly right for others, because the difference is divided by its
+    standard error. Otherwise it is compared with the t distribution. The test is two-sided and counts the observed
+    arrangement as one of the draws. NaN if one of the correlations is not defined.
 
     >>> paired_spearman_test(np.arange(4.0), np.ones((1, 4)) * [1, 2, 3, 4], np.ones((1, 4)) * [1, 2, 3, 4])
     1.0
@@ -166,7 +166,7 @@ def _studentised(differences: Float64s) -> Float64s:
         return np.where(np.abs(mean) < noise, 0.0, mean / np.where(error < noise, 0.0, error))
 
 
-# Resampling items that are independent of one another: bootstrap intervals, and paired tests by swapping.
+# Resampling items that are independent of one another: bootstrap intervals, and paired permutation tests.
 
 CELLS = 4_000_000  # numbers drawn at a time
 
@@ -174,7 +174,7 @@ CELLS = 4_000_000  # numbers drawn at a time
 def bootstrap_mean(
     outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of the mean over ``outcomes`` resampled with replacement.
+    """Return the bootstrap interval, by percentiles, of the mean over ``outcomes``.
 
     Resampling n items with few distinct values is one multinomial draw.
 
@@ -187,7 +187,7 @@ def bootstrap_mean(
 
 
 def paired_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the probability of a mean difference this large if the two models are swapped at random items.
+    """Return the p-value of a mean difference by a permutation test that swaps the two models at random items.
 
     The values are 1 or 0 for right or wrong, or means of them over seeds. The test is two-sided and counts the
     observed arrangement as one of the draws.
@@ -213,7 +213,7 @@ def paired_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, s
 def bootstrap_f1(
     table: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of F1 over resampled sentences, the rows (right, found, gold) of ``table``.
+    """Return the bootstrap interval, by percentiles, of F1 over sentences, the rows (right, found, gold) of ``table``.
 
     >>> bootstrap_f1(np.array([[1.0, 1.0, 1.0]] * 5))
     (1.0, 1.0)
@@ -226,7 +226,7 @@ def bootstrap_f1(
 
 
 def paired_f1_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
-    """Return the probability of a difference in F1 this large if the models are swapped at random sentences.
+    """Return the p-value of a difference in F1 by a permutation test that swaps the models at random sentences.
 
     >>> paired_f1_test(np.array([[1.0, 1.0, 1.0]] * 5), np.array([[1.0, 1.0, 1.0]] * 5))
     1.0

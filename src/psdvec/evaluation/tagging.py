@@ -19,9 +19,6 @@ from psdvec.text.readers import read_lines
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sparse import csr_of
 
-# Tagging tasks: named entities and chunks.
-
-
 # Tagged sentences of the CoNLL shared tasks: chunking of 2000, named entities of 2003.
 
 _HELD_OUT = 1000
@@ -160,6 +157,13 @@ class Counts:
         return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
 
 
+def sum_counts(counts: Sequence[Counts]) -> Counts:
+    """Return the counts over all of several sentences."""
+    return Counts(
+        sum(one.right for one in counts), sum(one.found for one in counts), sum(one.gold for one in counts)
+    )
+
+
 def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
     """Compare two taggings of one sentence; a span is right if both its ends and its label are.
 
@@ -172,14 +176,10 @@ def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
 
 def count_by_label(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Counts]:
     """Return the counts per label over pairs of a gold and a found tagging, the labels sorted."""
-    right: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    gold: Counter[str] = Counter()
-    for expected_tags, given_tags in sentences:
-        expected, given = set(spans_of(expected_tags)), set(spans_of(given_tags))
-        right.update(label for _, _, label in expected & given)
-        found.update(label for _, _, label in given)
-        gold.update(label for _, _, label in expected)
+    spans = [(set(spans_of(expected)), set(spans_of(given))) for expected, given in sentences]
+    right = Counter(label for expected, given in spans for _, _, label in expected & given)
+    found = Counter(label for _, given in spans for _, _, label in given)
+    gold = Counter(label for expected, _ in spans for _, _, label in expected)
     return {label: Counts(right[label], found[label], gold[label]) for label in sorted(found | gold)}
 
 
@@ -217,7 +217,7 @@ class TaggingResult:
     @property
     def total(self) -> Counts:
         """The counts over all sentences."""
-        return _sum(self.sentences)
+        return sum_counts(self.sentences)
 
 
 def evaluate_tagging(
@@ -295,7 +295,7 @@ def _tag(
     learned, steps = data.train[:: settings.every], min(settings.iterations, _TRIAL_STEPS)
     for penalty, scale in candidates:
         tagger = settings.train(learned, embeddings, penalty, scale, iterations=steps)
-        f1 = _sum([count_spans(sentence.tags, tagger(sentence)) for sentence in data.dev]).f1
+        f1 = sum_counts([count_spans(sentence.tags, tagger(sentence)) for sentence in data.dev]).f1
         chosen = f"penalty {penalty:g}" + (f", scale {scale:g}" if scale is not None else "")
         settings.progress.say(f"{data.name}, {name}: {chosen}: F1 {100 * f1:.2f} on the development part")
         tried.append((f1, penalty, scale))
@@ -398,16 +398,8 @@ def word_shape(word: str) -> str:
     'XxXx.x.9.9'
     """
     shape = ""
-    for character in word:
-        kind = (
-            "X"
-            if character.isupper()
-            else "x"
-            if character.islower()
-            else "9"
-            if character.isdigit()
-            else "."
-        )
+    for one in word:
+        kind = "X" if one.isupper() else "x" if one.islower() else "9" if one.isdigit() else "."
         if not shape.endswith(kind):
             shape += kind
     return shape
@@ -440,9 +432,3 @@ class _VectorFeatures:
             found: Any = self.embeddings.get(word, self.embeddings.get(word.lower()))
             self.rows[word] = None if found is None else (self.factor * found).tolist()
         return self.rows[word]
-
-
-def _sum(counts: Sequence[Counts]) -> Counts:
-    return Counts(
-        sum(one.right for one in counts), sum(one.found for one in counts), sum(one.gold for one in counts)
-    )
