@@ -57,6 +57,8 @@ class Method:
 
 
 _HYPERWORDS = {"window": 5, "weighting": "linear", "gaps": "close"}
+_NO_SUBWORDS = {"shortest": 3, "longest": 0, "buckets": 2_000_000}
+_WORD2VEC = {**_NO_SUBWORDS, "model_class": "Word2Vec", "exponent": 0.75}
 _ours = partial(Method, home="psd.fit_recipe")
 _paper = partial(_ours, counting={"window": 3, "weighting": "flat"})
 _gensim = partial(Method, reads="corpus", package="gensim")
@@ -72,12 +74,12 @@ METHODS: dict[str, Method] = {
     "psd-original": _paper(
         "the paper's recipe in the original program's scaling", fixed={"recipe": {"name": "original"}}
     ),
-    "word2vec": _gensim("CBOW, negative sampling", "gensim.fit_word2vec", fixed={"skipgram": False}),
+    "word2vec": _gensim("CBOW, negative sampling", "gensim.fit", fixed={**_WORD2VEC, "skipgram": False}),
     "skipgram": _gensim(
         "word2vec's other half, skip-gram",
-        "gensim.fit_word2vec",
+        "gensim.fit",
         settings={"negative": 5, "alpha": 0.025},
-        fixed={"skipgram": True},
+        fixed={**_WORD2VEC, "skipgram": True},
     ),
     "glove": Method(
         "weighted least squares of log counts",
@@ -92,12 +94,17 @@ METHODS: dict[str, Method] = {
         counting={"window": 5, "weighting": "flat"},
     ),
     "sparse": _gensim("sparse coding of word2vec's vectors", "sparse.fit"),
-    "fasttext": _gensim("skip-gram with subwords", "gensim.fit_fasttext"),
+    "fasttext": _gensim(
+        "skip-gram with subwords",
+        "gensim.fit",
+        settings={"skipgram": True, "negative": 5, "epochs": 5},
+        fixed={"model_class": "FastText"},
+    ),
     "fasttext-words": _gensim(
         "fastText without subwords",
-        "gensim.fit_fasttext",
-        settings={"exponent": 0.5},
-        fixed={"skipgram": True, "shortest": 3, "longest": 0, "buckets": 2_000_000},
+        "gensim.fit",
+        settings={"negative": 5, "epochs": 5, "exponent": 0.5},
+        fixed={**_NO_SUBWORDS, "model_class": "FastText", "skipgram": True},
     ),
 }
 

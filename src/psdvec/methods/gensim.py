@@ -1,5 +1,8 @@
 """word2vec and fastText, trained by gensim: a corpus handed over as a file, and vectors in our order.
 
+word2vec is CBOW and skip-gram with negative sampling (Mikolov et al. 2013); fastText is skip-gram in which a word is
+the sum of its subwords (Bojanowski et al. 2017).
+
 The text is written once to a temporary file, already split into words, because gensim reads a file several times as
 fast as it takes sentences from Python.
 """
@@ -20,32 +23,60 @@ from psdvec.resources import resolve_workers
 from psdvec.text.corpus import Corpus, Sentences
 from psdvec.vectors.embeddings import Embeddings
 
-# What word2vec and fastText share: a corpus handed to gensim as a file, and its vectors in our order.
-
 _BLANKS = bytes(0x20 if code < 0x20 and code != 0x0A else code for code in range(256))
 
 
-def train(
-    model_class: str,
-    corpus: Corpus | Iterable[Iterable[str]],
-    vocabulary: Vocabulary,
+def fit(
+    corpus: Corpus | Sentences,
     *,
-    dim: int,
-    seed: int,
-    workers: int | None,
+    vocabulary: Vocabulary,
+    dim: int = 300,
+    seed: int = 0,
+    workers: int | None = None,
     progress: Progress = LogProgress(),
-    **options: Any,
+    model_class: str = "Word2Vec",
+    skipgram: bool = False,
+    window: int = 5,
+    negative: int = 15,
+    epochs: int = 15,
+    subsample: float = 1e-4,
+    alpha: float = 0.05,
+    exponent: float = 0.75,
+    shortest: int = 3,
+    longest: int = 6,
+    buckets: int = 2_000_000,
 ) -> Embeddings:
-    """Train gensim's ``model_class`` with ``options`` on the words of ``vocabulary``.
+    """Train gensim's ``model_class``, Word2Vec or FastText, on the words of ``vocabulary``: all of them, and no others.
 
-    All the words of the vocabulary are kept, and no others. With one worker, the same seed gives the same vectors.
+    With one worker, the same seed gives the same vectors.
+
+    Parameters
+    ----------
+    skipgram
+        Whether to predict the context from the word, not the word from its context (CBOW).
+    window
+        Contexts reach at most this many words to either side; the actual reach is drawn at random each time.
+    negative
+        How many wrong answers are drawn for each right one.
+    subsample
+        Words that make up more than this share of the text are left out at random.
+    alpha
+        The initial step; it falls to almost nothing.
+    exponent
+        Wrong answers are drawn by the counts of words raised to this power; fastText's own program has 0.5.
+    shortest, longest
+        Lengths of fastText's subwords, in letters.
+    buckets
+        How many vectors all the subwords share.
     """
     if dim < 1:
         raise InputError(f"dim is {dim}; give 1 or more")
     models = import_extra("gensim.models", extra="compare", purpose=f"training {model_class}")
+    subwords = {"min_n": shortest, "max_n": longest, "bucket": buckets} if model_class == "FastText" else {}
     model = getattr(models, model_class)(
-        vector_size=dim, seed=seed, workers=resolve_workers(workers), min_count=1, **options
-    )
+        vector_size=dim, seed=seed, workers=resolve_workers(workers), min_count=1, sg=int(skipgram), window=window,
+        negative=negative, epochs=epochs, sample=subsample, alpha=alpha, ns_exponent=exponent, **subwords,
+    )  # fmt: skip
     counts = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
     model.build_vocab_from_freq(counts)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
@@ -87,84 +118,3 @@ def _epoch_callback(models: Any, stage: Any) -> Any:
             stage.advance(1)
 
     return Epochs()
-
-
-# word2vec: CBOW and skip-gram with negative sampling (Mikolov et al. 2013), trained by gensim.
-
-
-def fit_word2vec(
-    corpus: Corpus | Sentences,
-    *,
-    vocabulary: Vocabulary,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    skipgram: bool = False,
-    window: int = 5,
-    negative: int = 15,
-    epochs: int = 15,
-    subsample: float = 1e-4,
-    alpha: float = 0.05,
-) -> Embeddings:
-    """Train CBOW or skip-gram on ``corpus``; with one worker, the same seed gives the same vectors.
-
-    Parameters
-    ----------
-    skipgram
-        Whether to predict the context from the word, not the word from its context.
-    window
-        Contexts reach at most this many words to either side; the actual reach is drawn at random each time.
-    negative
-        How many wrong answers are drawn for each right one.
-    subsample
-        Words that make up more than this share of the text are left out at random.
-    alpha
-        The initial step; it falls to almost nothing.
-    """
-    return train(
-        "Word2Vec", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
-        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
-    )  # fmt: skip
-
-
-# fastText: skip-gram in which a word is the sum of its subwords (Bojanowski et al. 2017), trained by gensim.
-
-
-def fit_fasttext(
-    corpus: Corpus | Sentences,
-    *,
-    vocabulary: Vocabulary,
-    dim: int = 300,
-    seed: int = 0,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-    skipgram: bool = True,
-    window: int = 5,
-    negative: int = 5,
-    epochs: int = 5,
-    subsample: float = 1e-4,
-    alpha: float = 0.05,
-    exponent: float = 0.75,
-    shortest: int = 3,
-    longest: int = 6,
-    buckets: int = 2_000_000,
-) -> Embeddings:
-    """Train on ``corpus``; with one worker, the same seed gives the same vectors.
-
-    Parameters
-    ----------
-    skipgram, window, negative, epochs, subsample, alpha
-        See :func:`fit_word2vec`.
-    exponent
-        Wrong answers are drawn by the counts of words raised to this power; fastText's own program has 0.5.
-    shortest, longest
-        Lengths of the subwords, in letters.
-    buckets
-        How many vectors all the subwords share.
-    """
-    return train(
-        "FastText", corpus, vocabulary, dim=dim, seed=seed, workers=workers, progress=progress, sg=int(skipgram),
-        window=window, negative=negative, epochs=epochs, sample=subsample, alpha=alpha,
-        ns_exponent=exponent, min_n=shortest, max_n=longest, bucket=buckets,
-    )  # fmt: skip

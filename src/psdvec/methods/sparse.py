@@ -61,7 +61,7 @@ def fit(
     elif corpus is None:
         raise InputError("there is neither a corpus nor vectors to code; give one of the two")
     else:
-        given = gensim.fit_word2vec(
+        given = gensim.fit(
             corpus, vocabulary=vocabulary, dim=dim, seed=seed, workers=workers, progress=progress
         )
     return encode(
