@@ -4,7 +4,7 @@
 
 runs ``psdvec count corpus.txt -o counts/`` in this process and lists every named function of psdvec in the order in
 which each is first entered. A *move* is a change of file between one function and the next. Kernels run as plain
-Python, so that they are seen too: give it a text of a few dozen lines.
+Python, so that they are seen too: give it a text of a few dozen lines. The exit code is the command's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import warnings
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -51,19 +52,23 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 def main() -> None:
     numba.config.DISABLE_JIT = True
-    json.JSONEncoder.default = lambda _, value: (
-        value.item()
-    )  # kernels that are not compiled return NumPy's numbers
+    # Kernels that are not compiled return NumPy's numbers.
+    json.JSONEncoder.default = lambda _, value: value.item()
+    warnings.simplefilter("ignore", RuntimeWarning)  # compiled arithmetic gives none
+    from psdvec import kernels
+
+    kernels.prefetch = lambda array, index: None  # Python cannot fetch ahead
     from psdvec import cli
 
     walk = Walk()
     sys.argv = ["psdvec", *sys.argv[1:]]
     threading.setprofile(walk)
     sys.setprofile(walk)
+    code: Any = 0
     try:
         cli.main()
-    except SystemExit:
-        pass
+    except SystemExit as ended:
+        code = ended.code
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
@@ -75,6 +80,7 @@ def main() -> None:
         print(f"{'->' if moved else '  '} {file}: {name}", file=sys.stderr)
     files = len({file for file, _ in lines})
     print(f"{len(lines)} functions in {files} files, {moves} moves", file=sys.stderr)
+    sys.exit(code)
 
 
 if __name__ == "__main__":
