@@ -25,6 +25,7 @@ LAYERS = (
 
 # Imports that go up, all inside functions.
 UPWARDS = {
+    ("options", "counts.matrix"): "what pairs count at each distance is an array; options are shown without NumPy",
     ("vectors.embeddings", "formats"): "e.save(path) writes any format; formats are loaded when something is saved",
     ("counts.count", "cluster.counting"): "count_pairs(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "formats"): "extend(path, ...) takes vectors in any format; formats know how a model is stored",

@@ -1,7 +1,10 @@
-"""Recipes: every setting that decides which vectors come out of a count store, by name.
+"""The options of counting and fitting with their defaults, each written once, and recipes.
 
-A :class:`Recipe` is made from the name of a known one and the settings to change. It is written into the model, so
-that nothing has to be guessed later. The symbols are those of ``docs/theory.md``.
+:class:`Counting` and :class:`Fitting` are what :func:`psdvec.count_pairs` and :func:`psdvec.fit` are asked for, held to
+what makes sense before any work begins. A :class:`Recipe` is every setting that decides which vectors come out of a
+count store, made from the name of a known one and the settings to change. It is written into the model, so that nothing
+has to be guessed later. The symbols are those of ``docs/theory.md``. The command line shows these defaults without
+loading NumPy for them.
 """
 
 from __future__ import annotations
@@ -9,14 +12,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from psdvec.errors import InputError, check_fields
+from psdvec.errors import InputError, check_fields, demand_positive, demand_seed
 from psdvec.progress import Shown
+from psdvec.resources import parse_size
 
+if TYPE_CHECKING:
+    from psdvec.arrays import Int64s
+
+TOKENIZER, ERRORS, ENCODING = "unicode", "replace", "utf-8"  # how text is read
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
-UNIGRAMS = ("corpus", "model")
+UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default
 HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
@@ -238,3 +247,62 @@ def make_recipe(name: str = "default", **changes: Any) -> Recipe:
     if "ridge" in given:
         given["ridge"] = str(given["ridge"])
     return replace(RECIPES[name], **given)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The options that decide the counts: which words (``given`` ones or the frequent ones), and how pairs count.
+
+    The other options of counting (memory, workers, a cluster) make no difference to the result.
+    """
+
+    min_count: int = 5
+    max_words: int | None = None
+    window: int = 20
+    weighting: str = "harmonic"
+    gaps: str = "keep"
+    given: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        demand_positive(self.min_count, "min_count")
+        demand_positive(self.max_words, "max_words")
+        if self.gaps not in ("keep", "close"):
+            raise InputError(f"gaps='{self.gaps}' is unknown; choose keep or close")
+        self.weights  # noqa: B018
+
+    @cached_property
+    def weights(self) -> Int64s:
+        """int64[window]: what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md)."""
+        from psdvec.counts.matrix import pair_weights
+
+        return pair_weights(self.window, self.weighting)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The options that decide what is fitted; see :func:`psdvec.fit`."""
+
+    dim: int = 300
+    recipe: str = "default"
+    changes: Mapping[str, Any] | None = None
+    core: int | None = None
+    max_words: int | None = None
+    min_contexts: int = 5
+    seed: int = 0
+    memory: float | str | None = None
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name in ("dim", "core", "max_words", "min_contexts"):
+            demand_positive(getattr(self, name), name)
+        demand_seed(self.seed)
+        if self.memory is not None:
+            parse_size(self.memory)
+        self.settings  # noqa: B018
+
+    @cached_property
+    def settings(self) -> Recipe:
+        """The recipe with the changes."""
+        return make_recipe(self.recipe, **(self.changes or {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import signal
 import subprocess
@@ -9,10 +10,12 @@ import sys
 import time
 
 import pytest
+import typer
 
-from psdvec import cli
-from psdvec.cli.options import default
+from psdvec import cli, count_pairs, extend, fit, read_corpus, topics, train
+from psdvec.compare.run import compare
 from psdvec.counts.matrix import load_counts
+from psdvec.text.wikipedia import extract
 from tests.helpers import cells, contents
 
 TEXT = "the cat sat\nthe dog sat\na cat ran\n"
@@ -190,9 +193,28 @@ def test_an_interrupted_count_says_how_to_continue_it(tmp_path):
     assert not (tmp_path / "counts").exists()
 
 
-def test_defaults_come_from_the_library():
-    assert default("counts.count.count_pairs", "window") == 20
-    assert default("text.corpus.read_corpus", "tokenizer") == "unicode"
+@pytest.mark.parametrize(
+    ("command", "functions"),
+    [
+        ("count", (count_pairs, read_corpus)), ("fit", (fit,)), ("extend", (extend,)),
+        ("train", (train, count_pairs, fit, read_corpus)), ("topics", (topics,)), ("compare", (compare,)),
+        ("extract", (extract,)),
+    ],
+)  # fmt: skip
+def test_defaults_are_those_of_the_library(command, functions):
+    theirs = {}
+    for function in functions:
+        theirs |= {
+            name: parameter.default
+            for name, parameter in inspect.signature(function).parameters.items()
+            if isinstance(parameter.default, (int, float, str))
+        }
+    options = {
+        option.name: option.default for option in typer.main.get_command(cli.app).commands[command].params
+    }
+    shared = theirs.keys() & options.keys()
+    assert shared >= {"overwrite", "quiet", "seed", "encoding"} & theirs.keys()
+    assert {name: str(options[name]) for name in shared} == {name: str(theirs[name]) for name in shared}
 
 
 def test_export_grams_names_some_of_the_words_that_it_leaves_out(psdvec, tmp_path):

@@ -62,14 +62,12 @@ def test_options_of_every_stage_reach_it(file):
 
 def test_defaults_are_those_of_the_stages():
     shown = inspect.signature(train).parameters
-    for function in (read_corpus, count_pairs, fit):
+    for function in (count_pairs, fit):
         for name, option in inspect.signature(function).parameters.items():
-            if (
-                name in shown
-                and option.kind is option.KEYWORD_ONLY
-                and (function, name) not in ((count_pairs, "tokenizer"), (count_pairs, "encoding"))
-            ):
+            if name in shown and option.kind is option.KEYWORD_ONLY:
                 assert shown[name].default == option.default or name == "progress", name
+    reading = [name for name in inspect.signature(read_corpus).parameters if name != "paths"]
+    assert {shown[name].default for name in reading} == {None}, "a corpus that is read already has its own"
     assert {"dim", "window", "min_count", "max_words", "tokenizer", "quiet", "output", "keep"} <= set(shown)
 
 

@@ -9,30 +9,25 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.evaluate import Folder
-from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers, default
+from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import format_table
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
+from psdvec.options import ENCODING, TOKENIZER, Counting, Fitting
 
 
 def compare(
     corpus: Annotated[list[str], typer.Argument(help="Files, folders or globs.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the report to.")],
     methods: Annotated[str, typer.Option(help="Which methods, separated by commas.")] = ",".join(METHODS),
-    dim: Annotated[int, typer.Option(help="Dimensions of each vector.")] = default(
-        "compare.run.compare", "dim"
-    ),
+    dim: Annotated[int, typer.Option(help="Dimensions of each vector.")] = Fitting.dim,
     max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
-    min_count: Annotated[int, typer.Option(help="Drop words that occur fewer times.")] = default(
-        "compare.run.compare", "min_count"
-    ),
-    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = default(
-        "compare.run.compare", "tokenizer"
-    ),
+    min_count: Annotated[int, typer.Option(help="Drop words that occur fewer times.")] = Counting.min_count,
+    tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = TOKENIZER,
     field: Field = None,
     column: Column = None,
-    encoding: Encoding = default("compare.run.compare", "encoding"),
+    encoding: Encoding = ENCODING,
     window: Annotated[
         int | None, typer.Option(help="Window of the counts for all methods; otherwise each paper's own.")
     ] = None,
@@ -55,13 +50,11 @@ def compare(
     tagging: Annotated[
         list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = default(
-        "compare.run.compare", "seed"
-    ),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = Fitting.seed,
     seeds: Annotated[
         str,
         typer.Option(help="How many seeds per method; auto: two to five, fewer for methods that take long."),
-    ] = default("compare.run.compare", "seeds"),
+    ] = "1",
     workers: Workers = None,
     resume: Annotated[
         bool,

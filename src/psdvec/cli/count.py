@@ -7,66 +7,49 @@ from typing import Annotated, Any
 
 import typer
 
-from psdvec.cli.options import (
-    Cluster,
-    Column,
-    CorpusPaths,
-    Encoding,
-    Errors,
-    Field,
-    Gaps,
-    MaxWords,
-    MinCount,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Tokenizer,
-    Weighting,
-    Window,
-    Workers,
-    default,
-)
+from psdvec.cli import options
 from psdvec.cli.progress_bar import make_progress
 from psdvec.errors import printable
+from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
 
 
 def count(
-    corpus: CorpusPaths,
+    corpus: options.CorpusPaths,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
-    tokenizer: Tokenizer = default("text.corpus.read_corpus", "tokenizer"),
-    field: Field = None,
-    column: Column = None,
-    errors: Errors = default("text.corpus.read_corpus", "errors"),
-    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
-    min_count: MinCount = default("counts.count.count_pairs", "min_count"),
-    max_words: MaxWords = None,
+    tokenizer: options.Tokenizer = TOKENIZER,
+    field: options.Field = None,
+    column: options.Column = None,
+    errors: options.Errors = ERRORS,
+    encoding: options.Encoding = ENCODING,
+    min_count: options.MinCount = Counting.min_count,
+    max_words: options.MaxWords = None,
     vocab: Annotated[
         Path | None,
         typer.Option(help="Count exactly the words of a file, one per line, or those of other counts."),
     ] = None,
-    window: Window = default("counts.count.count_pairs", "window"),
-    weighting: Weighting = default("counts.count.count_pairs", "weighting"),
-    gaps: Gaps = default("counts.count.count_pairs", "gaps"),
+    window: options.Window = Counting.window,
+    weighting: options.Weighting = Counting.weighting,
+    gaps: options.Gaps = Counting.gaps,
     memory: Annotated[
         str | None,
         typer.Option(
             help="Memory to use at most, such as 4G, on a cluster per worker; default: half of what is free."
         ),
     ] = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    cluster: Cluster = None,
+    workers: options.Workers = None,
+    scheduler: options.Scheduler = None,
+    cluster: options.Cluster = None,
     block_size: Annotated[
         str | None, typer.Option(help="Text that a worker of a cluster reads at a time, such as 256M.")
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be read and written, and what it needs.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Count the words of a corpus and the pairs of words that stand close together.
 
@@ -82,20 +65,18 @@ def count(
     text = read_corpus(
         corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
     )
-    options: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
         "memory": memory, "workers": workers, "block_size": block_size,
         "output": output, "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:
-        for line in plan_counting(
-            text, **options, cluster=name_cluster(scheduler=scheduler, cluster=cluster)
-        ):
-            print(line)
+        where = name_cluster(scheduler=scheduler, cluster=cluster)
+        print(*plan_counting(text, **asked, cluster=where), sep="\n")
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
-        counts = count_pairs(text, **options, client=client, progress=make_progress(quiet=quiet))
+        counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
@@ -105,9 +86,9 @@ def merge(
     stores: Annotated[list[Path], typer.Argument(help="Counts to add up.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the sum to.")],
     subtract: Annotated[list[Path] | None, typer.Option(help="Counts to subtract; may be repeated.")] = None,
-    workers: Workers = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    workers: options.Workers = None,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Add counts up exactly, over the union of their vocabularies, and subtract others.
 
@@ -137,8 +118,8 @@ def import_grams(
         str | None,
         typer.Option(help="How the text was cut into words, if you know: unicode, paper or whitespace."),
     ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Read counts of the original PSDVec toolbox.
 
@@ -159,7 +140,7 @@ def export_grams(
     counts: Annotated[Path, typer.Argument(help="Counts made with flat weighting.")],
     pairs: Annotated[Path, typer.Argument(help="The top2grams file to write.")],
     words: Annotated[Path | None, typer.Option(help="Write a top1grams file too, to this place.")] = None,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Write counts for the original PSDVec toolbox.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.options import Overwrite, Quiet, default
+from psdvec.cli.options import Overwrite, Quiet
 from psdvec.cli.progress_bar import make_progress
 from psdvec.errors import InputError
 
@@ -28,10 +28,10 @@ def extract(
     output: _Output,
     jsonl: _Jsonl = False,
     paper: _Paper = False,
-    min_words: _MinWords = default("text.wikipedia.extract", "min_words"),
-    limit: _Limit = default("text.wikipedia.extract", "limit"),
-    workers: _Workers = default("text.wikipedia.extract", "workers"),
-    overwrite: Overwrite = default("text.wikipedia.extract", "overwrite"),
+    min_words: _MinWords = 1,
+    limit: _Limit = None,
+    workers: _Workers = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Turn a Wikipedia dump into plain text, one article per line.

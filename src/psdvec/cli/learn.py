@@ -7,33 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psdvec.cli.options import (
-    HELP,
-    AllowUnlike,
-    Cluster,
-    Column,
-    CorpusPaths,
-    Encoding,
-    Errors,
-    Field,
-    Gaps,
-    MaxWords,
-    MinCount,
-    Overwrite,
-    Quiet,
-    Scheduler,
-    Tokenizer,
-    Weighting,
-    Window,
-    Workers,
-    default,
-    with_recipe,
-)
+from psdvec.cli import options
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
+from psdvec.options import ENCODING, ERRORS, TOKENIZER, UNIGRAMS, Counting, Fitting
 from psdvec.resources import format_size, peak_memory
 from psdvec.storage.files import check_file_output
 
@@ -63,7 +43,7 @@ Core = Annotated[
 Memory = Annotated[str | None, typer.Option(help="Memory to use at most, such as 4G; default: what is free.")]
 Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
-Ridge = Annotated[str | None, typer.Option(help=f"{HELP['ridge'][:-1]}; default: the model's.")]
+Ridge = Annotated[str | None, typer.Option(help=f"{options.HELP['ridge'][:-1]}; default: the model's.")]
 MinContexts = Annotated[
     int, typer.Option(help="Place no word that was seen with fewer different words than this.")
 ]
@@ -73,17 +53,17 @@ Map = Annotated[
         "--map", help="Also draw the map of words that psdvec explore shows, and keep it with the model."
     ),
 ]
-Damping = Annotated[float | None, typer.Option(help=f"{HELP['damping'][:-1]}; default: the model's.")]
+Damping = Annotated[float | None, typer.Option(help=f"{options.HELP['damping'][:-1]}; default: the model's.")]
 
 
-@with_recipe
+@options.with_recipe
 def fit(
     counts: Annotated[Path, typer.Argument(help="Counts made by psdvec count.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
-    dim: Dim = default("solver.fit.fit", "dim"),
-    max_words: MaxWords = None,
+    dim: Dim = Fitting.dim,
+    max_words: options.MaxWords = None,
     core: Core = None,
-    recipe: RecipeName = default("solver.fit.fit", "recipe"),
+    recipe: RecipeName = Fitting.recipe,
     method: Annotated[str, typer.Option(help=f"Method: {', '.join(METHODS)}.")] = OURS,
     settings: Annotated[
         list[str] | None,
@@ -92,20 +72,20 @@ def fit(
     corpus: Annotated[
         list[str] | None, typer.Option(help="Text, for the methods that read it; may be repeated.")
     ] = None,
-    min_contexts: MinContexts = default("solver.fit.fit", "min_contexts"),
-    seed: Seed = default("solver.fit.fit", "seed"),
+    min_contexts: MinContexts = Fitting.min_contexts,
+    seed: Seed = Fitting.seed,
     memory: Memory = None,
-    workers: Workers = None,
-    device: Device = default("solver.fit.fit", "device"),
-    scheduler: Scheduler = None,
-    cluster: Cluster = None,
-    allow_unlike: AllowUnlike = False,
+    workers: options.Workers = None,
+    device: Device = Fitting.device,
+    scheduler: options.Scheduler = None,
+    cluster: options.Cluster = None,
+    allow_unlike: options.AllowUnlike = False,
     with_map: Map = False,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done, and what it needs.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
     changes: Any = None,
 ) -> None:
     """Make vectors from counts.
@@ -121,55 +101,42 @@ def fit(
     from psdvec.solver.fit import fit as fit_model
     from psdvec.solver.fit import plan_fit
 
-    options: dict[str, Any] = {
-        "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words, "memory": memory,
-        "device": device,
+    fitting: dict[str, Any] = {
+        "dim": dim, "recipe": recipe, "changes": changes, "core": core, "max_words": max_words,
+        "min_contexts": min_contexts, "seed": seed, "memory": memory, "device": device,
     }  # fmt: skip
+    where = {"scheduler": scheduler, "cluster": cluster}
+    vectors: Model | Embeddings
     if method != OURS or settings or corpus:
-        own = {
-            **changes,
-            **options,
-            "recipe": None if recipe == "default" else recipe,
-            "device": None if device == "cpu" else device,
-            "scheduler": scheduler,
-            "cluster": cluster,
-            "allow_unlike": allow_unlike or None,
-            "dry_run": dry_run or None,
-            "min_contexts": None
-            if min_contexts == default("solver.fit.fit", "min_contexts")
-            else min_contexts,
-        }
-        given = [name for name, value in own.items() if value is not None and name not in ("dim", "changes")]
-        if given:
-            raise InputError(
-                f"--{given[0].replace('_', '-')} works with the method {OURS} only; leave it out, or leave --method out"
-            )
+        _refuse_ours(fitting, **where, allow_unlike=allow_unlike, dry_run=dry_run)
         vectors = fit_method(
             method, counts, output=output, corpus=corpus, settings=parse_settings(method, settings or []),
             dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
         )  # fmt: skip
-        _report(vectors, output)
-        if with_map:
-            _draw_map(output, quiet=quiet)
+    elif dry_run:
+        lines = plan_fit(counts, **fitting, workers=workers, output=output, cluster=name_cluster(**where))
+        print(*lines, sep="\n")
         return
-    if dry_run:
-        for line in plan_fit(
-            counts,
-            **options,
-            workers=workers,
-            output=output,
-            cluster=name_cluster(scheduler=scheduler, cluster=cluster),
-        ):
-            print(line)
-        return
-    with open_client(scheduler=scheduler, cluster=cluster) as client:
-        model = fit_model(
-            counts, **options, min_contexts=min_contexts, seed=seed, workers=workers, output=output,
-            overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
-        )  # fmt: skip
-    _report(model, output)
+    else:
+        with open_client(**where) as client:
+            vectors = fit_model(
+                counts, **fitting, workers=workers, output=output, overwrite=overwrite, client=client,
+                allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
+            )  # fmt: skip
+    _report(vectors, output)
     if with_map:
         _draw_map(output, quiet=quiet)
+
+
+def _refuse_ours(fitting: dict[str, Any], **others: Any) -> None:
+    """Raise :class:`InputError` if an option was given that only our own method has."""
+    changed = (name for name, value in fitting.items() if value != getattr(Fitting, name))
+    given = [*fitting["changes"], *changed, *(name for name, value in others.items() if value)]
+    for name in given:
+        if name not in ("dim", "changes", "seed"):
+            raise InputError(
+                f"--{name.replace('_', '-')} works with the method {OURS} only; leave it out, or leave --method out"
+            )
 
 
 def extend(
@@ -201,19 +168,19 @@ def extend(
     damping: Damping = None,
     unigrams: Annotated[
         str, typer.Option(help="Where the old words' frequencies come from: corpus or model.")
-    ] = default("solver.extend.extend", "unigrams"),
-    min_contexts: MinContexts = default("solver.extend.extend", "min_contexts"),
-    workers: Workers = None,
-    device: Device = default("solver.extend.extend", "device"),
-    scheduler: Scheduler = None,
-    cluster: Cluster = None,
-    allow_unlike: AllowUnlike = False,
+    ] = UNIGRAMS[0],
+    min_contexts: MinContexts = Fitting.min_contexts,
+    workers: options.Workers = None,
+    device: Device = Fitting.device,
+    scheduler: options.Scheduler = None,
+    cluster: options.Cluster = None,
+    allow_unlike: options.AllowUnlike = False,
     report: Annotated[
         Path | None,
         typer.Option(help="File to write the table of all words to, tab-separated; default: none."),
     ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Add new words to a model, or to other vectors; the old words do not move.
 
@@ -255,35 +222,35 @@ def extend(
     _report(extension, output)
 
 
-@with_recipe
+@options.with_recipe
 def train(
-    corpus: CorpusPaths,
+    corpus: options.CorpusPaths,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
-    dim: Dim = default("solver.fit.fit", "dim"),
-    max_words: MaxWords = None,
-    min_count: MinCount = default("counts.count.count_pairs", "min_count"),
+    dim: Dim = Fitting.dim,
+    max_words: options.MaxWords = None,
+    min_count: options.MinCount = Counting.min_count,
     core: Core = None,
-    recipe: RecipeName = default("solver.fit.fit", "recipe"),
+    recipe: RecipeName = Fitting.recipe,
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
-    tokenizer: Tokenizer = default("text.corpus.read_corpus", "tokenizer"),
-    field: Field = None,
-    column: Column = None,
-    errors: Errors = default("text.corpus.read_corpus", "errors"),
-    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
-    window: Window = default("counts.count.count_pairs", "window"),
-    weighting: Weighting = default("counts.count.count_pairs", "weighting"),
-    gaps: Gaps = default("counts.count.count_pairs", "gaps"),
-    min_contexts: MinContexts = default("solver.fit.fit", "min_contexts"),
-    seed: Seed = default("solver.fit.fit", "seed"),
+    tokenizer: options.Tokenizer = TOKENIZER,
+    field: options.Field = None,
+    column: options.Column = None,
+    errors: options.Errors = ERRORS,
+    encoding: options.Encoding = ENCODING,
+    window: options.Window = Counting.window,
+    weighting: options.Weighting = Counting.weighting,
+    gaps: options.Gaps = Counting.gaps,
+    min_contexts: MinContexts = Fitting.min_contexts,
+    seed: Seed = Fitting.seed,
     memory: Memory = None,
-    workers: Workers = None,
-    device: Device = default("solver.fit.fit", "device"),
-    scheduler: Scheduler = None,
-    cluster: Cluster = None,
-    allow_unlike: AllowUnlike = False,
+    workers: options.Workers = None,
+    device: Device = Fitting.device,
+    scheduler: options.Scheduler = None,
+    cluster: options.Cluster = None,
+    allow_unlike: options.AllowUnlike = False,
     with_map: Map = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
     changes: Any = None,
 ) -> None:
     """Count a corpus, fit vectors and place the rarer words, all in one command.

@@ -14,12 +14,13 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors, default
+from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_json, print_table
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.model2vec import unreachable_words
+from psdvec.options import ENCODING
 from psdvec.storage.files import check_file_output, nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
@@ -191,7 +192,7 @@ def vectorize(
         typer.Option("--oov", help="Leave words without a vector out, or give them one by their spelling."),
     ] = "ignore",
     column: Column = None,
-    encoding: Encoding = default("text.corpus.read_corpus", "encoding"),
+    encoding: Encoding = ENCODING,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers, default
+from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers
 from psdvec.cli.progress_bar import make_progress
 from psdvec.cli.tables import print_table
 from psdvec.errors import InputError
+from psdvec.options import ENCODING
 from psdvec.progress import count_of
 from psdvec.resources import format_size, peak_memory
 
@@ -33,7 +34,7 @@ def topics(
     by: Annotated[
         list[str] | None, typer.Option(help="Field to show topics over, such as year; may be repeated.")
     ] = None,
-    encoding: Encoding = default("topic_model.run.topics", "encoding"),
+    encoding: Encoding = ENCODING,
     seed_words: Annotated[
         list[str] | None,
         typer.Option(help="Words of a topic that you want, as 'economy: bank loan market'; may be repeated."),

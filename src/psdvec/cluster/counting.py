@@ -34,10 +34,11 @@ from psdvec.counts import pairs as out_of_core
 from psdvec.counts import segments as numbering
 from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.pairs import Range, Run, cut_ranges, sizes_of
-from psdvec.counts.segments import Counted, Counting, SegmentChain, SegmentFolder, add_up_words
+from psdvec.counts.segments import Counted, SegmentChain, SegmentFolder, add_up_words
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.words import WordTable
 from psdvec.errors import InputError
+from psdvec.options import Counting
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
 from psdvec.storage.workspace import PLAN, piece_file, piece_folder

@@ -24,6 +24,7 @@ from psdvec.evaluation.tagging import evaluate_tagging, load_tagging
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
+from psdvec.options import ENCODING, TOKENIZER, Counting, Fitting
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.storage.files import check_name, is_unfinished, replaced_file
@@ -43,13 +44,13 @@ def compare(
     *,
     output: str | Path,
     methods: Sequence[str] = tuple(METHODS),
-    dim: int = 300,
+    dim: int = Fitting.dim,
     max_words: int | None = None,
-    min_count: int = 5,
-    tokenizer: str = "unicode",
+    min_count: int = Counting.min_count,
+    tokenizer: str = TOKENIZER,
     field: str | None = None,
     column: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str = ENCODING,
     window: int | None = None,
     weighting: str | None = None,
     settings: Iterable[str] = (),
@@ -58,7 +59,7 @@ def compare(
     tasks: Sequence[str] | None = None,
     testsets: str | Path | None = None,
     tagging: Sequence[str] = (),
-    seed: int = 0,
+    seed: int = Fitting.seed,
     seeds: int | str = 1,
     workers: int | None = None,
     resume: bool = False,

@@ -20,7 +20,6 @@ from psdvec.counts.pairs import count_text
 from psdvec.counts.segments import (
     FORMAT,
     Counted,
-    Counting,
     SegmentFolder,
     choose_words,
     describe,
@@ -29,6 +28,7 @@ from psdvec.counts.segments import (
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.counts.words import MAX_WORD_BYTES
 from psdvec.errors import InputError, checked, demand_client
+from psdvec.options import Counting
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
@@ -47,8 +47,8 @@ def count_words(
     tokenizer: str | None = None,
     column: str | None = None,
     encoding: str | None = None,
-    min_count: int = 5,
-    max_words: int | None = None,
+    min_count: int = Counting.min_count,
+    max_words: int | None = Counting.max_words,
     workers: int | None = None,
     quiet: bool = False,
     progress: Progress = LogProgress(),
@@ -60,7 +60,7 @@ def count_words(
     """
     text = read_input(corpus, tokenizer=tokenizer, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
-    what = Counting(None, min_count, max_words, window=1, weighting="flat", gaps="keep")
+    what = Counting(min_count, max_words, window=1, weighting="flat")
     workers = resolve_workers(workers)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
         folder = SegmentFolder(Path(temporary) / "segments")
@@ -77,11 +77,11 @@ def count_pairs(
     column: str | None = None,
     encoding: str | None = None,
     vocabulary: Iterable[str] | None = None,
-    min_count: int = 5,
-    max_words: int | None = None,
-    window: int = 20,
-    weighting: str = "harmonic",
-    gaps: str = "keep",
+    min_count: int = Counting.min_count,
+    max_words: int | None = Counting.max_words,
+    window: int = Counting.window,
+    weighting: str = Counting.weighting,
+    gaps: str = Counting.gaps,
     memory: float | str | None = None,
     workers: int | None = None,
     output: str | Path | None = None,
@@ -158,7 +158,7 @@ def count_pairs(
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
-    what = Counting(given, min_count, max_words, window, weighting, gaps)
+    what = Counting(min_count, max_words, window, weighting, gaps, given)
     described = describe(text, what)
     plan |= {"vocabulary": given, **described._asdict()}
     with place_for(output) as place:
@@ -227,33 +227,29 @@ def plan_counting(
     corpus: Corpus,
     *,
     vocabulary: Iterable[str] | None,
-    min_count: int,
-    max_words: int | None,
-    window: int,
-    weighting: str,
-    gaps: str,
     memory: float | str | None,
     workers: int | None,
     output: str | Path,
     overwrite: bool,
     cluster: str | None,
     block_size: float | str | None,
+    **counting: Any,
 ) -> list[str]:
     """Return, in sentences, what :func:`count_pairs` with these options would read, write and need.
 
-    ``cluster``: the name of the cluster that would do it, None for this machine.
+    ``cluster``: the name of the cluster that would do it, None for this machine; ``counting``: see :class:`Counting`.
     """
-    Counting(None, min_count, max_words, window, weighting, gaps)  # raises if they make no sense
+    what = Counting(**counting)
     _check_place(output, on_cluster=cluster is not None, workers=workers, block_size=block_size)
     check_output(output, overwrite=overwrite)
-    words = max_words if vocabulary is None else len(set(vocabulary))
+    words = what.max_words if vocabulary is None else len(set(vocabulary))
     size = corpus.raw_size
     lines = [
         f"read {count_of(len(corpus.files), 'file')}, {'of unknown size' if size is None else format_size(size)}, "
         f"with tokenizer {corpus.tokenizer}",
         f"count {'all' if words is None else f'at most {words:,}'} words"
-        + (f" that occur at least {min_count} times" if vocabulary is None else " of the given list")
-        + f", and pairs with window {window}, weighting {weighting}, gaps {gaps}",
+        + (f" that occur at least {what.min_count} times" if vocabulary is None else " of the given list")
+        + f", and pairs with window {what.window}, weighting {what.weighting}, gaps {what.gaps}",
         f"use at most {format_size(_resolve_memory(memory))} of memory and {resolve_workers(workers)} threads"
         if cluster is None
         else _plan_cluster(corpus, cluster, memory=memory, block_size=block_size),

@@ -24,10 +24,11 @@ import numpy as np
 
 from psdvec.arrays import Int32s, Int64s, UInt64s
 from psdvec.counts.matrix import Rows
-from psdvec.counts.segments import Counting, SegmentChain, SegmentFolder
+from psdvec.counts.segments import SegmentChain, SegmentFolder
 from psdvec.counts.words import SENTENCE_END, WordTable
 from psdvec.errors import ResourceError
 from psdvec.kernels import kernel, prefetch
+from psdvec.options import Counting
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress, memory_in_use
 from psdvec.resources import format_size

@@ -12,17 +12,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
-from psdvec.counts.matrix import UNIT, Rows, Tally, pair_weights
+from psdvec.counts.matrix import UNIT, Rows, Tally
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
 from psdvec.counts.words import GAP, MAX_WORD_BYTES, SENTENCE_END, WordTable, number_words
-from psdvec.errors import InputError, check_fields, demand_positive
+from psdvec.errors import InputError
+from psdvec.options import Counting
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.storage.arrays import write_npy
@@ -30,32 +31,7 @@ from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_file
 from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
 
-# What is to be counted, checked and described before any text is read.
-
-
-@dataclass(frozen=True)
-class Counting:
-    """The options that decide the counts: which words (``given`` ones or the frequent ones), and how pairs count.
-
-    ``weights`` int64[window] is what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md). The other
-    options of counting (memory, workers, a cluster) make no difference to the result.
-    """
-
-    given: tuple[str, ...] | None
-    min_count: int
-    max_words: int | None
-    window: int
-    weighting: str
-    gaps: str
-    weights: Int64s = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        demand_positive(self.min_count, "min_count")
-        demand_positive(self.max_words, "max_words")
-        if self.gaps not in ("keep", "close"):
-            raise InputError(f"gaps='{self.gaps}' is unknown; choose keep or close")
-        object.__setattr__(self, "weights", pair_weights(self.window, self.weighting))
+# What is to be counted, described before any text is read.
 
 
 class Description(NamedTuple):

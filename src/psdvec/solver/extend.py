@@ -23,7 +23,7 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import Recipe, make_recipe
+from psdvec.options import UNIGRAMS, Fitting, Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import open_device
@@ -247,10 +247,10 @@ def extend(
     core: int | None = None,
     ridge: float | str | None = None,
     damping: float | None = None,
-    unigrams: str = "corpus",
-    min_contexts: int = 5,
+    unigrams: str = UNIGRAMS[0],
+    min_contexts: int = Fitting.min_contexts,
     workers: int | None = None,
-    device: str = "cpu",
+    device: str = Fitting.device,
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,

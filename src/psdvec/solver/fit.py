@@ -20,8 +20,8 @@ import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
-from psdvec.errors import InputError, checked, demand_client, demand_positive, demand_seed
-from psdvec.options import Recipe, make_recipe
+from psdvec.errors import InputError, checked, demand_client
+from psdvec.options import Fitting, Recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
     arithmetic,
@@ -122,16 +122,16 @@ _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were m
 def fit(
     counts: Cooccurrence | str | Path,
     *,
-    dim: int = 300,
-    recipe: str = "default",
-    changes: Mapping[str, Any] | None = None,
-    core: int | None = None,
-    max_words: int | None = None,
-    min_contexts: int = 5,
-    seed: int = 0,
-    memory: float | str | None = None,
+    dim: int = Fitting.dim,
+    recipe: str = Fitting.recipe,
+    changes: Mapping[str, Any] | None = Fitting.changes,
+    core: int | None = Fitting.core,
+    max_words: int | None = Fitting.max_words,
+    min_contexts: int = Fitting.min_contexts,
+    seed: int = Fitting.seed,
+    memory: float | str | None = Fitting.memory,
     workers: int | None = None,
-    device: str = "cpu",
+    device: str = Fitting.device,
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
@@ -177,10 +177,7 @@ def fit(
         Show no progress.
     """
     progress = SilentProgress() if quiet else progress
-    plan = check_options(
-        dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, min_contexts=min_contexts, seed=seed,
-        memory=memory,
-    )  # fmt: skip
+    plan = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
     store = counts_of(counts)
     if output is not None:
         sweep_finished(Path(output))
@@ -330,28 +327,6 @@ def _computed_with(hardware: Any) -> dict[str, Any]:
     return {**arithmetic(), **({"others": others} if others else {})}
 
 
-@checked
-def check_options(
-    *,
-    dim: int,
-    recipe: str,
-    changes: Mapping[str, Any] | None,
-    core: int | None,
-    max_words: int | None = None,
-    min_contexts: int | None = None,
-    seed: int = 0,
-    memory: float | str | None = None,
-) -> Recipe:
-    """Return the recipe of a fit with these options, or raise :class:`InputError` if no counts can be fitted so."""
-    numbers = {"dim": dim, "core": core, "max_words": max_words, "min_contexts": min_contexts}
-    for name, number in numbers.items():
-        demand_positive(number, name)
-    demand_seed(seed)
-    if memory is not None:
-        parse_size(memory)
-    return make_recipe(recipe, **(changes or {}))
-
-
 @contextmanager
 def _open(
     device: str,
@@ -450,39 +425,32 @@ def _describe(plan: MemoryPlan, hardware: Cpu, folder: Path | None) -> str:
 def plan_fit(
     counts: Cooccurrence | str | Path,
     *,
-    dim: int = 300,
-    recipe: str = "default",
-    changes: Mapping[str, Any] | None = None,
-    core: int | None = None,
-    max_words: int | None = None,
-    memory: float | str | None = None,
     workers: int | None = None,
-    device: str = "cpu",
     output: str | Path | None = None,
     cluster: str | None = None,
+    **fitting: Any,
 ) -> list[str]:
     """Say what :func:`fit` would do and need, and refuse what would not fit into memory.
 
     ``output`` is the folder that would be written to, whose disk is measured where pairs would go to it, and
-    ``cluster`` what to call the cluster that would do it, if any.
+    ``cluster`` what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
     """
-    plan = check_options(
-        dim=dim, recipe=recipe, changes=changes, core=core, max_words=max_words, memory=memory
-    )
+    what = Fitting(**fitting)
+    plan = what.settings
     store = counts_of(counts)
     counted = store.vocabulary.counts.size
-    words = min(max_words or counted, counted)
-    centre = min(core or words, words)
-    hardware = open_device(device, workers=workers)
+    words = min(what.max_words or counted, counted)
+    centre = min(what.core or words, words)
+    hardware = open_device(what.device, workers=workers)
     lines = [
         f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
         f"place {words - centre:,} further words by ridge {plan.ridge}",
-        f"write {words:,} vectors in {dim} dimensions, about {format_size(_size_of_model(words, dim, plan))}",
+        f"write {words:,} vectors in {what.dim} dimensions, about {format_size(_size_of_model(words, what.dim, plan))}",
     ]
     if cluster is not None:
         lines.append(f"keep the pairs on {cluster}")
     elif isinstance(hardware, Cpu):
-        needed = _memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
+        needed = _memory_plan(hardware, store, centre, dim=what.dim, recipe=plan, memory=what.memory)
         lines.append(_describe(needed, hardware, None if output is None else nearest_folder(Path(output))))
     return lines
 

@@ -7,52 +7,48 @@ interrupted, the same call resumes at the first unfinished stage.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from psdvec.counts.count import count_pairs, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.counts.segments import Counting, describe, identity_of
-from psdvec.errors import InputError, checked, checked_options
+from psdvec.counts.segments import describe, identity_of
+from psdvec.errors import InputError, checked
+from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices import open_device
-from psdvec.solver.fit import check_options, fit
+from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.workspace import open_workspace, sweep_finished
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_corpus, read_input
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
 from psdvec.vectors.model import Model
 
 _ENDING = ".train.work"
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _options(function: Callable[..., Any], *names: str) -> dict[str, inspect.Parameter]:
-    return {name: inspect.signature(function).parameters[name] for name in names}
-
-
-# The options of each stage, with the defaults they have there.
-_READING = _options(read_corpus, "tokenizer", "field", "column", "errors", "encoding")
-_COUNTING = _options(count_pairs, "min_count", "max_words", "window", "weighting", "gaps")
-_FITTING = _options(fit, "dim", "recipe", "changes", "core", "min_contexts", "seed", "device")
-
-
-def _with_options(function: Function) -> Function:
-    """Let ``help`` and editors show the options of all stages instead of ``**options``."""
-    own = inspect.signature(function)
-    corpus, *rest = (each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD)
-    stages = (*_READING.values(), *_COUNTING.values(), *_FITTING.values())
-    function.__signature__ = own.replace(parameters=[corpus, *stages, *rest])  # type: ignore[attr-defined]
-    return function
-
-
-@_with_options
 @checked
 def train(
     corpus: Input,
     *,
+    tokenizer: str | None = None,
+    field: str | None = None,
+    column: str | None = None,
+    errors: str | None = None,
+    encoding: str | None = None,
+    min_count: int = Counting.min_count,
+    max_words: int | None = Counting.max_words,
+    window: int = Counting.window,
+    weighting: str = Counting.weighting,
+    gaps: str = Counting.gaps,
+    dim: int = Fitting.dim,
+    recipe: str = Fitting.recipe,
+    changes: Mapping[str, Any] | None = Fitting.changes,
+    core: int | None = Fitting.core,
+    min_contexts: int = Fitting.min_contexts,
+    seed: int = Fitting.seed,
+    device: str = Fitting.device,
     memory: float | str | None = None,
     workers: int | None = None,
     output: str | Path | None = None,
@@ -62,7 +58,6 @@ def train(
     allow_unlike: bool = False,
     quiet: bool = False,
     progress: Progress = LogProgress(),
-    **options: Any,
 ) -> Model:
     """Count the words and pairs of a text, and fit vectors to them.
 
@@ -101,22 +96,22 @@ def train(
     >>> len(model), model.dim
     (5, 2)
     """
-    unknown = set(options) - set(_READING) - set(_COUNTING) - set(_FITTING)
-    if unknown:
-        raise TypeError(f"train() got an unexpected keyword argument '{min(unknown)}'")
     progress = SilentProgress() if quiet else progress
-    options = {
-        **checked_options(
-            read_corpus, {name: options[name] for name in _READING if options.get(name) is not None}
-        ),
-        **checked_options(count_pairs, {name: options[name] for name in _COUNTING if name in options}),
-        **checked_options(fit, {name: options[name] for name in _FITTING if name in options}),
-    }
-    text = read_input(corpus, **{name: options[name] for name in _READING if name in options})
-    counting = {name: options.get(name, option.default) for name, option in _COUNTING.items()}
-    fitting = {name: options.get(name, option.default) for name, option in _FITTING.items()}
-    _check_options(counting, fitting, memory=memory, workers=workers, on_cluster=client is not None)
-    common: dict[str, Any] = {"workers": workers, "memory": memory, "client": client, "progress": progress}
+    text = read_input(
+        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+    )
+    counting: dict[str, Any] = {
+        "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
+    }  # fmt: skip
+    fitting: dict[str, Any] = {
+        "dim": dim, "recipe": recipe, "changes": changes, "core": core, "min_contexts": min_contexts, "seed": seed,
+        "device": device, "memory": memory,
+    }  # fmt: skip
+    what = Counting(**counting)
+    Fitting(**fitting)  # whatever makes no sense is refused before the first stage begins
+    if client is None:
+        open_device(device, workers=workers)
+    common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
     if output is not None:
         for ending in (".work", _ENDING):
             sweep_finished(Path(output), ending=ending)
@@ -133,48 +128,21 @@ def train(
             place = place or work / "counts"
         if client is not None and place is None:
             raise InputError("the workers of a cluster read the counts from a folder; give output or keep")
-        counts = _counts_of(text, place, counting, common)
+        if place is not None and (place / META).is_file():
+            counts = _open_counts(place, text, what, progress)
+        else:
+            counts = count_pairs(text, **counting, **common, memory=memory, output=place)
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 
 
-def _check_options(
-    counting: Mapping[str, Any],
-    fitting: Mapping[str, Any],
-    *,
-    memory: float | str | None,
-    workers: int | None,
-    on_cluster: bool,
-) -> None:
-    """Raise :class:`InputError` if an option of any stage makes no sense, before the first begins."""
-    Counting(given=None, **counting)
-    check_options(**{name: value for name, value in fitting.items() if name != "device"}, memory=memory)
-    if not on_cluster:
-        open_device(fitting["device"], workers=workers)
-
-
-def _counts_of(
-    text: Corpus | Texts | Sentences,
-    folder: Path | None,
-    counting: Mapping[str, Any],
-    common: Mapping[str, Any],
+def _open_counts(
+    folder: Path, text: Corpus | Texts | Sentences, what: Counting, progress: Progress
 ) -> Cooccurrence:
-    """Return the counts in ``folder`` if they are of this text, or make them, in memory if there is no folder."""
-    if folder is None or not (folder / META).is_file():
-        return count_pairs(text, **counting, **common, output=folder)
+    """Return the counts in ``folder``, or raise :class:`InputError` if they are not those that would be made now."""
     sweep_finished(folder)
     found = load_counts(folder)
-    _check_same(found, folder, text, counting)
-    common["progress"].say(f"using the counts in '{folder}'")
-    report_tally(found.tally, text, common["progress"])
-    return found
-
-
-def _check_same(
-    found: Cooccurrence, folder: Path, text: Corpus | Texts | Sentences, counting: Mapping[str, Any]
-) -> None:
-    """Raise :class:`InputError` if the counts in ``folder`` are not those that would be made now."""
-    parameters, sources, identity = describe(text, Counting(given=None, **counting))
+    parameters, sources, identity = describe(text, what)
     if "once" in identity:
         raise InputError(
             f"'{folder}' holds counts already, and whether they are of this text cannot be told, as it does not come "
@@ -184,3 +152,6 @@ def _check_same(
         raise InputError(
             f"'{folder}' holds counts of other text, or made with other options; choose another folder for the counts"
         )
+    progress.say(f"using the counts in '{folder}'")
+    report_tally(found.tally, text, progress)
+    return found

@@ -23,6 +23,7 @@ import numpy as np
 
 from psdvec.arrays import Bytes
 from psdvec.errors import InputError, InputWarning, checked
+from psdvec.options import ENCODING, ERRORS, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
 from psdvec.text.readers import (
     OTHER_SCRIPT,
@@ -52,11 +53,11 @@ BLOCK_BYTES = 1 << 23
 def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
-    tokenizer: str = "unicode",
+    tokenizer: str = TOKENIZER,
     field: str | None = None,
     column: str | None = None,
-    errors: str = "replace",
-    encoding: str = "utf-8",
+    errors: str = ERRORS,
+    encoding: str = ENCODING,
 ) -> Corpus:
     """Return the corpus in these files, folders (with their subfolders), globs or addresses; ``"-"`` is standard input.
 

@@ -12,6 +12,7 @@ import numpy as np
 from psdvec.arrays import Float64s
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.formats import load
+from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.artefact import check_output
@@ -145,7 +146,7 @@ def topics(
     *,
     text: str | None = None,
     by: str | Sequence[str] = (),
-    encoding: str = "utf-8",
+    encoding: str = ENCODING,
     seed_words: Mapping[str, Sequence[str]] | None = None,
     min_documents: int | None = None,
     quick: bool = False,
