@@ -211,7 +211,8 @@ def test_the_bar_shows_neither_rate_nor_time_left_before_the_second_update():
 def test_the_bar_shows_slow_rates_per_minute_and_the_time_left():
     line = drawn([60, 20, 20])
     assert "3.0 holes/min, 5 stones/s" in line
-    assert "32:20 left" in line
+    assert "0:32:20 left" in line
+    assert "1:36:00 left" in drawn([60] * 4)  # the last half minute has only one of them
 
 
 def test_lines_of_the_command_line_are_written_once(log, monkeypatch, capsys):

@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from psdvec import progress
@@ -100,18 +101,12 @@ def _rates(task: Task) -> str:
 def _time(task: Task) -> str:
     """Return the time left, or how long the stage took; nothing while it is unknown."""
     if task.finished:
-        return _minutes(task.finished_time or 0.0)
+        return str(timedelta(seconds=round(task.finished_time or 0.0)))
     if task.total is None:
         return ""
     pace: progress.Pace = task.fields["paces"][task.fields["unit"]]
     left = pace.seconds_left(task.total, now=task.get_time())
-    return "" if left is None else f"{_minutes(left)} left"
-
-
-def _minutes(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    return "" if left is None else f"{timedelta(seconds=round(left))} left"
 
 
 def _remark(task: Task) -> str:
