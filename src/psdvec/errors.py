@@ -25,8 +25,8 @@ import os
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from numbers import Real
+from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar
 
@@ -177,29 +177,21 @@ def checked(function: Function) -> Function:
     @functools.wraps(function)
     def call(*given: Any, **options: Any) -> Any:
         kinds = _kinds_of(function)
-        values = [
-            value if kinds.get(name) is None else _read(name, value, kinds[name])
-            for name, value in zip(kinds, given, strict=False)
-        ]
-        return function(*values, *given[len(values) :], **_read_all(kinds, options))
+        values = [_read(name, value, kinds[name]) for name, value in zip(kinds, given, strict=False)]
+        return function(*values, *given[len(values) :], **checked_options(function, options))
 
     return typing.cast(Function, call)
 
 
 def checked_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``options`` as a :func:`checked` ``function`` would take them."""
-    return _read_all(_kinds_of(function), options)
+    kinds = _kinds_of(function)
+    return {name: _read(name, value, kinds.get(name, _ANYTHING)) for name, value in options.items()}
 
 
 def check_fields(value: Any) -> None:
     """Hold the fields of a frozen dataclass to their annotations, as :func:`checked` does with arguments."""
-    made: Any = type(value)
-    kinds = _kinds_of(made)
-    for field in fields(value):
-        if field.init and kinds[field.name] is not None:
-            object.__setattr__(
-                value, field.name, _read(field.name, getattr(value, field.name), kinds[field.name])
-            )
+    vars(value).update(checked_options(type(value), vars(value)))
 
 
 class _Kind(NamedTuple):
@@ -217,15 +209,7 @@ class _WrongItemError(TypeError):
         self.place, self.item, self.wanted = place, item, wanted
 
 
-def _read_all(kinds: Mapping[str, _Kind | None], options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value if kinds.get(name) is None else _read(name, value, kinds[name])
-        for name, value in options.items()
-    }
-
-
-def _read(name: str, value: Any, kind: _Kind | None) -> Any:
-    assert kind is not None
+def _read(name: str, value: Any, kind: _Kind) -> Any:
     try:
         return kind.read(value)
     except _WrongItemError as wrong:
@@ -250,8 +234,8 @@ def _quoted(value: Any) -> str:
 
 
 @functools.cache
-def _kinds_of(function: Any) -> dict[str, _Kind | None]:
-    """Return the kind of each argument by its name, in their order; None where anything may be given."""
+def _kinds_of(function: Any) -> dict[str, _Kind]:
+    """Return the kind of each argument by its name, in their order."""
     import inspect
 
     hints = typing.get_type_hints(function)
@@ -259,99 +243,85 @@ def _kinds_of(function: Any) -> dict[str, _Kind | None]:
 
 
 @functools.cache
-def _kind_of(hint: Any) -> _Kind | None:
-    """Return what ``hint`` asks for, or None if anything may be given, or only the function itself can tell."""
-    from pathlib import Path
-
+def _kind_of(hint: Any) -> _Kind:
+    """Return what ``hint`` asks for: anything where that may be given, or only the function itself can tell."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
-        return _kind_of_several(inner)
+        return _one_of([_kind_of(each) for each in inner])
     if origin is typing.Literal:
         return _TEXT  # which of them there are, the function says
     if origin in (Sequence, Iterable):
         kind = _kind_of(inner[0])
-        return None if kind is None and origin is Iterable else _list_of(kind)
+        return _ANYTHING if kind is _ANYTHING and origin is Iterable else _list_of(kind)
     if origin is Mapping:
         return _mapping_to(_kind_of(inner[1]))
-    plain = {int: _WHOLE, float: _NUMBER, bool: _TRUTH, str: _TEXT, NoneType: _NOTHING, Path: _NAME}
-    if hint in plain:
-        return plain[hint]
-    if (
-        hint is Any
-        or not isinstance(hint, type)
-        or origin is not None
-        or getattr(hint, "_is_protocol", False)
-    ):
-        return None
-    return _Kind(hint.__name__, functools.partial(_instance, hint))
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if hint is Any or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
+        return _ANYTHING
+    return _type(hint, hint.__name__)
 
 
-def _kind_of_several(hints: Sequence[Any]) -> _Kind | None:
-    kinds = [_kind_of(hint) for hint in hints]
-    if None in kinds:
-        return None
-    found = [kind for kind in kinds if kind is not None]
-    if _NAME in found:  # a name is given as a string or as a path
-        found = [kind for kind in found if kind is not _TEXT]
-    wanted = ", or ".join(kind.wanted for kind in found)
+def _one_of(kinds: Sequence[_Kind]) -> _Kind:
+    if _ANYTHING in kinds:
+        return _ANYTHING
+    if _NAME in kinds:  # a name is given as a string or as a path
+        kinds = [kind for kind in kinds if kind is not _TEXT]
 
     def read(value: Any) -> Any:
-        wrong = None
-        for kind in found:
+        wrong = TypeError()
+        for kind in kinds:
             try:
                 return kind.read(value)
             except _WrongItemError as error:
                 wrong = error
             except (TypeError, ValueError):
                 continue
-        raise wrong or TypeError
+        raise wrong
 
-    return _Kind(wanted, read)
+    return _Kind(", or ".join(kind.wanted for kind in kinds), read)
 
 
-def _list_of(kind: _Kind | None) -> _Kind:
+def _list_of(kind: _Kind) -> _Kind:
     def read(values: Any) -> Any:
-        if isinstance(values, (list, tuple)):
-            items = values
-        elif isinstance(values, str | bytes | bytearray | Mapping):
+        if isinstance(values, str | bytes | bytearray | Mapping):
             raise TypeError
-        else:
-            items = list(values)
-        if kind is None or (kind is _TEXT and set(map(type, items)) == {str}):
-            return items
-        for i, item in enumerate(items):
-            _read_item(f"[{i}]", item, kind)
+        items = values if isinstance(values, (list, tuple)) else list(values)
+        if kind is not _TEXT or set(map(type, items)) != {str}:
+            _read_each(enumerate(items), kind)
         return items
 
-    if kind is None or kind is _TEXT:
-        return _Kind("a list of words" if kind else "a list", read)
-    return _Kind(f"a list of which each is {kind.wanted}", read)
+    items = {_TEXT: " of words", _ANYTHING: ""}.get(kind, f" of which each is {kind.wanted}")
+    return _Kind(f"a list{items}", read)
 
 
-def _mapping_to(kind: _Kind | None) -> _Kind:
+def _mapping_to(kind: _Kind) -> _Kind:
     def read(values: Any) -> Any:
-        _instance(Mapping, values)
-        for name, item in values.items() if kind is not None else ():
-            _read_item(f"[{name!r}]", item, kind)
+        if not isinstance(values, Mapping):
+            raise TypeError
+        _read_each(values.items(), kind)
         return values
 
     return _Kind("a dictionary", read)
 
 
-def _read_item(place: str, item: Any, kind: _Kind | None) -> None:
-    assert kind is not None
-    try:
-        kind.read(item)
-    except _WrongItemError as error:
-        raise _WrongItemError(place + error.place, error.item, error.wanted) from error
-    except (TypeError, ValueError) as error:
-        raise _WrongItemError(place, item, kind.wanted) from error
+def _read_each(items: Iterable[tuple[Any, Any]], kind: _Kind) -> None:
+    for key, item in items:
+        try:
+            kind.read(item)
+        except _WrongItemError as error:
+            raise _WrongItemError(f"[{key!r}]{error.place}", error.item, error.wanted) from error
+        except (TypeError, ValueError) as error:
+            raise _WrongItemError(f"[{key!r}]", item, kind.wanted) from error
 
 
-def _instance(kind: Any, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError
-    return value
+def _type(kind: type, wanted: str) -> _Kind:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError
+        return value
+
+    return _Kind(wanted, read)
 
 
 def _whole(value: Any) -> int:
@@ -361,8 +331,6 @@ def _whole(value: Any) -> int:
 
 
 def _number(value: Any) -> int | float:
-    if type(value) in (int, float):
-        return value  # type: ignore[no-any-return]
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
     return operator.index(value) if hasattr(value, "__index__") else float(value)
@@ -381,13 +349,14 @@ def _name(value: Any) -> Any:
     return value
 
 
+_ANYTHING = _Kind("anything", lambda value: value)
 _WHOLE, _NUMBER = _Kind("a whole number", _whole), _Kind("a number", _number)
-_TRUTH, _NOTHING = _Kind("True or False", _truth), _Kind("None", functools.partial(_instance, NoneType))
-_TEXT, _NAME = (
-    _Kind("a string", functools.partial(_instance, str)),
-    _Kind("the name of a file or folder", _name),
-)
+_TEXT, _NAME = _type(str, "a string"), _Kind("the name of a file or folder", _name)
 _WORDS = _list_of(_TEXT)
+_PLAIN: dict[Any, _Kind] = {
+    int: _WHOLE, float: _NUMBER, bool: _Kind("True or False", _truth), str: _TEXT, Path: _NAME,
+    NoneType: _type(NoneType, "None"),
+}  # fmt: skip
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
