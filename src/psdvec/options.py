@@ -30,11 +30,6 @@ HUGE = 1e15  # no number of a recipe is as large: half precision ends long befor
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
 
-def _demand(holds: bool, name: str, found: object, wanted: str) -> None:
-    if not holds:
-        raise InputError(f"{name} is {str(found)[:40]}; give {wanted}")
-
-
 def parse_ridge(text: str) -> Callable[[int], tuple[float, ...]]:
     """Read μ as ``"auto"``, a number, or bands by rank, and return a function from a word's rank to the μ to try.
 
@@ -138,43 +133,32 @@ class Recipe(Shown):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        _demand(0 < self.smoothing < 1, "smoothing", self.smoothing, "a number between 0 and 1")
-        _demand(0 <= self.background < 1, "background", self.background, "a number from 0 to below 1")
-        _demand(0 <= self.exponent <= 1, "exponent", self.exponent, "a number from 0 to 1")
-        _demand(
-            0 <= self.saturation < HUGE,
-            "saturation",
-            self.saturation,
-            "a positive count, or 0 to use the cut",
-        )
-        _demand(0 <= self.cut < 1, "cut", self.cut, "a share from 0 to below 1")
-        _demand(not (self.own_cap and self.saturation), "own_cap", self.own_cap, "saturation 0 with it")
-        _demand(0 <= self.majoriser <= 1, "majoriser", self.majoriser, "a number from 0 to 1")
-        _demand(0 <= self.emphasis <= 1, "emphasis", self.emphasis, "a number from 0 to 1")
-        _demand(0 <= self.unigram <= 1, "unigram", self.unigram, "a number from 0 to 1")
-        _demand(self.negligible >= 0, "negligible", self.negligible, "0 or a positive number")
-        _demand(self.spectrum in SPECTRA, "spectrum", self.spectrum, " or ".join(SPECTRA))
-        _demand(self.start in STARTS, "start", self.start, " or ".join(STARTS))
-        _demand(self.rounds >= 1, "rounds", self.rounds, "a number of rounds, at least 1")
+        for name, holds, wanted in (
+            ("smoothing", 0 < self.smoothing < 1, "a number between 0 and 1"),
+            ("background", 0 <= self.background < 1, "a number from 0 to below 1"),
+            ("exponent", 0 <= self.exponent <= 1, "a number from 0 to 1"),
+            ("saturation", 0 <= self.saturation < HUGE, "a positive count, or 0 to use the cut"),
+            ("cut", 0 <= self.cut < 1, "a share from 0 to below 1"),
+            ("own_cap", not (self.own_cap and self.saturation), "saturation 0 with it"),
+            ("majoriser", 0 <= self.majoriser <= 1, "a number from 0 to 1"),
+            ("emphasis", 0 <= self.emphasis <= 1, "a number from 0 to 1"),
+            ("unigram", 0 <= self.unigram <= 1, "a number from 0 to 1"),
+            ("negligible", self.negligible >= 0, "0 or a positive number"),
+            ("spectrum", self.spectrum in SPECTRA, " or ".join(SPECTRA)),
+            ("start", self.start in STARTS, " or ".join(STARTS)),
+            ("rounds", self.rounds >= 1, "a number of rounds, at least 1"),
+            ("damping", 0 <= self.damping < HUGE, "a weight from 0 to below 1e15"),
+            ("head", self.head >= 0, "a number of words, or 0 for all"),
+            ("momentum", 0 <= self.momentum < 1, "a share from 0 to below 1"),
+            ("power", 0 <= self.power <= 1, "a number from 0 to 1"),
+            ("spelling", 0 <= self.spelling < HUGE, "off or a number from 0 to below 1e15"),
+            ("spelling_ridge", 0 < self.spelling_ridge < HUGE, "a positive number below 1e15"),
+            ("spelling_noise", 0 <= self.spelling_noise < HUGE, "a number from 0 to below 1e15"),
+            ("relaxation", 0 < self.relaxation < 2, "a step between 0 and 2"),
+        ):
+            if not holds:
+                raise InputError(f"{name} is {str(getattr(self, name))[:40]}; give {wanted}")
         parse_ridge(self.ridge)
-        _demand(0 <= self.damping < HUGE, "damping", self.damping, "a weight from 0 to below 1e15")
-        _demand(self.head >= 0, "head", self.head, "a number of words, or 0 for all")
-        _demand(0 <= self.momentum < 1, "momentum", self.momentum, "a share from 0 to below 1")
-        _demand(0 <= self.power <= 1, "power", self.power, "a number from 0 to 1")
-        _demand(0 <= self.spelling < HUGE, "spelling", self.spelling, "off or a number from 0 to below 1e15")
-        _demand(
-            0 < self.spelling_ridge < HUGE,
-            "spelling_ridge",
-            self.spelling_ridge,
-            "a positive number below 1e15",
-        )
-        _demand(
-            0 <= self.spelling_noise < HUGE,
-            "spelling_noise",
-            self.spelling_noise,
-            "a number from 0 to below 1e15",
-        )
-        _demand(0 < self.relaxation < 2, "relaxation", self.relaxation, "a step between 0 and 2")
 
     def _facts(self) -> dict[str, str]:
         return {"name": self.name, **{one.name: str(getattr(self, one.name)) for one in fields(self)}}

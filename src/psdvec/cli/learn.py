@@ -286,7 +286,7 @@ def _print_placed(rows: list[PlacedWord]) -> None:
         for row in rows
     ]  # fmt: skip
     header = ["word", "nearest", "seen", "contexts", "spelling", "deviation"]
-    print_table(header, cells, styles=[""] * len(cells), left=2)
+    print_table(header, cells, left=2)
 
 
 def _print_rest(words: int) -> None:

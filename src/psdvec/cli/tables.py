@@ -49,13 +49,13 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
 
 
 def print_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str], left: int = 1
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str] = (), left: int = 1
 ) -> None:
     """Print a table of words and numbers; on a terminal, each row in its style and the numbers in a colour.
 
-    The first ``left`` columns are aligned left. ``styles``, one for each row, are those of rich, such as ``"bold"`` or
-    ``""``. Colours are left out where ``NO_COLOR`` is set, and everything but the text where the output is a file or a
-    pipe.
+    The first ``left`` columns are aligned left. ``styles``, one for each row or none, are those of rich, such as
+    ``"bold"`` or ``""``. Colours are left out where ``NO_COLOR`` is set, and everything but the text where the output
+    is a file or a pipe.
     """
     from rich.console import Console
     from rich.text import Text
@@ -63,7 +63,7 @@ def print_table(
     text, console = format_table(header, rows, left=left), Console(highlight=False)
     if not console.is_terminal:
         return print(text)
-    for line, style in zip(text.split("\n"), [TITLE, *styles], strict=True):
+    for line, style in zip(text.split("\n"), [TITLE, *(styles or [""] * len(rows))], strict=True):
         styled = Text(line, style=style)
         styled.highlight_regex(r"-?\d+\.\d+$", NUMBER)
         console.print(styled, soft_wrap=True)

@@ -86,7 +86,7 @@ def topics(
         (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %")
         for k in range(len(found))
     ]
-    print_table(("topic", "label", "words", "size"), rows, styles=[""] * len(rows), left=3)
+    print_table(("topic", "label", "words", "size"), rows, left=3)
     print(f"diversity {found.diversity:.2f}, coherence {found.coherence.mean():.3f}")
     print(f"{count_of(len(found), 'topic')} written to {output}; have a look at {output / 'topics.html'}")
     print(f"peak memory {format_size(peak_memory())}")
