@@ -169,13 +169,9 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
         )
         for field in fields(Recipe)
     ]
-    kept = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in own.items()
-        if name != "changes"
-    ]
+    kept = [parameter for name, parameter in own.items() if name != "changes"]
     call = inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    return with_parameters(run, [call, *kept, *options], like=command)
+    return with_parameters(run, [*kept, call, *options], like=command)
 
 
 def _is_given(call: typer.Context, name: str) -> bool:
