@@ -253,7 +253,7 @@ class Counting:
         demand_positive(self.max_words, "max_words")
         if self.gaps not in ("keep", "close"):
             raise InputError(f"gaps='{self.gaps}' is unknown; choose keep or close")
-        self.weights  # noqa: B018
+        self.weights  # noqa: B018 - refuses a wrong window or weighting
 
     @cached_property
     def weights(self) -> Int64s:
@@ -284,7 +284,7 @@ class Fitting:
         demand_seed(self.seed)
         if self.memory is not None:
             parse_size(self.memory)
-        self.settings  # noqa: B018
+        self.settings  # noqa: B018 - refuses a wrong recipe
 
     @cached_property
     def settings(self) -> Recipe:
