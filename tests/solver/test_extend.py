@@ -114,7 +114,7 @@ def prepare_one(model, counts, word, **options):
     ids = np.array([counts.vocabulary.ids[word]])
     setting = prepare(model, counts, ids, unigrams="corpus", min_contexts=1, **options)
     (placed,) = cpu_ridge.solve_words(setting, counts)
-    return placed
+    return placed.vector, placed.deviation
 
 
 def dense_cells(model, counts, w, core):

@@ -29,11 +29,12 @@ from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import open_device
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.pmi import margins, measure_constants
-from psdvec.solver.ridge import BATCH, Placed, Setting, contexts_of, prepare
+from psdvec.solver.ridge import BATCH, Setting, prepare
 from psdvec.solver.spelling import mix, own_pull, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
+    Placed,
     blocks_in,
     digest_of,
     open_workspace,
@@ -197,7 +198,7 @@ def write_report(
 
 
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
-Solve = Callable[..., list[Placed | None]]
+Solve = Callable[..., list[Placed]]
 
 MUST_AGREE = (
     "window",
@@ -413,14 +414,14 @@ def place(
     )  # fmt: skip
     with progress.stage("new words", total=ids.size, unit="words") as stage:
         placed = solve(setting, counts, advance=stage.advance)
-    contexts = dict(zip(chosen.words, contexts_of(counts, ids, setting.core_of).tolist(), strict=True))
-    found = {word: one for word, one in zip(chosen.words, placed, strict=True) if one is not None}
+    by_word = dict(zip(chosen.words, placed, strict=True))
     few = {
-        word: f"near too few words that the model knows: {contexts[word]}, and {min_contexts} are needed"
-        for word in chosen.words
-        if word not in found
+        word: f"near too few words that the model knows: {one.contexts}, and {min_contexts} are needed"
+        for word, one in by_word.items()
+        if one.vector is None
     }
-    return _merge(model, counts, found, contexts, unplaced={**chosen.unplaced, **few})
+    found = {word: one for word, one in by_word.items() if word not in few}
+    return _merge(model, counts, found, unplaced={**chosen.unplaced, **few})
 
 
 def _none_placed(unplaced: Mapping[str, str]) -> str:
@@ -441,7 +442,7 @@ def _solve_in_blocks(
     counts: Cooccurrence,
     *,
     advance: Callable[[int], None],
-) -> list[Placed | None]:
+) -> list[Placed]:
     """Solve the words of ``setting`` in blocks of ``size``, which are kept in ``work``; those kept before are read."""
     blocks = blocks_in(work, setting.ids.size, size=size)
     for path, part in blocks.items():
@@ -530,7 +531,6 @@ def _merge(
     model: Model,
     counts: Cooccurrence,
     found: Mapping[str, Placed],
-    contexts: Mapping[str, int],
     *,
     unplaced: Mapping[str, str],
 ) -> Extension:
@@ -541,11 +541,13 @@ def _merge(
     seen = counts.vocabulary.counts[[counts.vocabulary.ids[word] for word in new]]
     old = np.array([model.key_to_index[word] for word in refreshed], dtype=np.int64)
     constant = np.array(model.constant)
-    for word, row in zip(refreshed, old.tolist(), strict=True):
-        if row < model.core and found[word][0].size > model.dim:
-            constant[row] = found[word][0][model.dim]
-    rows = np.array([found[word][0][: model.dim] for word in new], np.float32).reshape(-1, model.dim)
-    deviations = np.array([found[word][1] for word in new], np.float32)
+    width = model.dim + bool(constant.any())
+    solved = np.array([found[word].vector for word in new], np.float32).reshape(-1, width)
+    if width > model.dim:
+        is_core = old < model.core
+        constant[old[is_core]] = solved[: old.size][is_core, -1]
+    rows = np.ascontiguousarray(solved[:, : model.dim])
+    deviations = np.array([found[word].deviation for word in new], np.float32)
     vectors = mix(rows, model.stretch, None, share=0.0)
     if model.subwords is not None:
         noise = model.recipe.spelling_noise
@@ -568,7 +570,7 @@ def _merge(
         refreshed=refreshed,
         unplaced=unplaced,
         occurrences=np.roll(seen, -len(refreshed)),
-        contexts=np.array([contexts[word] for word in (*learned, *refreshed)], np.int64),
+        contexts=np.array([found[word].contexts for word in (*learned, *refreshed)], np.int64),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -38,7 +38,7 @@ from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory
 from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
 from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
-from psdvec.solver.ridge import Placed, prepare
+from psdvec.solver.ridge import prepare
 from psdvec.solver.rounds import build_problem, read_round, solve, write_round
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
@@ -54,9 +54,7 @@ _ROWS = 4096  # words whose spelling is looked up together
 _FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
 
 
-def core_deviations(
-    model: Model, counts: Cooccurrence, *, solve: Callable[..., Sequence[Placed | None]]
-) -> Float32s:
+def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Float32s:
     """Return the deviation of each word of ``model``, whose words are all core; NaN where nothing can be solved.
 
     ``solve`` is a device's :meth:`~psdvec.solver.devices.Device.solve_words`.
@@ -74,7 +72,7 @@ def core_deviations(
         placed = solve(setting, counts)
     except InputError:  # without any ridge, equations may have no solution
         return found.astype(np.float32)
-    found[ids] = [np.nan if one is None else one[1] for one in placed]
+    found[ids] = [one.deviation for one in placed]
     if n > SAMPLE:
         found = _carried_over(found, _features(model, counts))
     for first in range(0, n, _ROWS):

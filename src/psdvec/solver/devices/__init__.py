@@ -18,7 +18,8 @@ from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.solver.pmi import SparseCounts, WordScales
-from psdvec.solver.ridge import Placed, Setting
+from psdvec.solver.ridge import Setting
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ class Device(Protocol):
         *,
         workers: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
-    ) -> list[Placed | None]:
-        """Solve each word of ``setting``; None for those with too few contexts.
+    ) -> list[Placed]:
+        """Solve each word of ``setting``; those with too few contexts get no vector.
 
         ``workers`` are threads, where the device has any to choose; ``advance`` is told how many words are done.
         """

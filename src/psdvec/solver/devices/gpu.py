@@ -24,8 +24,9 @@ from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.solver.devices import AMPLE, Room
 from psdvec.solver.pmi import PairTerms, SparseCounts, WordScales, pair_terms, target_unit
-from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Placed, Setting, evidence
+from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
 from psdvec.solver.rounds import TILE, lay_out
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
@@ -306,8 +307,8 @@ LEAF = 64  # rows up to which torch's own factorisation is used; measured on an 
 
 def solve_words(
     device: torch.device, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
-) -> list[Placed | None]:
-    """Solve the words of ``setting`` in batches; None for those with too few contexts.
+) -> list[Placed]:
+    """Solve the words of ``setting`` in batches; those with too few contexts get no vector.
 
     Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
     """
@@ -318,7 +319,7 @@ def solve_words(
             raise ResourceError('the device has no room for the pairs of a word; use device="cpu"')
         halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
         return [one for half in halves for one in solve_words(device, half, counts, advance=advance)]
-    results: list[Placed | None] = [None] * ids.size
+    results = [Placed(None, np.nan, contexts) for contexts in solver.lengths.tolist()]
     waiting = list(solver.batches())[::-1]
     while waiting:
         chosen = waiting.pop()
@@ -326,7 +327,7 @@ def solve_words(
         found = if_there_is_room(partial(solver.solve, chosen, ridges))
         if found is not None:
             for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
-                results[place] = vector, CALIBRATION * float(spread)
+                results[place] = Placed(vector, CALIBRATION * float(spread), results[place].contexts)
             advance(chosen.size)
         elif chosen.size > 1:
             waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
@@ -578,7 +579,7 @@ class Gpu:
         *,
         workers: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
-    ) -> list[Placed | None]:
+    ) -> list[Placed]:
         """Solve the words of ``setting`` in batches; the device has no ``workers`` to choose."""
         return solve_words(self.device, setting, counts, advance=advance)
 
