@@ -8,7 +8,6 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
@@ -29,7 +28,6 @@ from psdvec.resources import (
     format_size,
     limit_blas,
     limit_threads,
-    measure_disk,
     parse_size,
 )
 from psdvec.solver.devices import Device, Room, open_device
@@ -42,7 +40,6 @@ from psdvec.solver.ridge import prepare
 from psdvec.solver.rounds import build_problem, read_round, solve, write_round
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
-from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
 from psdvec.vectors.model import Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
@@ -416,7 +413,7 @@ def _room_for_pairs(
         return Room(math.inf if memory is None else parse_size(memory), folder)
     plan = _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory)
     if plan.on_disk:
-        progress.say(_describe(plan, hardware, folder))
+        progress.say(plan.describe())
     return Room(plan.room, folder, plan.building)
 
 
@@ -426,23 +423,13 @@ def _memory_plan(
     size = Size(
         words,
         pairs=int(counts.indptr[words]),
-        head_pairs=int(counts.indptr[min(recipe.head or words, words)]),
         rank=rank_for(dim, words, spectrum=recipe.spectrum),
         dim=dim,
         head=recipe.head,
-        rounds=recipe.rounds,
         threads=hardware.threads,
     )
     limit = hardware.available_memory() + current_memory() if memory is None else parse_size(memory)
     return plan_memory(size, limit=limit)
-
-
-def _describe(plan: MemoryPlan, hardware: Cpu, folder: Path | None) -> str:
-    """Say what is held where; the disk is measured where it matters, as far as the system will not keep its pairs."""
-    if not plan.on_disk:
-        return plan.describe()
-    left = hardware.available_memory() + current_memory() - plan.limit
-    return plan.describe(measure_disk(folder or Path(tempfile.gettempdir()), cached=left > plan.on_disk))
 
 
 def plan_fit(
@@ -481,7 +468,7 @@ def plan_fit(
         lines.append(f"keep the pairs on {cluster}")
     elif isinstance(hardware, Cpu):
         needed = _memory_plan(hardware, store, centre, dim=dim, recipe=plan, memory=memory)
-        lines.append(_describe(needed, hardware, None if output is None else nearest_folder(Path(output))))
+        lines.append(needed.describe())
     return lines
 
 

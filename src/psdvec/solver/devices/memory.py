@@ -1,4 +1,4 @@
-"""How much memory a fit takes, how many of its pairs stay there and how many go to disk, and what time that costs.
+"""How much memory a fit takes, how many of its pairs stay there and how many go to disk.
 
 :func:`plan_memory` takes the :class:`Size` of a problem and the most memory that the process may take, and returns a
 :class:`MemoryPlan`, or says in one sentence what would be enough.
@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from psdvec.errors import ResourceError
 from psdvec.progress import memory_in_use
-from psdvec.resources import DiskSpeed, format_size
+from psdvec.resources import format_size
 from psdvec.solver.devices.cpu import GATHERED, MOST_BYTES
-from psdvec.solver.eigen import BLOCK, iterated_pairs, krylov_width
+from psdvec.solver.eigen import iterated_pairs, krylov_width
 
 TALL = 5  # matrices as large as X's basis that are alive together in the rounds
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
-RENEWED = 1 / 3  # of the bytes of pairs, at most, that a round writes back
 COLUMNS = GATHERED << 22  # bytes of columns that are gathered together, at least
 MARGIN = 1.05  # for what is not predicted
 ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
@@ -27,19 +26,17 @@ ADVISED = 1.02  # times what is needed now: a process grows a little between two
 
 @dataclass(frozen=True)
 class Size:
-    """What the memory and the disk that a fit needs depend on.
+    """What the memory that a fit needs depends on.
 
-    ``words`` n, the directed ``pairs`` among them and the ``head_pairs`` of the first words, ``head`` of them, that
-    are solved before the others (0: all).
+    ``words`` n, the directed ``pairs`` among them, and how many words, the ``head``, are solved before the others
+    (0: all).
     """
 
     words: int
     pairs: int
-    head_pairs: int
     rank: int
     dim: int
     head: int
-    rounds: int
     threads: int
 
 
@@ -75,35 +72,14 @@ class MemoryPlan:
         """The most that is in memory at a time."""
         return self.besides + min(self.pairs, self.room)
 
-    def seconds(self, speed: DiskSpeed) -> float:
-        """How much longer the fit takes for what is on disk, if nothing else is done while it is read."""
-        head = max(PAIR * self.size.head_pairs - self.room, 0)
-        read, written = traffic(self.size, self.on_disk, head)
-        return read / speed.read + written / speed.written
-
-    def describe(self, speed: DiskSpeed | None = None) -> str:
-        """Say in a few words what is held where, and how much longer a disk of this ``speed`` takes."""
+    def describe(self) -> str:
+        """Say in a few words what is held where."""
         text = f"peak memory about {format_size(self.peak)} of {format_size(self.limit)}"
         if not self.on_disk:
             return f"{text}, all pairs in memory"
-        text += f"; up to {format_size(self.on_disk)} of the pairs are read from disk in every round"
-        if speed is None:
-            return text
-        longer = max(math.ceil(self.seconds(speed)), 1)
-        return f"{text}, which takes up to {longer:,} s longer by the speed measured there"
-
-
-def traffic(size: Size, on_disk: float, head_on_disk: float) -> tuple[float, float]:
-    """Return how many bytes are read and written in all if so many of the pairs, and of the head's, are on disk.
-
-    A round that must be taken back reads more; that is rare.
-    """
-    n, count = size.words, iterated_pairs(size.rank, size.words)
-    head = min(size.head or n, n)
-    width = krylov_width(min(count, head))
-    steps = 1 if width + BLOCK >= head else width // BLOCK
-    start = steps * head_on_disk + (2 if head < n else 1) * on_disk
-    return start + size.rounds * on_disk, (1 + size.rounds * RENEWED) * on_disk
+        return (
+            f"{text}; up to {format_size(self.on_disk)} of the pairs go to disk and are read in every round"
+        )
 
 
 def plan_memory(size: Size, *, limit: int) -> MemoryPlan:
