@@ -20,7 +20,7 @@ from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import best_multiple, build_problem, residual_of
 from tests.reference import rounds as rounds_reference
-from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
+from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
 HALF = (
     2.0**-8
@@ -67,8 +67,8 @@ def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
     assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
     recipe = make_recipe("default", **{**vars(recipe), "rounds": 4})
     X, objectives = rounds_reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
-    rounds = []
-    last = core.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
+    rounds = rounds_of(problem, rank=9, recipe=recipe)
+    last = rounds[-1]
     found = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
     np.testing.assert_allclose(found, X, atol=HALF * np.abs(X).max())
     np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=5e-4)
@@ -77,10 +77,8 @@ def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_objective_falls_each_round(recipe):
     _, problem = dense_and_sparse(drawn_counts(words=150, sentences=1500), recipe, 150)
-    rounds = []
     recipe = make_recipe("default", **{**vars(recipe), "rounds": 8, "head": min(recipe.head, 90)})
-    core.solve(problem, rank=12, recipe=recipe, save_round=rounds.append)
-    objectives = [r.objective for r in rounds]
+    objectives = [r.objective for r in rounds_of(problem, rank=12, recipe=recipe)]
     assert len(objectives) == 8
     assert all(after < before for before, after in itertools.pairwise(objectives))
 
@@ -220,27 +218,27 @@ def test_words_of_one_topic_are_nearest_to_each_other():
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path):
+def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path, monkeypatch):
     recipe = make_recipe("default", rounds=4, head=40)
-    file = tmp_path / "round"
+    write_round = core.write_round
 
     class StoppedError(Exception):
         pass
 
-    def save_and_stop(state):
-        core.write_round(file, state)
+    def save_and_stop(file, state):
+        write_round(file, state)
         if state.number == stop:
             raise StoppedError
 
-    def solved(**options):
-        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, **options)
+    def solved(file=None):
+        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, file=file)
 
+    monkeypatch.setattr(core, "write_round", save_and_stop)
     with pytest.raises(StoppedError):
-        solved(save_round=save_and_stop)
+        solved(tmp_path / "round")
     numbers = []
-    resumed = solved(
-        load_round=lambda: core.read_round(file), save_round=lambda state: numbers.append(state.number)
-    )
+    monkeypatch.setattr(core, "write_round", lambda file, state: numbers.append(state.number))
+    resumed = solved(tmp_path / "round")
     assert numbers == list(range(stop + 1, 5))
     assert resumed.low_rank.vectors.tobytes() == solved().low_rank.vectors.tobytes()
 

@@ -11,6 +11,7 @@ from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods.run import fit_method
 from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
+from psdvec.solver import rounds as rounds_module
 from psdvec.solver import train as train_module
 from psdvec.solver.devices import memory as cpu_memory
 from psdvec.solver.extend import extend
@@ -57,12 +58,12 @@ def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, mo
         if state.number == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module, "write_round", stop_after_two)
+    monkeypatch.setattr(rounds_module, "write_round", stop_after_two)
     with pytest.raises(KeyboardInterrupt):
         fit(store, dim=5, output=tmp_path / "model")
     assert not (tmp_path / "model").exists()
     numbers = []
-    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
     again = fit(store, dim=5, output=tmp_path / "model")
     assert numbers[0] == 3
     assert again.vectors.tobytes() == whole.vectors.tobytes()
@@ -76,7 +77,7 @@ def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fit_module, "write_round", stop)
+        patch.setattr(rounds_module, "write_round", stop)
         with pytest.raises(KeyboardInterrupt):
             fit(drawn_counts(words=60, sentences=800, seed=1), dim=5, output=tmp_path / "model")
     other = drawn_counts(words=60, sentences=800, seed=2)
@@ -92,12 +93,12 @@ def test_rounds_of_another_arithmetic_are_not_used(store, tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fit_module, "write_round", stop)
+        patch.setattr(rounds_module, "write_round", stop)
         patch.setattr(fit_module, "arithmetic", lambda: {**arithmetic(), "numpy": "1.0"})
         with pytest.raises(KeyboardInterrupt):
             fit(store, dim=5, output=tmp_path / "model")
     numbers = []
-    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
     fit(store, dim=5, output=tmp_path / "model")
     assert numbers[0] == 1
 

@@ -37,7 +37,7 @@ from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, place
 from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
 from psdvec.solver.ridge import prepare
-from psdvec.solver.rounds import build_problem, read_round, solve, write_round
+from psdvec.solver.rounds import build_problem, solve
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import open_workspace, sweep_finished
@@ -199,7 +199,6 @@ def fit(
         if isinstance(hardware, Cpu):
             stack.enter_context(limit_threads(workers))
             stack.enter_context(limit_blas(1))
-        rounds: dict[str, Any] = {}
         folder = None
         if output is not None:
             key = {
@@ -209,8 +208,6 @@ def fit(
             folder = stack.enter_context(
                 open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
             )
-            file = folder / "round"
-            rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
         with progress.stage("weights", total=None, unit="pairs"):
             row_sums, column_sums = margins(store)
             constants = measure_constants(store, row_sums, column_sums, recipe=plan)
@@ -219,7 +216,8 @@ def fit(
                 hardware, store, centre, dim=dim, recipe=plan, memory=memory, folder=folder, progress=progress
             )
             problem = build_problem(hardware, store, scales, constants, recipe=plan, room=room)
-        last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
+        file = None if folder is None else folder / "round"
+        last = solve(problem, rank=rank, recipe=plan, seed=seed, file=file, progress=progress).low_rank
         vectors, values = hardware.get(last.vectors), last.values
         del problem, last  # nothing takes more memory than the pairs
         model = model_of(
