@@ -11,11 +11,11 @@ from psdvec.options import make_recipe
 from psdvec.resources import current_memory
 from psdvec.solver import rounds as core
 from psdvec.solver import rounds as problem
-from psdvec.solver.devices import Room
+from psdvec.solver.devices import Room, Size
 from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.devices import cpu as cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory
+from psdvec.solver.devices.memory import find_room
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import best_multiple, build_problem, residual_of
@@ -27,7 +27,7 @@ HALF = (
 )  # of the largest number: pairs are kept in half precision, with 11 bits, and several rounds add up
 
 
-LARGE = Size(1_000_000, 10**9, rank=301, dim=300, head=12_500, threads=2)
+LARGE = Size(1_000_000, 10**9, rank=301, dim=300, head=12_500)
 
 
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
@@ -253,18 +253,22 @@ def test_too_little_memory_is_refused_with_what_would_be_accepted():
 def test_a_core_that_is_advised_for_lack_of_memory_is_accepted():
     limit = 900_000_000 + current_memory()
     with pytest.raises(ResourceError) as refused:
-        plan_memory(LARGE, limit=limit)
+        find_room(LARGE, threads=2, limit=limit)
     core_words = int(str(refused.value).partition("core=")[2].partition(")")[0])
     assert core_words > 10_000
-    plan = plan_memory(replace(LARGE, words=core_words, pairs=10**8), limit=limit)
-    assert plan.peak <= limit
-    assert "read in every round" in plan.describe()
+    room = find_room(replace(LARGE, words=core_words, pairs=10**8), threads=2, limit=limit)
+    assert room.peak <= limit
+    assert "read in every round" in room.describe()
 
 
-def test_a_plan_says_how_much_goes_to_disk():
-    plan = MemoryPlan(replace(LARGE, pairs=10**8), limit=10**9, besides=10**9, building=0)
-    assert plan.describe().endswith("1.6 GB of the pairs go to disk and are read in every round")
-    assert replace(plan, limit=10**10).describe().endswith("all pairs in memory")
+def test_it_is_said_how_much_goes_to_disk():
+    room = Room(bytes=4 * 10**8, pairs=2 * 10**9, besides=10**9)
+    assert room.describe() == (
+        "peak memory about 1.4 GB of 1.4 GB; up to 1.6 GB of the pairs go to disk and are read in every round"
+    )
+    assert (
+        replace(room, bytes=10**10).describe() == "peak memory about 3.0 GB of 11.0 GB, all pairs in memory"
+    )
 
 
 def test_no_dimensions_are_refused():

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from psdvec.cli import app
+from psdvec.counts import matrix
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods.run import fit_method
 from psdvec.resources import arithmetic
@@ -319,3 +320,21 @@ def test_quiet_silences_fitting_and_extending(store, caplog, capsys):
         extend(fit(store, dim=5, max_words=30, quiet=True), store, quiet=True)
     assert not caplog.records
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_output_that_is_there_is_refused_before_the_counts_are_read(store, tmp_path, monkeypatch):
+    fit(store, dim=5, output=tmp_path / "model")
+    monkeypatch.setattr(matrix, "verify_artefact", lambda artefact: pytest.fail("the counts are read"))
+    for work in (fit, plan_fit):
+        with pytest.raises(InputError, match="model' exists already"):
+            work(store, dim=5, output=tmp_path / "model")
+        with pytest.raises(InputError, match=r"torch cannot use the device|needs torch"):
+            work(store, dim=5, device="nonsense")
+
+
+def test_a_dry_run_refuses_the_output_that_the_fit_would_refuse(store, tmp_path):
+    fit(store, dim=5, output=tmp_path / "model")
+    command = ("fit", store, "-o", tmp_path / "model", "--dim", "5", "--dry-run")
+    refused = run(*command)
+    assert refused.exit_code != 0
+    assert "fit 60 words together" in run(*command, "--overwrite").output

@@ -158,6 +158,7 @@ def fit(
             **options,
             workers=workers,
             output=output,
+            overwrite=overwrite,
             cluster=name_cluster(scheduler=scheduler, cluster=cluster),
         ):
             print(line)

@@ -38,7 +38,7 @@ from psdvec.cluster.solving import open_counts
 from psdvec.options import Recipe
 from psdvec.progress import memory_in_use
 from psdvec.resources import limit_blas
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.devices.cpu import (
     Cpu,
     CpuPairs,
@@ -202,7 +202,12 @@ class ClusterCpu(Cpu):
         super().__init__(workers)
         self.client, self.counts, self.memory = client, counts, memory
         self.likeness = Likeness(allowed=allow_unlike, say=say)
+        self.others = self.likeness.others
         self.run = uuid.uuid4().hex
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return no bound: each worker finds room for its own pairs."""
+        return AMPLE
 
     def close(self) -> None:
         """Let all workers drop the pairs; those that cannot be reached drop them later."""

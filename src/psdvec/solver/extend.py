@@ -26,10 +26,9 @@ from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
-from psdvec.solver.devices import open_device
-from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices import Device, open_device
 from psdvec.solver.pmi import margins, measure_constants
-from psdvec.solver.ridge import BATCH, Setting, prepare
+from psdvec.solver.ridge import Setting, prepare
 from psdvec.solver.spelling import mix, own_pull, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
@@ -44,7 +43,16 @@ from psdvec.storage.workspace import (
 )
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.model import LARGEST, Model, check_vectors, demand_finite, write_model
+from psdvec.vectors.model import (
+    KIND,
+    LARGEST,
+    VERSION,
+    Model,
+    check_vectors,
+    demand_finite,
+    read_model,
+    write_model,
+)
 from psdvec.vectors.sparse import csr_of
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
@@ -207,8 +215,6 @@ MUST_AGREE = (
     "tokenizer",
 )  # a model and counts made differently do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
-CPU_BLOCK = BATCH  # words solved before they are written: some seconds of work, and one pass over the counts
-GPU_BLOCK = 32_768  # the same on a graphics card
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,9 +316,13 @@ def extend(
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
+    hardware = None
+    if client is None:
+        hardware = open_device(device, workers=workers)
+    else:
+        _check_cluster(client, counts, output, workers=workers, device=device)
     store = counts_of(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)
-    check_vectors(old)
     check_compatible(old, store)
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
@@ -322,20 +332,15 @@ def extend(
         "model": dict(old.origin), "counts": dict(store.origin), **options, "words": words, "refresh": refresh,
         "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
     }  # fmt: skip
-    computed_with: dict[str, Any] = dict(arithmetic())
     with ExitStack() as stack:
-        if client is not None:
+        if hardware is None:
             solve = stack.enter_context(
-                _on_cluster(
-                    client, counts, output, plan,
-                    workers=workers, device=device, allow_unlike=allow_unlike, progress=progress,
-                )
-            )  # fmt: skip
-            computed_with |= {"others": solve.likeness.others} if solve.likeness.others else {}
+                _on_cluster(client, counts, output, plan, allow_unlike=allow_unlike, progress=progress)
+            )
+            others = solve.likeness.others
         else:
             stack.enter_context(limit_threads(workers))
-            hardware = open_device(device)
-            solve = partial(hardware.solve_words, workers=workers)
+            solve, others = hardware.solve_words, hardware.others
             if output is not None and chosen.words:
                 work = stack.enter_context(
                     open_workspace(
@@ -345,13 +350,11 @@ def extend(
                         overwrite=overwrite,
                     )
                 )
-                solve = partial(
-                    _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK
-                )
+                solve = partial(_solve_in_blocks, hardware, work)
         extension = place(old, store, chosen, solve=solve, **options, progress=progress)
         is_changed = bool(extension.learned or extension.refreshed)
         if is_changed:
-            extension = replace(extension, arithmetic=computed_with)
+            extension = replace(extension, arithmetic=computed_with(others))
         if output is not None and is_changed:
             write_model(extension, output, overwrite=overwrite)
     if extension.unplaced and not is_changed:
@@ -435,22 +438,26 @@ def _none_placed(unplaced: Mapping[str, str]) -> str:
 
 
 def _solve_in_blocks(
-    solve: Solve,
+    hardware: Device,
     work: Path,
-    size: int,
     setting: Setting,
     counts: Cooccurrence,
     *,
     advance: Callable[[int], None],
 ) -> list[Placed]:
-    """Solve the words of ``setting`` in blocks of ``size``, which are kept in ``work``; those kept before are read."""
-    blocks = blocks_in(work, setting.ids.size, size=size)
+    """Solve the words of ``setting`` in blocks, which are kept in ``work``; those kept before are read."""
+    blocks = blocks_in(work, setting.ids.size, size=hardware.words_at_once)
     for path, part in blocks.items():
         if path.exists():
             advance(part.stop - part.start)
         else:
-            write_block(path, solve(setting.take(part), counts, advance=advance))
+            write_block(path, hardware.solve_words(setting.take(part), counts, advance=advance))
     return [placed for path in blocks for placed in read_block(path)]
+
+
+def computed_with(others: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return what the last bits of vectors rest on, and what ``others``, workers that are not alike, computed with."""
+    return {**arithmetic(), **({"others": others} if others else {})}
 
 
 def _with_digests(plan: Mapping[str, Any], model: Model, counts: Cooccurrence) -> dict[str, Any]:
@@ -483,45 +490,58 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
 
 
 def _model_of(
-    vectors: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
+    given: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
 ) -> Model:
-    """Return ``vectors``, or those at a path, as a model: as they are, or with scales from ``counts``."""
-    origin = {"vectors": "in memory"}
-    if not isinstance(vectors, Embeddings):
-        from psdvec.formats import load
-
-        if (Path(vectors) / META).is_file():
-            verify_artefact(open_artefact(vectors))  # what is damaged would get new checksums here
-        origin = {"vectors": Path(vectors).name}
-        vectors = load(vectors, progress=progress)
+    """Return the vectors ``given``, or those at a path, as a model: as they are, or with scales from ``counts``."""
+    vectors = given if isinstance(given, Embeddings) else _read_vectors(Path(given), progress)
     if not isinstance(vectors, Model):
-        return adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
-    if recipe is not None:
+        origin = {"vectors": "in memory" if isinstance(given, Embeddings) else Path(given).name}
+        vectors = adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
+    elif recipe is not None:
         raise InputError(f"the model has its own recipe, {vectors.recipe.name}; leave recipe out")
+    if isinstance(given, Embeddings):  # whatever reads vectors looks at them
+        check_vectors(vectors)
     return vectors
 
 
-def _on_cluster(
+def _read_vectors(path: Path, progress: Progress) -> Embeddings:
+    """Read vectors in any format; what is damaged, and would get new checksums here, is refused."""
+    from psdvec.formats import load
+
+    if not (path / META).is_file():
+        return load(path, progress=progress)
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    verify_artefact(artefact)
+    return read_model(artefact)
+
+
+_FOLDERS = "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
+
+
+def _check_cluster(
     client: Any,
     counts: Cooccurrence | str | Path,
     output: str | Path | None,
-    plan: Mapping[str, Any],
     *,
     workers: int | None,
     device: str,
-    allow_unlike: bool,
-    progress: Progress,
+) -> None:
+    """Raise :class:`InputError` where a cluster cannot do what is asked for."""
+    demand_client(client)
+    if isinstance(counts, Cooccurrence) or output is None:
+        raise InputError(_FOLDERS)
+    if workers is not None or device != "cpu":
+        raise InputError("a cluster has its own threads; leave out workers and device")
+
+
+def _on_cluster(
+    client: Any, counts: Any, output: Any, plan: Mapping[str, Any], *, allow_unlike: bool, progress: Progress
 ) -> AbstractContextManager[Any]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
     from psdvec.cluster.solving import open_solver
 
-    demand_client(client)
-    if "digest" not in plan["model"] or isinstance(counts, Cooccurrence) or output is None:
-        raise InputError(
-            "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
-        )
-    if workers is not None or device != "cpu":
-        raise InputError("a cluster has its own threads; leave out workers and device")
+    if "digest" not in plan["model"]:
+        raise InputError(_FOLDERS)
     return open_solver(
         client, Path(counts), Path(output), plan=plan, allow_unlike=allow_unlike, progress=progress
     )

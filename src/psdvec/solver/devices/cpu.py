@@ -11,8 +11,9 @@ import itertools
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -20,12 +21,19 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import ResourceError
 from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
-from psdvec.resources import available_memory, disk_errors_explained, resolve_workers
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.resources import (
+    available_memory,
+    current_memory,
+    disk_errors_explained,
+    limit_blas,
+    limit_threads,
+    resolve_workers,
+)
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.devices.cpu_kernels import (
     SPAN,
     STRIP,
@@ -39,17 +47,18 @@ from psdvec.solver.devices.cpu_kernels import (
     seek_column,
     unpack_into,
 )
+from psdvec.solver.devices.memory import GATHERED, MOST_BYTES, find_room
 from psdvec.solver.pmi import SparseCounts, WordScales, release_pairs, sums_over_rows, target_unit
-from psdvec.solver.ridge import solve_words
+from psdvec.solver.ridge import BATCH, Setting, solve_words
 from psdvec.solver.rounds import TILE, lay_out
 from psdvec.storage.arrays import Scratch, own_memory
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 # Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
 
-MOST_PAIRS = 1 << 22  # of a block, unless one row has more
 BYTES = 8  # of a sparse pair; a cell has no column and takes 6
-MOST_BYTES = MOST_PAIRS * BYTES
+MOST_PAIRS = MOST_BYTES // BYTES  # of a block, unless one row has more
 
 
 class Place(NamedTuple):
@@ -263,7 +272,6 @@ def added_up(sums: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 # A block of the seen pairs of a problem: what one thread, one read from disk or one worker of a cluster works on.
 
-GATHERED = 10  # bytes of a pair whose column is gathered, at most: columns may have more pairs than rows
 LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back
 
 
@@ -488,12 +496,29 @@ CHUNK = 2048  # rows that are worked on together, and whose products are summed 
 class Cpu:
     """The CPU, with this many threads, one per core if None; see :class:`psdvec.solver.devices.Device`."""
 
-    available_memory = staticmethod(available_memory)
-    solve_words = staticmethod(solve_words)
+    words_at_once = BATCH  # some seconds of work, and one pass over the counts
+    others: Sequence[Mapping[str, str]] = ()
 
     def __init__(self, workers: int | None = None) -> None:
         self.threads = resolve_workers(workers)
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="psdvec")
+
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Use the device's threads, and one of them in a BLAS."""
+        with limit_threads(self.threads), limit_blas(1):
+            yield
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return what the pairs of a fit may take, of ``limit`` bytes or of all that are free."""
+        most = available_memory() + current_memory() if limit is None else limit
+        return find_room(size, threads=self.threads, limit=most, folder=folder)
+
+    def solve_words(
+        self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None] = lambda _: None
+    ) -> list[Placed]:
+        """Solve each word of ``setting`` on its own, by threads."""
+        return solve_words(setting, counts, workers=self.threads, advance=advance)
 
     def open_pairs(
         self,

@@ -7,9 +7,12 @@ torch and NumPy, not numba.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +25,7 @@ from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.pmi import PairTerms, SparseCounts, WordScales, pair_terms, target_unit
 from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
 from psdvec.solver.rounds import TILE, lay_out
@@ -550,6 +553,9 @@ ROWS = 4096  # rows whose products are summed in float32 before they are added u
 class Gpu:
     """A device of torch; see :class:`psdvec.solver.devices.Device`."""
 
+    words_at_once = 32_768
+    others: Sequence[Mapping[str, str]] = ()
+
     def __init__(self, name: str) -> None:
         try:
             self.device = torch.device(name)
@@ -559,6 +565,14 @@ class Gpu:
                 f"torch cannot use the device '{name}' ({str(error).splitlines()[0]}); use device=\"cpu\", or install "
                 "a torch that fits your graphics card"
             ) from error
+
+    def limits(self) -> AbstractContextManager[None]:
+        """Limit nothing: the device computes."""
+        return nullcontext()
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return the ``limit``; how much there is will show while the pairs are built."""
+        return Room(inf if limit is None else limit, folder)
 
     def open_pairs(
         self,
@@ -577,15 +591,10 @@ class Gpu:
         setting: Setting,
         counts: Cooccurrence,
         *,
-        workers: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
     ) -> list[Placed]:
-        """Solve the words of ``setting`` in batches; the device has no ``workers`` to choose."""
+        """Solve the words of ``setting`` in batches."""
         return solve_words(self.device, setting, counts, advance=advance)
-
-    def available_memory(self) -> int:
-        """Return the bytes that are free on the device."""
-        return available_memory(self.device)
 
     def put(self, array: Array) -> Tensor:
         """Bring an array to the device as float32."""
