@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -394,15 +395,9 @@ def build_blocks(
     ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // LOOKED_AT))
     scratch = Scratch()
     for group in _groups(places, lengths, building // GATHERED):
-        first, last = group[0].lo, group[-1].hi
-        columns, cursor = _gather(counts, cursor, first, last, ranges, pool)
-
-        def build(place: Place, columns: Any = columns, first: int = first) -> Block:
-            starts, rows, befores = columns
-            cut = starts[place.lo - first : place.hi - first + 1]
-            inside = slice(cut[0], cut[-1])
-            return _build(counts, (cut - cut[0], rows[inside], befores[inside]), formula, place, scratch)
-
+        columns = _gather(counts, cursor, group[0].lo, group[-1].hi, ranges, pool)
+        cursor = columns.ends
+        build = partial(_build, counts, columns, formula, scratch)
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
             release_pairs(counts)
@@ -430,6 +425,20 @@ def _equal_ranges(indptr: Int64s, parts: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
+class Columns(NamedTuple):
+    """The pairs of consecutive columns, from the ``first`` on.
+
+    Those of a column begin at one of ``starts``; ``rows`` are theirs, and ``befores`` their counts. ``ends`` is where
+    the column after the last begins in each row of the counts.
+    """
+
+    first: int
+    starts: Int64s
+    rows: Array
+    befores: Float32s
+    ends: Int64s
+
+
 def _gather(
     counts: SparseCounts,
     cursor: Int64s,
@@ -437,8 +446,8 @@ def _gather(
     last: int,
     ranges: Sequence[tuple[int, int]],
     pool: ThreadPoolExecutor,
-) -> tuple[tuple[Int64s, Array, Float32s], Int64s]:
-    """Return the pairs of columns ``first`` to ``last`` by column, and where the next column begins in each row."""
+) -> Columns:
+    """Return the pairs of columns ``first`` to ``last``; ``cursor`` is where the first begins in each row."""
     ends = np.empty_like(cursor)
 
     def count(part: tuple[int, int]) -> Int64s:
@@ -459,23 +468,20 @@ def _gather(
 
     for _ in pool.map(fill, ranges, free):
         pass
-    return (starts, rows, befores), ends
+    return Columns(first, starts, rows, befores, ends)
 
 
-def _build(
-    counts: SparseCounts,
-    columns: tuple[Int64s, Array, Float32s],
-    formula: Formula,
-    place: Place,
-    scratch: Scratch,
-) -> Block:
+def _build(counts: SparseCounts, columns: Columns, formula: Formula, scratch: Scratch, place: Place) -> Block:
+    starts = columns.starts[place.lo - columns.first : place.hi - columns.first + 1]
+    inside = slice(starts[0], starts[-1])
     spans, cells = -(-place.words // SPAN), place.rows * place.width
     pointers = np.zeros(place.rows * spans + 1, np.int64)
     numbers = scratch.array(np.uint16, 4 * place.room + 3 * cells)
     tail, dense = numbers[: 4 * place.room].reshape(4, -1), numbers[4 * place.room :].reshape(3, -1)
     dense[:] = 0
     squares = build_rows(
-        (counts.indptr, counts.indices, counts.values, 1 / UNIT), columns, place.lo, place.hi, place.width,
+        (counts.indptr, counts.indices, counts.values, 1 / UNIT),
+        (starts - starts[0], columns.rows[inside], columns.befores[inside]), place.lo, place.hi, place.width,
         formula.scales, formula.constants, formula.half_start, formula.step, formula.negligible, formula.unit,
         (pointers, *tail), tuple(dense),
     )  # fmt: skip
