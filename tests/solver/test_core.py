@@ -15,7 +15,6 @@ from psdvec.solver.devices import Room, Size
 from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.devices import cpu as cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.memory import find_room
 from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import best_multiple, build_problem, residual_of
@@ -253,10 +252,10 @@ def test_too_little_memory_is_refused_with_what_would_be_accepted():
 def test_a_core_that_is_advised_for_lack_of_memory_is_accepted():
     limit = 900_000_000 + current_memory()
     with pytest.raises(ResourceError) as refused:
-        find_room(LARGE, threads=2, limit=limit)
+        Cpu(2).find_room(LARGE, limit=limit, folder=None)
     core_words = int(str(refused.value).partition("core=")[2].partition(")")[0])
     assert core_words > 10_000
-    room = find_room(replace(LARGE, words=core_words, pairs=10**8), threads=2, limit=limit)
+    room = Cpu(2).find_room(replace(LARGE, words=core_words, pairs=10**8), limit=limit, folder=None)
     assert room.peak <= limit
     assert "read in every round" in room.describe()
 

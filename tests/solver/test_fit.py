@@ -14,7 +14,7 @@ from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
 from psdvec.solver import rounds as rounds_module
 from psdvec.solver import train as train_module
-from psdvec.solver.devices import memory as cpu_memory
+from psdvec.solver.devices import cpu
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
 from psdvec.solver.rounds import write_round
@@ -134,7 +134,7 @@ def test_a_plan_says_how_large_the_vectors_and_rows_on_disk_will_be(store, tmp_p
 
 
 def test_a_fit_and_its_dry_run_say_how_much_goes_to_disk(store, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(cpu_memory, "PAIR", 10**9)  # as if there were many
+    monkeypatch.setattr(cpu, "PAIR", 10**9)  # as if there were many
     said = r"up to [\d.]+ TB of the pairs go to disk and are read in every round"
     output = tmp_path / "not yet" / "model"
     assert re.search(said, plan_fit(store, dim=5, memory="2G", output=output)[-1])

@@ -8,6 +8,7 @@ while it waits for another, as those of BLAS do within a product: a busy machine
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tempfile
 import weakref
@@ -26,10 +27,12 @@ from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import ResourceError
 from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
+from psdvec.progress import memory_in_use
 from psdvec.resources import (
     available_memory,
     current_memory,
     disk_errors_explained,
+    format_size,
     limit_blas,
     limit_threads,
     resolve_workers,
@@ -48,7 +51,7 @@ from psdvec.solver.devices.cpu_kernels import (
     seek_column,
     unpack_into,
 )
-from psdvec.solver.devices.memory import GATHERED, MOST_BYTES, find_room
+from psdvec.solver.eigen import iterated_pairs, krylov_width
 from psdvec.solver.pmi import SparseCounts, WordScales, release_pairs, sums_over_rows, target_unit
 from psdvec.solver.ridge import BATCH, Setting, solve_words
 from psdvec.solver.rounds import TILE, lay_out
@@ -58,8 +61,9 @@ from psdvec.vectors.model import Constants
 
 # Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
 
+MOST_PAIRS = 1 << 22  # of a block, unless one row has more
 BYTES = 8  # of a sparse pair; a cell has no column and takes 6
-MOST_PAIRS = MOST_BYTES // BYTES  # of a block, unless one row has more
+MOST_BYTES = MOST_PAIRS * BYTES
 
 
 class Place(NamedTuple):
@@ -273,6 +277,7 @@ def added_up(sums: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 # A block of the seen pairs of a problem: what one thread, one read from disk or one worker of a cluster works on.
 
+GATHERED = 10  # bytes of a pair whose column is gathered, at most: columns may have more pairs than rows
 LOOKED_AT = 1 << 22  # pairs of rows that are looked through before memory is given back
 
 
@@ -496,6 +501,38 @@ def _build(counts: SparseCounts, columns: Columns, formula: Formula, scratch: Sc
     )
 
 
+# How much memory a fit takes besides its pairs.
+
+TALL = 5  # matrices as large as X's basis that are alive together in the rounds
+AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
+LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
+PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
+COLUMNS = GATHERED << 22  # bytes of columns that are gathered together, at least
+MARGIN = 1.05  # for what is not predicted
+ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
+
+
+def _besides(size: Size, threads: int) -> tuple[int, int]:
+    """Return the most bytes taken at a time by everything but the pairs, and what of it columns may take."""
+    n, count = size.words, iterated_pairs(size.rank, size.words)
+    head = min(size.head or n, n)
+    block = threads * min(MOST_BYTES, PAIR * size.pairs)
+    start = 8 * head * min(krylov_width(count), head) + block
+    rounds = TALL * 4 * n * count + block
+    solving = max(start, rounds, AFTERWARDS * 4 * n * size.dim)
+    columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
+    total = memory_in_use() + LIBRARIES + max(columns + 3 * block, solving)
+    return int(MARGIN * total), columns
+
+
+def _most_words(size: Size, threads: int, limit: int) -> int:
+    """Return the largest core, in steps of a tenth, that would be accepted; 0 if none."""
+    words = size.words
+    while words and _besides(replace(size, words=words), threads)[0] > limit:
+        words = words * 9 // 10
+    return words
+
+
 CHUNK = 2048  # rows that are worked on together, and whose products are summed in float32 before float64
 
 
@@ -516,9 +553,23 @@ class Cpu:
             yield
 
     def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
-        """Return what the pairs of a fit may take, of ``limit`` bytes or of all that are free."""
+        """Return what the pairs of a fit may take, of ``limit`` bytes or of all that are free.
+
+        Raises :class:`ResourceError` where that is too little even if no pair stays in memory.
+        """
         most = available_memory() + current_memory() if limit is None else limit
-        return find_room(size, threads=self.threads, limit=most, folder=folder)
+        besides, building = _besides(size, self.threads)
+        if besides <= most:
+            return Room(most - besides, folder, building, PAIR * size.pairs, besides)
+        fewer = _most_words(size, self.threads, most)
+        core = (
+            f", or fit {fewer:,} words together (core={fewer}) and place the others by ridge" if fewer else ""
+        )
+        raise ResourceError(
+            f"fitting {size.words:,} words in {size.dim} dimensions needs {format_size(besides)} of memory even if all "
+            f"pairs are on disk, and {format_size(most)} is allowed; "
+            f"give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
+        )
 
     def solve_words(
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None] = lambda _: None
