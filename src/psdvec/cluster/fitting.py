@@ -44,6 +44,7 @@ from psdvec.solver.devices.cpu import (
     CpuPairs,
     Formula,
     Place,
+    Result,
     added_up,
     build_blocks,
     formula_of,
@@ -145,14 +146,12 @@ def _own(array: Array) -> Array:
 
 def open_share(spec: Spec, number: int, state: State) -> list[float]:
     """Build a share on this worker, and return Σ R G² of each of its blocks."""
-    found: list[float] = _on_share(spec, number, state, lambda pairs: pairs.squares_each)
-    return found
+    return _on_share(spec, number, state, lambda pairs: pairs.squares_each)
 
 
 def multiply_share(spec: Spec, number: int, state: State, block: Float32s) -> Float32s:
     """Return the rows of values · block that belong to a share."""
-    found: Float32s = _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
-    return found
+    return _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
 
 
 def renew_share(
@@ -167,11 +166,10 @@ def renew_share(
         share.state = name
         return found
 
-    found: Renewed = _on_share(spec, number, state, renew)
-    return found
+    return _on_share(spec, number, state, renew)
 
 
-def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Any]) -> Any:
+def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Result]) -> Result:
     from distributed import get_worker
 
     share = _share_of(spec.run, number)

@@ -73,7 +73,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         order = np.argsort(places < 0, kind="stable")
         vectors, places = vectors.take(order), places[order]
     row_sums, column_sums = margins(counts)
-    plan = replace(make_recipe(recipe), power=0.5, spelling=0.0)
+    settings = replace(make_recipe(recipe), power=0.5, spelling=0.0)
     seen = np.where(places >= 0, counts.vocabulary.counts[places], 0)
     return Model(
         words=tuple(vectors.words),
@@ -85,11 +85,11 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         if vectors.deviations is None
         else vectors.deviations,
         signs=np.ones(vectors.dim, np.float32),
-        constant=np.full(core, _constant(plan), np.float32),
+        constant=np.full(core, _constant(settings), np.float32),
         row_sums=row_sums[places[:core]],
         column_sums=column_sums[places[:core]],
-        constants=measure_constants(counts, row_sums, column_sums, recipe=plan),
-        recipe=plan,
+        constants=measure_constants(counts, row_sums, column_sums, recipe=settings),
+        recipe=settings,
         core=core,
         adopted=True,
         counting=dict(counts.parameters),
@@ -188,16 +188,9 @@ def write_report(
     table.writerow(COLUMNS)
     for row in rows:
         nearest = [*row.nearest, *[""] * (NEAREST - len(row.nearest))]
+        word, occurrences, contexts, *_ = row
         table.writerow(
-            [
-                row.word,
-                row.occurrences,
-                row.contexts,
-                f"{row.spelling:.3f}",
-                f"{row.deviation:.4g}",
-                *nearest,
-                "",
-            ]
+            [word, occurrences, contexts, f"{row.spelling:.3f}", f"{row.deviation:.4g}", *nearest, ""]
         )
     for word, reason in unplaced.items():
         table.writerow([word, *[""] * (len(COLUMNS) - 2), reason])
@@ -208,12 +201,7 @@ def write_report(
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed]]
 
-MUST_AGREE = (
-    "window",
-    "weighting",
-    "gaps",
-    "tokenizer",
-)  # a model and counts made differently do not fit together
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer")  # or a model and counts do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 

@@ -590,7 +590,7 @@ def _factorised(damped: Float64s, mu: float) -> tuple[Float64s, Array]:
 # New words on the CPU: each is looked up in the counts and solved by its own ridge regression, by threads.
 
 # The columns of a word's row, and their counts; the rows of its column, and their counts.
-Pairs = tuple[Array, Float64s, Array, Float64s]
+WordPairs = tuple[Array, Float64s, Array, Float64s]
 
 _RELEASED = 16  # words after which the memory of mapped counts is given back: a row brings megabytes with it
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
@@ -622,7 +622,7 @@ def _means_of(setting: Setting) -> Iterator[Float64s | None]:
         yield from [None] * (part.stop - start) if means is None else means
 
 
-def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None) -> Placed:
+def _solve_one(setting: Setting, place: int, pairs: WordPairs, mean: Float64s | None) -> Placed:
     columns, after, rows, before = pairs
     one = setting.scales.take(slice(place, place + 1))
     itself, core_of = setting.ids[place], setting.core_of
@@ -640,7 +640,7 @@ def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None
     return Placed(x.astype(np.float32), deviation, cells.rows.size)
 
 
-def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
+def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[WordPairs]:
     """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]

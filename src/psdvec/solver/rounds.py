@@ -348,9 +348,8 @@ def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Resi
 def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:
     """Do one round of equation (7): a long step from ahead, and a short and safe one if that raised the objective."""
     problem, old, number = residual.problem, state.low_rank, state.number + 1
-    previous = (
-        old if state.number > 1 else None
-    )  # the first X is a multiple of another, not the end of a step
+    # The first X is a multiple of another, not the end of a step.
+    previous = old if state.number > 1 else None
     options: dict[str, Any] = {"count": iterated_pairs(rank, problem.words), "spectrum": recipe.spectrum}
     pairs = nystrom_eigenpairs(
         problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options

@@ -113,7 +113,7 @@ def layout_of(counts: SparseCounts, n: int) -> list[Place]:
 
 # The seen pairs of a problem on the CPU: blocks in memory as far as there is room, the others in a file.
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _AHEAD = 2  # blocks of the file that the system is asked to read before they are needed
 
@@ -243,11 +243,11 @@ class CpuPairs:
             return image, list(self._each(renew, self._kept, changed=True))
 
     def _each(
-        self, work: Callable[[Block], Found], kept: Sequence[Block | StoredBlock], *, changed: bool = False
-    ) -> Iterator[Found]:
+        self, work: Callable[[Block], Result], kept: Sequence[Block | StoredBlock], *, changed: bool = False
+    ) -> Iterator[Result]:
         """Yield what ``work`` makes of each block, in their order; write the values back where they are ``changed``."""
 
-        def do(number: int) -> Found:
+        def do(number: int) -> Result:
             one = kept[number]
             if isinstance(one, Block):
                 return work(one)
@@ -655,7 +655,7 @@ class Cpu:
         for _ in self._each(part, target.shape[0]):
             pass
 
-    def _each(self, work: Callable[[slice], Found], rows: int) -> Iterator[Found]:
+    def _each(self, work: Callable[[slice], Result], rows: int) -> Iterator[Result]:
         """Yield what ``work`` makes of each chunk of rows, in order."""
         chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
         return map_ordered(self.pool, work, chunks, ahead=2 * self.threads)

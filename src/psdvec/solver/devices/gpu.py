@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # The seen pairs of a problem on a GPU, in torch: whole matrices where the device has room for them, otherwise rows.
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 SHARE = 0.8  # of the free memory that whole matrices may take
 MATRICES = 4  # the three that are kept, and what comes and goes beside them
@@ -270,7 +270,7 @@ def _csr(indptr: Tensor, columns: Tensor, values: Tensor) -> Tensor:
         return torch.sparse_csr_tensor(indptr, columns, values, size=(n, n), check_invariants=False)
 
 
-def if_there_is_room(work: Callable[[], Found]) -> Found | None:
+def if_there_is_room(work: Callable[[], Result]) -> Result | None:
     """Return what ``work`` returns, None if the device has no room; what it took is free again afterwards."""
     try:
         return work()
