@@ -1,9 +1,8 @@
 """Learn new words beside fixed vectors, which stay as they are to the last bit.
 
 :func:`extend` takes vectors and any count store that has words in common with them, or where they are on disk, and
-returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first
-(:mod:`psdvec.solver.extend`). Each word is its own weighted ridge regression, equations (9) to (12) of
-``docs/theory.md``.
+returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first.
+Each word is its own weighted ridge regression, equations (9) to (12) of ``docs/theory.md``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 :func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
 written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
-mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.rounds`.
+mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.ridge`.
 """
 
 from __future__ import annotations

@@ -331,14 +331,12 @@ _scratch = Scratch()
 class Regressors:
     """The fixed side of every regression: one row per core word, which has two cells, before the new word and after.
 
-    ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
-    at hand. Summed over the cells of a word that saw nothing: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is
-    Σ ρ_j s_j f, and ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k, k) is η Σ f fᵀ, and
-    ``damped`` (k,) are its eigenvalues.
+    ``features`` (c, k) float32: s_j J v_j, the constant direction last. Summed over the cells of a word that saw
+    nothing: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and ``square`` is Σ ρ_j s_j²; ``cells`` of
+    them have a weight. ``damping`` (k, k) is η Σ f fᵀ, and ``damped`` (k,) are its eigenvalues.
     """
 
     features: Float32s
-    scales: WordScales
     gram: Float64s
     total: Float64s
     square: float
@@ -406,7 +404,6 @@ def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regr
     held = 2 * damping * _moment(features, np.ones(core))
     return Regressors(
         features,
-        scales,
         gram=2 * _moment(features, scales.rho),
         total=2 * (scales.rho * s) @ features,
         square=2 * float(scales.rho @ s**2),

@@ -1,9 +1,8 @@
 """Devices: what the solver needs of a processor, by name.
 
 A device is a class with the methods of :class:`Device`: :class:`psdvec.solver.devices.cpu.Cpu` or
-:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds`, :mod:`psdvec.solver.rounds` and
-:mod:`psdvec.solver.eigen` are written once, over these methods; :mod:`tests.reference.rounds` says in dense NumPy
-what they must compute.
+:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.eigen` are
+written once, over these methods; :mod:`tests.reference.rounds` says in dense NumPy what they must compute.
 """
 
 from __future__ import annotations
