@@ -548,12 +548,11 @@ def _merge(
     seen = counts.vocabulary.counts[[counts.vocabulary.ids[word] for word in new]]
     old = np.array([model.key_to_index[word] for word in refreshed], dtype=np.int64)
     constant = np.array(model.constant)
-    width = model.dim + bool(constant.any())
-    solved = np.array([found[word].vector for word in new], np.float32).reshape(-1, width)
-    if width > model.dim:
-        is_core = old < model.core
-        constant[old[is_core]] = solved[: old.size][is_core, -1]
-    rows = np.ascontiguousarray(solved[:, : model.dim])
+    solved: list[Any] = [found[word].vector for word in new]
+    for row, x in zip(old.tolist(), solved, strict=False):  # those refreshed come first
+        if row < model.core and x.size > model.dim:
+            constant[row] = x[model.dim]
+    rows = np.array([x[: model.dim] for x in solved], np.float32).reshape(-1, model.dim)
     deviations = np.array([found[word].deviation for word in new], np.float32)
     vectors = mix(rows, model.stretch, None, share=0.0)
     if model.subwords is not None:
