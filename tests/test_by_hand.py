@@ -14,10 +14,9 @@ from psdvec.options import make_recipe
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import pmi, weight
 from psdvec.solver.ridge import prepare, word_cells
-from psdvec.solver.rounds import solve
 from tests.helpers import cells
 from tests.reference.rounds import dense_rows, weights_and_targets
-from tests.toy import fit_recipe, measured, problem_of
+from tests.toy import fit_recipe, measured, problem_of, rounds_of
 
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
 SENTENCES = [line.split() for line in ("the cat sat", "the dog sat", "a cat ran")]
@@ -102,8 +101,7 @@ def test_the_rounds_of_two_words():
     constants, scales = measured(counts, RECIPE, words=2)
     H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, 2)
     W, T, _, squares = weights_and_targets(H, scales, constants)
-    rounds = []
-    solve(problem_of(counts, RECIPE, words=2), rank=2, recipe=RECIPE, save_round=rounds.append)
+    rounds = rounds_of(problem_of(counts, RECIPE, words=2), rank=2, recipe=RECIPE)
     X = [(state.low_rank.vectors * state.low_rank.values) @ state.low_rank.vectors.T for state in rounds]
     objectives = [squares.sum(), *(state.objective for state in rounds)]
     shown = numbers("round")[1]

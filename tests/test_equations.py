@@ -23,14 +23,13 @@ from psdvec.options import make_recipe
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, scales_of, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
-from psdvec.solver.rounds import solve
 from psdvec.solver.spelling import trust
 from psdvec.topic_model.kernels import expect_topics
 from psdvec.topic_model.learn import offers, solve_topics
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared
-from tests.toy import drawn_counts, fit_recipe, measured, problem_of
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("theory", "spelling", "topic-model")  # their equations are numbered as one sequence
@@ -148,9 +147,7 @@ def test_equation_5_divides_and_clamps_the_weights(counts, H, recipe):
 def test_equation_6_is_the_objective_that_the_solver_reports(counts, H, recipe):
     constants, _ = measured(counts, recipe)
     *_, s, _, G, R = written_out(H, recipe, constants.cap)
-    rounds = []
-    solve(problem_of(counts, recipe), rank=6, recipe=recipe, save_round=rounds.append)
-    for state in rounds:
+    for state in rounds_of(problem_of(counts, recipe), rank=6, recipe=recipe):
         X = (state.low_rank.vectors * state.low_rank.values) @ state.low_rank.vectors.T
         F = sum(R[i, j] * (s[i] * s[j] * G[i, j] - X[i, j]) ** 2 for i in range(WORDS) for j in range(WORDS))
         assert state.objective == pytest.approx(F, rel=5e-4)
@@ -173,7 +170,6 @@ def test_equation_7_is_a_step_along_the_weighted_error(counts, H, recipe):
 def test_equation_7_prime_looks_ahead_along_the_last_step(counts, H):
     constants, scales = measured(counts, RECIPE)
     W, T, whole, squares = rounds_reference.weights_and_targets(H, scales, constants)
-    rounds = []
     recipe = make_recipe(head=0, negligible=0.0, rounds=4, relaxation=1.2, momentum=0.3)
     states = [
         rounds_reference.fit_rounds(W, T, whole, squares, rank=6, recipe=make_recipe(
@@ -184,7 +180,7 @@ def test_equation_7_prime_looks_ahead_along_the_last_step(counts, H):
         Y = one + 0.3 * (one - two)
         expected = rounds_reference.truncate(Y + 1.2 * (T - W * Y), rank=6, spectrum="signed")
         np.testing.assert_allclose(new, expected, atol=1e-8)
-    solve(problem_of(counts, recipe), rank=6, recipe=recipe, save_round=rounds.append)
+    rounds = rounds_of(problem_of(counts, recipe), rank=6, recipe=recipe)
     assert [one.objective for one in rounds] == pytest.approx(
         rounds_reference.fit_rounds(W, T, whole, squares, rank=6, recipe=recipe)[1], rel=0.02
     )

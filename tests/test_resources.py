@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from psdvec import resources
 from psdvec.errors import InputError
-from psdvec.resources import current_memory, measure_disk, parse_size, peak_memory
+from psdvec.resources import current_memory, parse_size, peak_memory
 
 
 def test_the_peak_of_a_process_is_not_that_of_its_parent():
@@ -30,22 +29,6 @@ def test_the_peak_stays_when_the_memory_is_freed():
     high = peak_memory()
     del large
     assert peak_memory() >= high > current_memory()
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_a_disk_is_measured_without_a_trace(tmp_path, cached):
-    speed = measure_disk(tmp_path, cached=cached)
-    assert 0 < speed.read < float("inf")
-    assert 0 < speed.written < float("inf")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_slow_disk_is_slow(tmp_path, monkeypatch):
-    """The clock goes on by a second whenever it is looked at, so that writing one piece takes two."""
-    clock = itertools.count()
-    monkeypatch.setattr(resources.time, "perf_counter", lambda: float(next(clock)))
-    speed = measure_disk(tmp_path, cached=True)
-    assert (speed.written, speed.read) == (1 << 19, 1 << 20)
 
 
 @pytest.mark.parametrize("size", ["1.5G", 1_500_000_000, 1.5e9, np.int64(1_500_000_000)])

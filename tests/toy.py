@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.options import Recipe
+from psdvec.solver import rounds
 from psdvec.solver.devices import Device, open_device
 from psdvec.solver.devices.cpu import layout_of
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, measure_constants, word_scales
-from psdvec.solver.rounds import Problem, build_problem
+from psdvec.solver.rounds import Problem, Round, build_problem
 from psdvec.vectors.model import Constants, Model
 
 
@@ -54,3 +58,11 @@ def fit_recipe(counts: Cooccurrence, recipe: Recipe, **options) -> Model:
 def dense_widths(counts: Cooccurrence, words: int) -> np.ndarray:
     """Return how many of the first columns of each row the CPU keeps dense, (n,)."""
     return np.concatenate([np.full(place.rows, place.width) for place in layout_of(counts, words)])
+
+
+def rounds_of(problem: Problem, **options: Any) -> list[Round]:
+    """Return every round of a fit, as it would be kept."""
+    found: list[Round] = []
+    with mock.patch.object(rounds, "write_round", lambda _, state: found.append(state)):
+        rounds.solve(problem, **options, file=Path("no such file"))
+    return found

@@ -1,4 +1,4 @@
-"""What the machine has: memory, disk and processors, how sizes are written, and what to say of a full disk."""
+"""What the machine has: memory and processors, how sizes are written, and what to say of a full disk."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import platform
 import re
 import resource
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +19,6 @@ from typing import Any
 from psdvec.errors import InputError, ResourceError, demand_whole
 
 _MOST_WORKERS = 256  # threads that a machine of fewer processors may be asked for
-_PROBE = 1 << 20  # bytes at a time that a disk is measured with
-_MOST_PROBED = 1 << 26  # bytes in all
-_PROBING = 0.3  # seconds that it is written to and read from
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -75,39 +69,6 @@ def available_memory() -> int:
         if limit.isdigit():
             free = min(free, max(int(limit) - int(usage), 0))
     return free
-
-
-@dataclass(frozen=True)
-class DiskSpeed:
-    """How many bytes a second a disk writes and reads."""
-
-    written: float
-    read: float
-
-
-def measure_disk(folder: Path, *, cached: bool) -> DiskSpeed:
-    """Write a file without a name to ``folder``, for a fraction of a second, and read it again.
-
-    Where ``cached``, it stays in the system's memory meanwhile; otherwise the disk itself is measured.
-    """
-    block, into = os.urandom(_PROBE), bytearray(_PROBE)
-    with disk_errors_explained(folder), tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-
-        def repeat(move: Callable[[], int], most: float) -> tuple[int, float]:
-            start, size = time.perf_counter(), move()
-            while size < most and time.perf_counter() - start < _PROBING:
-                size += move()
-            return size, start
-
-        size, start = repeat(lambda: file.write(block), _MOST_PROBED)
-        if not cached:
-            os.fsync(file.fileno())
-        written = size / (time.perf_counter() - start)
-        if not cached and hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        file.seek(0)
-        back, start = repeat(lambda: file.readinto(into), size)
-        return DiskSpeed(written, back / (time.perf_counter() - start))
 
 
 def resolve_workers(workers: int | None) -> int:

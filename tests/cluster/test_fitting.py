@@ -14,8 +14,8 @@ from psdvec.counts.matrix import load_counts
 from psdvec.errors import ClusterError, InputError
 from psdvec.formats import load
 from psdvec.resources import arithmetic
-from psdvec.solver import fit as fit_module
 from psdvec.solver import rounds as problem
+from psdvec.solver import rounds as rounds_module
 from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
@@ -158,12 +158,12 @@ def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, m
                 scheduler.kill()
                 scheduler.wait()
 
-        monkeypatch.setattr(fit_module, "write_round", write_and_lose)
+        monkeypatch.setattr(rounds_module, "write_round", write_and_lose)
         with pytest.raises(ClusterError, match="was lost; finished work is kept: run it again to continue"):
             fit(counts, **options, output=tmp_path / "model", client=lost)
     monkeypatch.undo()
     numbers = []
-    monkeypatch.setattr(fit_module, "write_round", lambda path, state: numbers.append(state.number))
+    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
     fit(counts, **options, output=tmp_path / "model")
     assert numbers == [3, 4]
     assert contents(tmp_path / "model") == whole

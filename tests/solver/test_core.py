@@ -8,26 +8,25 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
-from psdvec.resources import DiskSpeed, current_memory
+from psdvec.resources import current_memory
 from psdvec.solver import rounds as core
 from psdvec.solver import rounds as problem
-from psdvec.solver.devices import Room
+from psdvec.solver.devices import Room, Size
 from psdvec.solver.devices import cpu as cpu_layout
 from psdvec.solver.devices import cpu as cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory, traffic
-from psdvec.solver.eigen import Eigenpairs, rank_for
+from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import best_multiple, build_problem, residual_of
 from tests.reference import rounds as rounds_reference
-from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of
+from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
 HALF = (
     2.0**-8
 )  # of the largest number: pairs are kept in half precision, with 11 bits, and several rounds add up
 
 
-LARGE = Size(1_000_000, 10**9, 10**8, rank=301, dim=300, head=12_500, rounds=6, threads=2)
+LARGE = Size(1_000_000, 10**9, rank=301, dim=300, head=12_500)
 
 
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
@@ -67,8 +66,8 @@ def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
     assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
     recipe = make_recipe("default", **{**vars(recipe), "rounds": 4})
     X, objectives = rounds_reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
-    rounds = []
-    last = core.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
+    rounds = rounds_of(problem, rank=9, recipe=recipe)
+    last = rounds[-1]
     found = (last.low_rank.vectors * last.low_rank.values) @ last.low_rank.vectors.T
     np.testing.assert_allclose(found, X, atol=HALF * np.abs(X).max())
     np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=5e-4)
@@ -77,10 +76,8 @@ def test_the_rounds_agree_with_the_dense_reference(recipe, words, panels):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_objective_falls_each_round(recipe):
     _, problem = dense_and_sparse(drawn_counts(words=150, sentences=1500), recipe, 150)
-    rounds = []
     recipe = make_recipe("default", **{**vars(recipe), "rounds": 8, "head": min(recipe.head, 90)})
-    core.solve(problem, rank=12, recipe=recipe, save_round=rounds.append)
-    objectives = [r.objective for r in rounds]
+    objectives = [r.objective for r in rounds_of(problem, rank=12, recipe=recipe)]
     assert len(objectives) == 8
     assert all(after < before for before, after in itertools.pairwise(objectives))
 
@@ -220,27 +217,27 @@ def test_words_of_one_topic_are_nearest_to_each_other():
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path):
+def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path, monkeypatch):
     recipe = make_recipe("default", rounds=4, head=40)
-    file = tmp_path / "round"
+    write_round = core.write_round
 
     class StoppedError(Exception):
         pass
 
-    def save_and_stop(state):
-        core.write_round(file, state)
+    def save_and_stop(file, state):
+        write_round(file, state)
         if state.number == stop:
             raise StoppedError
 
-    def solved(**options):
-        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, **options)
+    def solved(file=None):
+        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, file=file)
 
+    monkeypatch.setattr(core, "write_round", save_and_stop)
     with pytest.raises(StoppedError):
-        solved(save_round=save_and_stop)
+        solved(tmp_path / "round")
     numbers = []
-    resumed = solved(
-        load_round=lambda: core.read_round(file), save_round=lambda state: numbers.append(state.number)
-    )
+    monkeypatch.setattr(core, "write_round", lambda file, state: numbers.append(state.number))
+    resumed = solved(tmp_path / "round")
     assert numbers == list(range(stop + 1, 5))
     assert resumed.low_rank.vectors.tobytes() == solved().low_rank.vectors.tobytes()
 
@@ -255,54 +252,22 @@ def test_too_little_memory_is_refused_with_what_would_be_accepted():
 def test_a_core_that_is_advised_for_lack_of_memory_is_accepted():
     limit = 900_000_000 + current_memory()
     with pytest.raises(ResourceError) as refused:
-        plan_memory(LARGE, limit=limit)
+        Cpu(2).find_room(LARGE, limit=limit, folder=None)
     core_words = int(str(refused.value).partition("core=")[2].partition(")")[0])
     assert core_words > 10_000
-    plan = plan_memory(replace(LARGE, words=core_words, pairs=10**8), limit=limit)
-    assert plan.peak <= limit
-    assert "read from disk in every round" in plan.describe()
+    room = Cpu(2).find_room(replace(LARGE, words=core_words, pairs=10**8), limit=limit, folder=None)
+    assert room.peak <= limit
+    assert "read in every round" in room.describe()
 
 
-def test_a_plan_says_how_much_longer_it_takes_if_pairs_are_on_disk():
-    """Of 1.6 GB, none in memory: 2 products and 6 rounds read them all, 20 products read the head's 0.32 GB."""
-    plan = MemoryPlan(
-        replace(LARGE, pairs=10**8, head_pairs=2 * 10**7), limit=10**9, besides=10**9, building=0
+def test_it_is_said_how_much_goes_to_disk():
+    room = Room(bytes=4 * 10**8, pairs=2 * 10**9, besides=10**9)
+    assert room.describe() == (
+        "peak memory about 1.4 GB of 1.4 GB; up to 1.6 GB of the pairs go to disk and are read in every round"
     )
-    seconds = 8 * 16 + 20 * 3.2 + (1 + 6 / 3) * 16
-    text = plan.describe(DiskSpeed(written=1e8, read=1e8))
-    assert text.endswith(
-        f"1.6 GB of the pairs are read from disk in every round, which takes up to {seconds:.0f} s longer by the "
-        "speed measured there"
+    assert (
+        replace(room, bytes=10**10).describe() == "peak memory about 3.0 GB of 11.0 GB, all pairs in memory"
     )
-    assert "longer" not in replace(plan, limit=10**10).describe(DiskSpeed(written=1, read=1))
-
-
-@pytest.mark.parametrize("head", [0, 100, 650])
-def test_what_a_plan_says_is_read_and_written_is_read_and_written(head, tmp_path, monkeypatch):
-    """Steps are safe, so that no round is taken back."""
-    for module in (problem, cpu_layout):
-        monkeypatch.setattr(module, "TILE", 50)
-    recipe = make_recipe("default", head=head, relaxation=1.0, momentum=0.0, rounds=3)
-    counts, dim = drawn_counts(words=700, sentences=900), 5
-    read, written = [], []
-    for name, sizes in (("_read_into", read), ("_write", written)):
-        move = getattr(cpu_pairs, name)
-
-        def count(file, start, array, move=move, sizes=sizes):
-            sizes.append(array.nbytes)
-            move(file, start, array)
-
-        monkeypatch.setattr(cpu_pairs, name, count)
-    constants, scales = measured(counts, recipe)
-    device, n = Cpu(1), len(scales)
-    whole = build_problem(device, counts, scales, constants, recipe=recipe, room=Room(0, tmp_path))
-    in_head = sum(sum(kept.sizes) * 2 for kept in whole.pairs._kept if kept.block.place.lo < (head or n))
-    rank = rank_for(dim, n, spectrum=recipe.spectrum)
-    core.solve(whole, rank=rank, recipe=recipe)
-    size = Size(n, 0, 0, rank=rank, dim=dim, head=head, rounds=recipe.rounds, threads=1)
-    expected = traffic(size, whole.pairs.on_disk, in_head)
-    assert sum(read) == expected[0]
-    assert 0.8 * expected[1] < sum(written) <= expected[1]
 
 
 def test_no_dimensions_are_refused():

@@ -19,7 +19,7 @@ from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
 from psdvec.solver.ridge import prepare
 from tests.reference import rounds as rounds_reference
-from tests.toy import drawn_counts, fit_recipe, measured, problem_of
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
 HALF = 2.0**-8  # of the largest number: every device keeps pairs in half precision, and several rounds add up
 
@@ -54,9 +54,9 @@ def test_the_rounds_agree_with_the_dense_reference(gpu, recipe, words):
     problem, (W, T, G, squares) = problem_and_reference(gpu, recipe, words)
     assert problem.constant == pytest.approx(squares.sum(), rel=1e-5)
     X, objectives = rounds_reference.fit_rounds(W, T, G, squares, rank=9, recipe=recipe)
-    rounds = []
-    last = core.solve(problem, rank=9, recipe=recipe, save_round=rounds.append)
-    vectors = gpu.get(last.low_rank.vectors)
+    rounds = rounds_of(problem, rank=9, recipe=recipe)
+    last = rounds[-1]
+    vectors = last.low_rank.vectors
     np.testing.assert_allclose((vectors * last.low_rank.values) @ vectors.T, X, atol=HALF * np.abs(X).max())
     np.testing.assert_allclose([r.objective for r in rounds], objectives, rtol=5e-4)
 
@@ -124,16 +124,11 @@ def test_equations_without_a_solution_are_told():
 
 def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
     recipe, file = make_recipe("default", rounds=4, head=40), tmp_path / "round"
-    states = []
-
-    def solved(**options):
-        problem = problem_of(drawn_counts(), recipe, device=gpu)
-        return gpu.get(core.solve(problem, rank=6, recipe=recipe, **options).low_rank.vectors)
-
-    whole = solved(save_round=states.append)
-    core.write_round(file, states[1])
-    again = solved(load_round=lambda: core.read_round(file))
-    np.testing.assert_allclose(again, whole, atol=1e-4)
+    rounds = rounds_of(problem_of(drawn_counts(), recipe, device=gpu), rank=6, recipe=recipe)
+    core.write_round(file, rounds[1])
+    again = core.solve(problem_of(drawn_counts(), recipe, device=gpu), rank=6, recipe=recipe, file=file)
+    whole = rounds[-1].low_rank.vectors
+    np.testing.assert_allclose(gpu.get(again.low_rank.vectors), whole, atol=1e-4)
 
 
 def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():

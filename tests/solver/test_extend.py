@@ -14,6 +14,8 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
 from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, prepare, solve_word, word_cells
+from psdvec.storage import artefact
+from psdvec.vectors import model as model_module
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe
@@ -114,7 +116,7 @@ def prepare_one(model, counts, word, **options):
     ids = np.array([counts.vocabulary.ids[word]])
     setting = prepare(model, counts, ids, unigrams="corpus", min_contexts=1, **options)
     (placed,) = cpu_ridge.solve_words(setting, counts)
-    return placed
+    return placed.vector, placed.deviation
 
 
 def dense_cells(model, counts, w, core):
@@ -296,10 +298,8 @@ def random_problem(generator):
     weights = 10 ** generator.uniform(-2, 0, m)
     signal = features @ (generator.standard_normal(k) * 10 ** generator.uniform(-2, 1, k))
     targets = signal * generator.integers(0, 2) + generator.standard_normal(m)
-    ones = np.ones(m)
-    old = WordScales(*[ones] * 6, rho=np.zeros(m))
     nothing = np.zeros((k, k))
-    regressors = Regressors(features, old, nothing, np.zeros(k), 0.0, 0, nothing, np.zeros(k))
+    regressors = Regressors(features, nothing, np.zeros(k), 0.0, 0, nothing, np.zeros(k))
     cells = Cells(np.arange(m), weights, weights * targets, float(weights @ targets**2), seen=m)
     word = WordScales(*[np.ones(1)] * 6, rho=np.zeros(1))
     return (cells, word, regressors), ridge_reference.WordCells(weights, targets, features.astype(float))
@@ -348,3 +348,30 @@ psdvec.extend(sys.argv[1], sys.argv[2], words=[sys.argv[3]], quiet=True)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
     said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert said.stdout == "{1}\n"
+
+
+def test_the_model_and_the_counts_are_read_once(model, counts, tmp_path, monkeypatch):
+    """Each file is compared with its checksum once, and each vector looked at once."""
+    model.save(tmp_path / "model")
+    counts.save(tmp_path / "counts")
+    digested, looked_at = [], []
+    digest_file, rows_not_finite = artefact.digest_file, model_module.rows_not_finite
+    monkeypatch.setattr(artefact, "digest_file", lambda path: digested.append(path) or digest_file(path))
+    monkeypatch.setattr(
+        model_module, "rows_not_finite", lambda array: looked_at.append(array.shape) or rows_not_finite(array)
+    )
+    extended = extend(tmp_path / "model", tmp_path / "counts")
+    assert len(extended.learned) == 30
+    assert sorted(digested) == sorted(
+        path
+        for name in ("model", "counts")
+        for path in (tmp_path / name).iterdir()
+        if path.name != "meta.json"
+    )
+    assert looked_at.count(model.vectors.shape) == 2  # vectors and rows
+
+
+def test_what_is_refused_is_refused_before_anything_is_read(tmp_path):
+    for options in ({"device": "nonsense"}, {"workers": 0}):
+        with pytest.raises(InputError, match=r"device|workers"):
+            extend(tmp_path / "no model", tmp_path / "no counts", **options)

@@ -17,6 +17,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.options import make_recipe
 from psdvec.solver import ridge as cpu_ridge
+from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.extend import COLUMNS, extend, parts_of
 from psdvec.solver.fit import fit
 from tests.helpers import contents
@@ -222,15 +223,14 @@ def test_a_report_that_exists_is_refused_before_any_work(run, folders, tmp_path)
 SLOW = """
 import sys, time
 import psdvec
-from psdvec.solver import extend
 from psdvec.solver.devices.cpu import Cpu
 
-extend.CPU_BLOCK = 8
+Cpu.words_at_once = 8
 solve = Cpu.solve_words
 def slowly(*given, **options):
     time.sleep(0.5)
     return solve(*given, **options)
-Cpu.solve_words = staticmethod(slowly)
+Cpu.solve_words = slowly
 psdvec.extend(sys.argv[1], sys.argv[2], output=sys.argv[3], quiet=True)
 """
 
@@ -250,7 +250,7 @@ def test_killed_and_called_again_it_solves_only_what_is_missing_and_ends_with_th
     assert 2 <= len(kept) < 4
     assert not output.exists()
 
-    monkeypatch.setattr("psdvec.solver.extend.CPU_BLOCK", 8)
+    monkeypatch.setattr(Cpu, "words_at_once", 8)
     solved = []
     solve = cpu_ridge._solve_one
     monkeypatch.setattr(cpu_ridge, "_solve_one", lambda *given: solved.append(1) or solve(*given))
@@ -269,7 +269,7 @@ def test_only_what_was_solved_for_the_same_model_counts_and_options_is_used_agai
     model, counts, tmp_path, monkeypatch, changed
 ):
     """The model and the counts are in memory, where no folder tells them apart."""
-    monkeypatch.setattr("psdvec.solver.extend.CPU_BLOCK", 8)
+    monkeypatch.setattr(Cpu, "words_at_once", 8)
     solve, solved = cpu_ridge._solve_one, []
 
     def stopped(*given):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from psdvec.options import make_recipe
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
-from psdvec.solver.rounds import solve
-from tests.toy import drawn_counts, problem_of
+from tests.toy import drawn_counts, problem_of, rounds_of
 
 recipes = st.builds(
     make_recipe,
@@ -32,11 +31,8 @@ recipes = st.builds(
 @settings(max_examples=20, deadline=None)
 @given(recipe=recipes, seed=st.integers(0, 9))
 def test_no_recipe_makes_the_objective_rise(recipe, seed):
-    objectives = []
-    solve(
-        problem_of(drawn_counts(words=50, sentences=200, seed=seed), recipe), rank=7, recipe=recipe,
-        save_round=lambda state: objectives.append(state.objective),
-    )  # fmt: skip
+    problem = problem_of(drawn_counts(words=50, sentences=200, seed=seed), recipe)
+    objectives = [state.objective for state in rounds_of(problem, rank=7, recipe=recipe)]
     assert all(after <= before * (1 + 1e-5) for before, after in pairwise(objectives))
 
 

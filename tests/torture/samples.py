@@ -177,14 +177,14 @@ def _write_test_sets(folder: Path) -> None:
 def finish_work(folder: Path, name: str, output: Path) -> None:
     """Do the work, or go on with it, of which ``folder`` holds what an interruption left in ``name``."""
     import psdvec
-    from psdvec.solver import extend
+    from psdvec.solver.devices.cpu import Cpu
     from psdvec.text import corpus
 
     options: dict[str, Any] = {"output": output, "workers": 1, "quiet": True}
     text: dict[str, Any] = {"min_count": 1, "window": 4}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "BLOCK_BYTES", 500)
-        patch.setattr(extend, "CPU_BLOCK", 3)
+        patch.setattr(Cpu, "words_at_once", 3)
         if name == "count.work":
             count_in_small_runs(patch, chunk=200, cells=500, fan_in=2)
             psdvec.count_pairs(psdvec.read_corpus(folder / "plain.txt"), **text, **options)

@@ -114,7 +114,14 @@ def fit(
             dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     elif dry_run:
-        lines = plan_fit(counts, **fitting, workers=workers, output=output, cluster=name_cluster(**where))
+        lines = plan_fit(
+            counts,
+            **fitting,
+            workers=workers,
+            output=output,
+            overwrite=overwrite,
+            cluster=name_cluster(**where),
+        )
         print(*lines, sep="\n")
         return
     else:

@@ -38,12 +38,13 @@ from psdvec.cluster.solving import open_counts
 from psdvec.options import Recipe
 from psdvec.progress import memory_in_use
 from psdvec.resources import limit_blas
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.devices.cpu import (
     Cpu,
     CpuPairs,
     Formula,
     Place,
+    Result,
     added_up,
     build_blocks,
     formula_of,
@@ -145,14 +146,12 @@ def _own(array: Array) -> Array:
 
 def open_share(spec: Spec, number: int, state: State) -> list[float]:
     """Build a share on this worker, and return Σ R G² of each of its blocks."""
-    found: list[float] = _on_share(spec, number, state, lambda pairs: pairs.squares_each)
-    return found
+    return _on_share(spec, number, state, lambda pairs: pairs.squares_each)
 
 
 def multiply_share(spec: Spec, number: int, state: State, block: Float32s) -> Float32s:
     """Return the rows of values · block that belong to a share."""
-    found: Float32s = _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
-    return found
+    return _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
 
 
 def renew_share(
@@ -167,11 +166,10 @@ def renew_share(
         share.state = name
         return found
 
-    found: Renewed = _on_share(spec, number, state, renew)
-    return found
+    return _on_share(spec, number, state, renew)
 
 
-def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Any]) -> Any:
+def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Result]) -> Result:
     from distributed import get_worker
 
     share = _share_of(spec.run, number)
@@ -202,7 +200,12 @@ class ClusterCpu(Cpu):
         super().__init__(workers)
         self.client, self.counts, self.memory = client, counts, memory
         self.likeness = Likeness(allowed=allow_unlike, say=say)
+        self.others = self.likeness.others
         self.run = uuid.uuid4().hex
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return no bound: each worker finds room for its own pairs."""
+        return AMPLE
 
     def close(self) -> None:
         """Let all workers drop the pairs; those that cannot be reached drop them later."""

@@ -1,7 +1,7 @@
 """Ridge solves on a cluster: words are solved in blocks, and what all of them share goes to every worker once.
 
 A :class:`Solver` takes a :class:`~psdvec.solver.ridge.Setting` and a folder of counts that all workers see, and
-returns a vector or None for each word. Every word is solved on its own, so the vectors are the same, bit for bit, as on
+returns what was found for each word. Every word is solved on its own, so the vectors are the same, bit for bit, as on
 one machine. Solved blocks are files in the workspace of the output, where a later attempt finds them.
 """
 
@@ -27,9 +27,9 @@ from psdvec.cluster.client import (
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.progress import Progress
 from psdvec.solver import ridge as cpu_ridge
-from psdvec.solver.ridge import BATCH, Placed, Setting
+from psdvec.solver.ridge import BATCH, Setting
 from psdvec.storage.artefact import open_artefact
-from psdvec.storage.workspace import PLAN, blocks_in, open_workspace, read_block, write_block
+from psdvec.storage.workspace import PLAN, Placed, blocks_in, open_workspace, read_block, write_block
 
 MOST_WORDS = BATCH  # words in a block: their columns are looked up in one pass over the counts
 _FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more
@@ -68,7 +68,7 @@ class Solver:
 
     def __call__(
         self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
-    ) -> list[Placed | None]:
+    ) -> list[Placed]:
         """Solve all words of ``setting``, in order; the workers read ``counts`` themselves, from the folder."""
         blocks = blocks_in(self.work, setting.ids.size, size=block_size(setting.ids.size))
         advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))

@@ -192,10 +192,9 @@ class ContextIndex:
 
         if not self.model.constant.any():
             return 0.0
-        (placed,) = solve_words(self._setting.take(slice(i, i + 1)), self.counts, workers=1)
-        if placed is None:
+        ((x, _, _),) = solve_words(self._setting.take(slice(i, i + 1)), self.counts, workers=1)
+        if x is None:
             return np.nan
-        x, _ = placed
         apart = float(np.linalg.norm(x[:-1] - vector))
         return float(x[-1]) if apart <= SAME * float(np.linalg.norm(vector)) else np.nan
 

@@ -1,9 +1,8 @@
 """Learn new words beside fixed vectors, which stay as they are to the last bit.
 
 :func:`extend` takes vectors and any count store that has words in common with them, or where they are on disk, and
-returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first
-(:mod:`psdvec.solver.extend`). Each word is its own weighted ridge regression, equations (9) to (12) of
-``docs/theory.md``.
+returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first.
+Each word is its own weighted ridge regression, equations (9) to (12) of ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import UNIGRAMS, Fitting, Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
-from psdvec.solver.devices import open_device
-from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices import Device, open_device
 from psdvec.solver.pmi import margins, measure_constants
-from psdvec.solver.ridge import BATCH, Placed, Setting, contexts_of, prepare
+from psdvec.solver.ridge import Setting, prepare
 from psdvec.solver.spelling import mix, own_pull, place_spelled
 from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
+    Placed,
     blocks_in,
     digest_of,
     open_workspace,
@@ -43,7 +42,16 @@ from psdvec.storage.workspace import (
 )
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.model import LARGEST, Model, check_vectors, demand_finite, write_model
+from psdvec.vectors.model import (
+    KIND,
+    LARGEST,
+    VERSION,
+    Model,
+    check_vectors,
+    demand_finite,
+    read_model,
+    write_model,
+)
 from psdvec.vectors.sparse import csr_of
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
@@ -64,7 +72,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         order = np.argsort(places < 0, kind="stable")
         vectors, places = vectors.take(order), places[order]
     row_sums, column_sums = margins(counts)
-    plan = replace(make_recipe(recipe), power=0.5, spelling=0.0)
+    settings = replace(make_recipe(recipe), power=0.5, spelling=0.0)
     seen = np.where(places >= 0, counts.vocabulary.counts[places], 0)
     return Model(
         words=tuple(vectors.words),
@@ -76,11 +84,11 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         if vectors.deviations is None
         else vectors.deviations,
         signs=np.ones(vectors.dim, np.float32),
-        constant=np.full(core, _constant(plan), np.float32),
+        constant=np.full(core, _constant(settings), np.float32),
         row_sums=row_sums[places[:core]],
         column_sums=column_sums[places[:core]],
-        constants=measure_constants(counts, row_sums, column_sums, recipe=plan),
-        recipe=plan,
+        constants=measure_constants(counts, row_sums, column_sums, recipe=settings),
+        recipe=settings,
         core=core,
         adopted=True,
         counting=dict(counts.parameters),
@@ -179,16 +187,9 @@ def write_report(
     table.writerow(COLUMNS)
     for row in rows:
         nearest = [*row.nearest, *[""] * (NEAREST - len(row.nearest))]
+        word, occurrences, contexts, *_ = row
         table.writerow(
-            [
-                row.word,
-                row.occurrences,
-                row.contexts,
-                f"{row.spelling:.3f}",
-                f"{row.deviation:.4g}",
-                *nearest,
-                "",
-            ]
+            [word, occurrences, contexts, f"{row.spelling:.3f}", f"{row.deviation:.4g}", *nearest, ""]
         )
     for word, reason in unplaced.items():
         table.writerow([word, *[""] * (len(COLUMNS) - 2), reason])
@@ -197,17 +198,10 @@ def write_report(
 
 
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
-Solve = Callable[..., list[Placed | None]]
+Solve = Callable[..., list[Placed]]
 
-MUST_AGREE = (
-    "window",
-    "weighting",
-    "gaps",
-    "tokenizer",
-)  # a model and counts made differently do not fit together
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer")  # or a model and counts do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
-CPU_BLOCK = BATCH  # words solved before they are written: some seconds of work, and one pass over the counts
-GPU_BLOCK = 32_768  # the same on a graphics card
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -309,9 +303,13 @@ def extend(
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
+    hardware = None
+    if client is None:
+        hardware = open_device(device, workers=workers)
+    else:
+        _check_cluster(client, counts, output, workers=workers, device=device)
     store = counts_of(counts)
     old = _model_of(model, store, recipe=recipe, progress=progress)
-    check_vectors(old)
     check_compatible(old, store)
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
@@ -321,20 +319,15 @@ def extend(
         "model": dict(old.origin), "counts": dict(store.origin), **options, "words": words, "refresh": refresh,
         "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
     }  # fmt: skip
-    computed_with: dict[str, Any] = dict(arithmetic())
     with ExitStack() as stack:
-        if client is not None:
+        if hardware is None:
             solve = stack.enter_context(
-                _on_cluster(
-                    client, counts, output, plan,
-                    workers=workers, device=device, allow_unlike=allow_unlike, progress=progress,
-                )
-            )  # fmt: skip
-            computed_with |= {"others": solve.likeness.others} if solve.likeness.others else {}
+                _on_cluster(client, counts, output, plan, allow_unlike=allow_unlike, progress=progress)
+            )
+            others = solve.likeness.others
         else:
             stack.enter_context(limit_threads(workers))
-            hardware = open_device(device)
-            solve = partial(hardware.solve_words, workers=workers)
+            solve, others = hardware.solve_words, hardware.others
             if output is not None and chosen.words:
                 work = stack.enter_context(
                     open_workspace(
@@ -344,13 +337,11 @@ def extend(
                         overwrite=overwrite,
                     )
                 )
-                solve = partial(
-                    _solve_in_blocks, solve, work, CPU_BLOCK if isinstance(hardware, Cpu) else GPU_BLOCK
-                )
+                solve = partial(_solve_in_blocks, hardware, work)
         extension = place(old, store, chosen, solve=solve, **options, progress=progress)
         is_changed = bool(extension.learned or extension.refreshed)
         if is_changed:
-            extension = replace(extension, arithmetic=computed_with)
+            extension = replace(extension, arithmetic=computed_with(others))
         if output is not None and is_changed:
             write_model(extension, output, overwrite=overwrite)
     if extension.unplaced and not is_changed:
@@ -413,14 +404,14 @@ def place(
     )  # fmt: skip
     with progress.stage("new words", total=ids.size, unit="words") as stage:
         placed = solve(setting, counts, advance=stage.advance)
-    contexts = dict(zip(chosen.words, contexts_of(counts, ids, setting.core_of).tolist(), strict=True))
-    found = {word: one for word, one in zip(chosen.words, placed, strict=True) if one is not None}
+    by_word = dict(zip(chosen.words, placed, strict=True))
     few = {
-        word: f"near too few words that the model knows: {contexts[word]}, and {min_contexts} are needed"
-        for word in chosen.words
-        if word not in found
+        word: f"near too few words that the model knows: {one.contexts}, and {min_contexts} are needed"
+        for word, one in by_word.items()
+        if one.vector is None
     }
-    return _merge(model, counts, found, contexts, unplaced={**chosen.unplaced, **few})
+    found = {word: one for word, one in by_word.items() if word not in few}
+    return _merge(model, counts, found, unplaced={**chosen.unplaced, **few})
 
 
 def _none_placed(unplaced: Mapping[str, str]) -> str:
@@ -434,22 +425,26 @@ def _none_placed(unplaced: Mapping[str, str]) -> str:
 
 
 def _solve_in_blocks(
-    solve: Solve,
+    hardware: Device,
     work: Path,
-    size: int,
     setting: Setting,
     counts: Cooccurrence,
     *,
     advance: Callable[[int], None],
-) -> list[Placed | None]:
-    """Solve the words of ``setting`` in blocks of ``size``, which are kept in ``work``; those kept before are read."""
-    blocks = blocks_in(work, setting.ids.size, size=size)
+) -> list[Placed]:
+    """Solve the words of ``setting`` in blocks, which are kept in ``work``; those kept before are read."""
+    blocks = blocks_in(work, setting.ids.size, size=hardware.words_at_once)
     for path, part in blocks.items():
         if path.exists():
             advance(part.stop - part.start)
         else:
-            write_block(path, solve(setting.take(part), counts, advance=advance))
+            write_block(path, hardware.solve_words(setting.take(part), counts, advance=advance))
     return [placed for path in blocks for placed in read_block(path)]
+
+
+def computed_with(others: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return what the last bits of vectors rest on, and what ``others``, workers that are not alike, computed with."""
+    return {**arithmetic(), **({"others": others} if others else {})}
 
 
 def _with_digests(plan: Mapping[str, Any], model: Model, counts: Cooccurrence) -> dict[str, Any]:
@@ -482,45 +477,58 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
 
 
 def _model_of(
-    vectors: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
+    given: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
 ) -> Model:
-    """Return ``vectors``, or those at a path, as a model: as they are, or with scales from ``counts``."""
-    origin = {"vectors": "in memory"}
-    if not isinstance(vectors, Embeddings):
-        from psdvec.formats import load
-
-        if (Path(vectors) / META).is_file():
-            verify_artefact(open_artefact(vectors))  # what is damaged would get new checksums here
-        origin = {"vectors": Path(vectors).name}
-        vectors = load(vectors, progress=progress)
+    """Return the vectors ``given``, or those at a path, as a model: as they are, or with scales from ``counts``."""
+    vectors = given if isinstance(given, Embeddings) else _read_vectors(Path(given), progress)
     if not isinstance(vectors, Model):
-        return adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
-    if recipe is not None:
+        origin = {"vectors": "in memory" if isinstance(given, Embeddings) else Path(given).name}
+        vectors = adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
+    elif recipe is not None:
         raise InputError(f"the model has its own recipe, {vectors.recipe.name}; leave recipe out")
+    if isinstance(given, Embeddings):  # whatever reads vectors looks at them
+        check_vectors(vectors)
     return vectors
 
 
-def _on_cluster(
+def _read_vectors(path: Path, progress: Progress) -> Embeddings:
+    """Read vectors in any format; what is damaged, and would get new checksums here, is refused."""
+    from psdvec.formats import load
+
+    if not (path / META).is_file():
+        return load(path, progress=progress)
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    verify_artefact(artefact)
+    return read_model(artefact)
+
+
+_FOLDERS = "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
+
+
+def _check_cluster(
     client: Any,
     counts: Cooccurrence | str | Path,
     output: str | Path | None,
-    plan: Mapping[str, Any],
     *,
     workers: int | None,
     device: str,
-    allow_unlike: bool,
-    progress: Progress,
+) -> None:
+    """Raise :class:`InputError` where a cluster cannot do what is asked for."""
+    demand_client(client)
+    if isinstance(counts, Cooccurrence) or output is None:
+        raise InputError(_FOLDERS)
+    if workers is not None or device != "cpu":
+        raise InputError("a cluster has its own threads; leave out workers and device")
+
+
+def _on_cluster(
+    client: Any, counts: Any, output: Any, plan: Mapping[str, Any], *, allow_unlike: bool, progress: Progress
 ) -> AbstractContextManager[Any]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
     from psdvec.cluster.solving import open_solver
 
-    demand_client(client)
-    if "digest" not in plan["model"] or isinstance(counts, Cooccurrence) or output is None:
-        raise InputError(
-            "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
-        )
-    if workers is not None or device != "cpu":
-        raise InputError("a cluster has its own threads; leave out workers and device")
+    if "digest" not in plan["model"]:
+        raise InputError(_FOLDERS)
     return open_solver(
         client, Path(counts), Path(output), plan=plan, allow_unlike=allow_unlike, progress=progress
     )
@@ -530,7 +538,6 @@ def _merge(
     model: Model,
     counts: Cooccurrence,
     found: Mapping[str, Placed],
-    contexts: Mapping[str, int],
     *,
     unplaced: Mapping[str, str],
 ) -> Extension:
@@ -541,11 +548,12 @@ def _merge(
     seen = counts.vocabulary.counts[[counts.vocabulary.ids[word] for word in new]]
     old = np.array([model.key_to_index[word] for word in refreshed], dtype=np.int64)
     constant = np.array(model.constant)
-    for word, row in zip(refreshed, old.tolist(), strict=True):
-        if row < model.core and found[word][0].size > model.dim:
-            constant[row] = found[word][0][model.dim]
-    rows = np.array([found[word][0][: model.dim] for word in new], np.float32).reshape(-1, model.dim)
-    deviations = np.array([found[word][1] for word in new], np.float32)
+    solved: list[Any] = [found[word].vector for word in new]
+    for row, x in zip(old.tolist(), solved, strict=False):  # those refreshed come first
+        if row < model.core and x.size > model.dim:
+            constant[row] = x[model.dim]
+    rows = np.array([x[: model.dim] for x in solved], np.float32).reshape(-1, model.dim)
+    deviations = np.array([found[word].deviation for word in new], np.float32)
     vectors = mix(rows, model.stretch, None, share=0.0)
     if model.subwords is not None:
         noise = model.recipe.spelling_noise
@@ -568,7 +576,7 @@ def _merge(
         refreshed=refreshed,
         unplaced=unplaced,
         occurrences=np.roll(seen, -len(refreshed)),
-        contexts=np.array([contexts[word] for word in (*learned, *refreshed)], np.int64),
+        contexts=np.array([found[word].contexts for word in (*learned, *refreshed)], np.int64),
     )
 
 

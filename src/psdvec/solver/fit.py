@@ -2,17 +2,14 @@
 
 :func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
 written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
-mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.rounds`.
+mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.ridge`.
 """
 
 from __future__ import annotations
 
-import math
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +22,17 @@ from psdvec.options import Fitting, Recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import (
     arithmetic,
-    current_memory,
     format_size,
-    limit_blas,
-    limit_threads,
-    measure_disk,
     parse_size,
 )
-from psdvec.solver.devices import Device, Room, open_device
-from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.memory import MemoryPlan, Size, plan_memory
+from psdvec.solver.devices import Device, Room, Size, open_device
 from psdvec.solver.eigen import rank_for
-from psdvec.solver.extend import Solve, choose_words, place
+from psdvec.solver.extend import Solve, choose_words, computed_with, place
 from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
-from psdvec.solver.ridge import Placed, prepare
-from psdvec.solver.rounds import build_problem, read_round, solve, write_round
+from psdvec.solver.ridge import prepare
+from psdvec.solver.rounds import build_problem, solve
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
-from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import open_workspace, sweep_finished
 from psdvec.vectors.model import Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
@@ -54,9 +44,7 @@ _ROWS = 4096  # words whose spelling is looked up together
 _FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
 
 
-def core_deviations(
-    model: Model, counts: Cooccurrence, *, solve: Callable[..., Sequence[Placed | None]]
-) -> Float32s:
+def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Float32s:
     """Return the deviation of each word of ``model``, whose words are all core; NaN where nothing can be solved.
 
     ``solve`` is a device's :meth:`~psdvec.solver.devices.Device.solve_words`.
@@ -74,7 +62,7 @@ def core_deviations(
         placed = solve(setting, counts)
     except InputError:  # without any ridge, equations may have no solution
         return found.astype(np.float32)
-    found[ids] = [np.nan if one is None else one[1] for one in placed]
+    found[ids] = [one.deviation for one in placed]
     if n > SAMPLE:
         found = _carried_over(found, _features(model, counts))
     for first in range(0, n, _ROWS):
@@ -177,15 +165,10 @@ def fit(
         Show no progress.
     """
     progress = SilentProgress() if quiet else progress
-    plan = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
-    store = counts_of(counts)
+    settings = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
     if output is not None:
         sweep_finished(Path(output))
         check_output(output, overwrite=overwrite)
-    counted = store.vocabulary.counts.size
-    words = min(max_words or counted, counted)
-    centre = min(core or words, words)
-    rank = rank_for(dim, centre, spectrum=plan.spectrum)
     with ExitStack() as stack:
         hardware = stack.enter_context(
             _open(
@@ -198,55 +181,84 @@ def fit(
                 progress=progress,
             )
         )
-        if isinstance(hardware, Cpu):
-            stack.enter_context(limit_threads(workers))
-            stack.enter_context(limit_blas(1))
-        rounds: dict[str, Any] = {}
+        store = counts_of(counts)
+        words, core = _words_of(store, max_words=max_words, core=core)
+        stack.enter_context(hardware.limits())
         folder = None
         if output is not None:
-            key = {
-                "counts": store.identity(), "dim": dim, "recipe": asdict(plan), "max_words": centre, "seed": seed,
+            plan = {
+                "counts": store.identity(), "dim": dim, "recipe": asdict(settings), "max_words": core, "seed": seed,
                 "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
             }  # fmt: skip
             folder = stack.enter_context(
-                open_workspace(Path(output), plan=key, progress=progress, overwrite=overwrite)
+                open_workspace(Path(output), plan=plan, progress=progress, overwrite=overwrite)
             )
-            file = folder / "round"
-            rounds = {"load_round": partial(read_round, file), "save_round": partial(write_round, file)}
-        with progress.stage("weights", total=None, unit="pairs"):
-            row_sums, column_sums = margins(store)
-            constants = measure_constants(store, row_sums, column_sums, recipe=plan)
-            scales = word_scales(row_sums[:centre], column_sums[:centre], constants)
-            room = _room_for_pairs(
-                hardware, store, centre, dim=dim, recipe=plan, memory=memory, folder=folder, progress=progress
-            )
-            problem = build_problem(hardware, store, scales, constants, recipe=plan, room=room)
-        last = solve(problem, rank=rank, recipe=plan, seed=seed, **rounds, progress=progress).low_rank
-        vectors, values = hardware.get(last.vectors), last.values
-        del problem, last  # nothing takes more memory than the pairs
-        model = model_of(
-            vectors,
-            values,
-            store,
-            dim=dim,
-            scales=scales,
-            constants=constants,
-            recipe=plan,
-            workers=workers,
-            progress=progress,
-        )
-        del vectors
-        solver = partial(hardware.solve_words, workers=workers)
+        model = _fit_core(
+            hardware, store, core, dim=dim, recipe=settings, seed=seed, memory=memory, workers=workers,
+            folder=folder, progress=progress,
+        )  # fmt: skip
         with progress.stage("deviations", total=None, unit="words"):
-            model = replace(model, deviations=core_deviations(model, store, solve=solver))
-        if words > centre:
+            model = replace(model, deviations=core_deviations(model, store, solve=hardware.solve_words))
+        if words > core:
             model = _with_others(
-                model, store, words, min_contexts=min_contexts, solve=solver, progress=progress
+                model, store, words, min_contexts=min_contexts, solve=hardware.solve_words, progress=progress
             )
-        model = replace(model, arithmetic=_computed_with(hardware))
+        model = replace(model, arithmetic=computed_with(hardware.others))
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _words_of(counts: Cooccurrence, *, max_words: int | None, core: int | None) -> tuple[int, int]:
+    """Return how many words get a vector at most, and how many of them are fitted together."""
+    counted = counts.vocabulary.counts.size
+    words = min(max_words or counted, counted)
+    return words, min(core or words, words)
+
+
+def _fit_core(
+    hardware: Device,
+    counts: Cooccurrence,
+    words: int,
+    *,
+    dim: int,
+    recipe: Recipe,
+    seed: int,
+    memory: float | str | None,
+    workers: int | None,
+    folder: Path | None,
+    progress: Progress,
+) -> Model:
+    """Fit the first ``words`` words together; finished rounds are kept in ``folder``, if there is one."""
+    with progress.stage("weights", total=None, unit="pairs"):
+        row_sums, column_sums = margins(counts)
+        constants = measure_constants(counts, row_sums, column_sums, recipe=recipe)
+        scales = word_scales(row_sums[:words], column_sums[:words], constants)
+        room = _find_room(hardware, counts, words, dim=dim, recipe=recipe, memory=memory, folder=folder)
+        if room.on_disk:
+            progress.say(room.describe())
+        problem = build_problem(hardware, counts, scales, constants, recipe=recipe, room=room)
+    last = solve(
+        problem,
+        rank=rank_for(dim, words, spectrum=recipe.spectrum),
+        recipe=recipe,
+        seed=seed,
+        file=None if folder is None else folder / "round",
+        progress=progress,
+    ).low_rank
+    vectors, values = hardware.get(last.vectors), last.values
+    del problem, last  # nothing takes more memory than the pairs
+    return model_of(
+        vectors,
+        values,
+        counts,
+        dim=dim,
+        scales=scales,
+        constants=constants,
+        recipe=recipe,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def model_of(
@@ -321,12 +333,6 @@ def model_of(
     )
 
 
-def _computed_with(hardware: Any) -> dict[str, Any]:
-    """Return what the last bits of a fit rest on, and what else workers that were not alike computed with."""
-    others = hardware.likeness.others if hasattr(hardware, "likeness") else []
-    return {**arithmetic(), **({"others": others} if others else {})}
-
-
 @contextmanager
 def _open(
     device: str,
@@ -377,7 +383,7 @@ def _with_others(
     return Model(**{**extension.own_fields(), "sources": model.sources})
 
 
-def _room_for_pairs(
+def _find_room(
     hardware: Device,
     counts: Cooccurrence,
     words: int,
@@ -385,41 +391,12 @@ def _room_for_pairs(
     dim: int,
     recipe: Recipe,
     memory: float | str | None,
-    folder: Path | None,
-    progress: Progress,
+    folder: Path | None = None,
 ) -> Room:
-    """Return what the pairs may take on the device; say so where some of them go to disk, to ``folder``."""
-    if type(hardware) is not Cpu:
-        return Room(math.inf if memory is None else parse_size(memory), folder)
-    plan = _memory_plan(hardware, counts, words, dim=dim, recipe=recipe, memory=memory)
-    if plan.on_disk:
-        progress.say(_describe(plan, hardware, folder))
-    return Room(plan.room, folder, plan.building)
-
-
-def _memory_plan(
-    hardware: Cpu, counts: Cooccurrence, words: int, *, dim: int, recipe: Recipe, memory: float | str | None
-) -> MemoryPlan:
-    size = Size(
-        words,
-        pairs=int(counts.indptr[words]),
-        head_pairs=int(counts.indptr[min(recipe.head or words, words)]),
-        rank=rank_for(dim, words, spectrum=recipe.spectrum),
-        dim=dim,
-        head=recipe.head,
-        rounds=recipe.rounds,
-        threads=hardware.threads,
-    )
-    limit = hardware.available_memory() + current_memory() if memory is None else parse_size(memory)
-    return plan_memory(size, limit=limit)
-
-
-def _describe(plan: MemoryPlan, hardware: Cpu, folder: Path | None) -> str:
-    """Say what is held where; the disk is measured where it matters, as far as the system will not keep its pairs."""
-    if not plan.on_disk:
-        return plan.describe()
-    left = hardware.available_memory() + current_memory() - plan.limit
-    return plan.describe(measure_disk(folder or Path(tempfile.gettempdir()), cached=left > plan.on_disk))
+    """Return what the pairs may take on the device, and in ``folder``."""
+    rank = rank_for(dim, words, spectrum=recipe.spectrum)
+    size = Size(words, int(counts.indptr[words]), rank=rank, dim=dim, head=recipe.head)
+    return hardware.find_room(size, limit=None if memory is None else parse_size(memory), folder=folder)
 
 
 def plan_fit(
@@ -427,32 +404,31 @@ def plan_fit(
     *,
     workers: int | None = None,
     output: str | Path | None = None,
+    overwrite: bool = False,
     cluster: str | None = None,
     **fitting: Any,
 ) -> list[str]:
-    """Say what :func:`fit` would do and need, and refuse what would not fit into memory.
+    """Say what :func:`fit` would do and need; refuse what would not fit into memory, or an output that is there.
 
-    ``output`` is the folder that would be written to, whose disk is measured where pairs would go to it, and
-    ``cluster`` what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
+    ``cluster`` is what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
     """
     what = Fitting(**fitting)
-    plan = what.settings
-    store = counts_of(counts)
-    counted = store.vocabulary.counts.size
-    words = min(what.max_words or counted, counted)
-    centre = min(what.core or words, words)
+    settings = what.settings
+    if output is not None:
+        check_output(output, overwrite=overwrite)
     hardware = open_device(what.device, workers=workers)
+    store = counts_of(counts)
+    words, core = _words_of(store, max_words=what.max_words, core=what.core)
     lines = [
-        f"fit {centre:,} words together from {int(store.indptr[centre]):,} pairs, {plan.rounds} rounds",
-        f"place {words - centre:,} further words by ridge {plan.ridge}",
-        f"write {words:,} vectors in {what.dim} dimensions, about {format_size(_size_of_model(words, what.dim, plan))}",
+        f"fit {core:,} words together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
+        f"place {words - core:,} further words by ridge {settings.ridge}",
+        f"write {words:,} vectors in {what.dim} dimensions, about "
+        f"{format_size(_size_of_model(words, what.dim, settings))}",
     ]
     if cluster is not None:
-        lines.append(f"keep the pairs on {cluster}")
-    elif isinstance(hardware, Cpu):
-        needed = _memory_plan(hardware, store, centre, dim=what.dim, recipe=plan, memory=what.memory)
-        lines.append(_describe(needed, hardware, None if output is None else nearest_folder(Path(output))))
-    return lines
+        return [*lines, f"keep the pairs on {cluster}"]
+    room = _find_room(hardware, store, core, dim=what.dim, recipe=settings, memory=what.memory)
+    return [*lines, room.describe()] if room.besides else lines
 
 
 def _size_of_model(words: int, dim: int, recipe: Recipe) -> int:

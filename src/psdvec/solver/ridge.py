@@ -7,7 +7,6 @@ deviation. Equations (9) to (12) of ``docs/theory.md``; nothing here knows of ot
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, demand_positive
 from psdvec.kernels import kernel
 from psdvec.options import HUGE, UNIGRAMS, parse_ridge
-from psdvec.parallel import in_stretches, map_ordered
+from psdvec.parallel import map_ordered
 from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit
 from psdvec.solver.pmi import (
     WordScales,
@@ -35,6 +34,7 @@ from psdvec.solver.pmi import (
     word_scales,
 )
 from psdvec.storage.arrays import Scratch
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants, Model
 from psdvec.vectors.subwords import Subwords
 
@@ -136,28 +136,6 @@ def fill_slots(indptr, indices, values, slot_of, begin, end, free, rows, found):
                 free[slot] += 1
 
 
-# indptr int64[n + 1]; indices int32[m]; words int64[b]; starts int64[b + 1], rows int64: columns; core_of int64[n];
-# found int64[b], zeros
-@kernel
-def count_contexts(found, indptr, indices, words, starts, rows, core_of, begin, end):
-    """Count into ``found`` the different words with a core row in the row or the column of each word, itself left out.
-
-    Both are rising, and are merged. Only the words ``begin`` to ``end`` are counted for.
-    """
-    for slot in range(begin, end):
-        word = words[slot]
-        i, j = indptr[word], starts[slot]
-        while i < indptr[word + 1] or j < starts[slot + 1]:
-            in_row = i < indptr[word + 1] and (j == starts[slot + 1] or indices[i] <= rows[j])
-            other = np.int64(indices[i]) if in_row else rows[j]
-            if in_row:
-                i += 1
-            if j < starts[slot + 1] and rows[j] == other:
-                j += 1
-            if other != word and core_of[other] >= 0:
-                found[slot] += 1
-
-
 # features float32[c, k]; rows int64[m]; weights, targets float32[m]; F float32[m, k]
 @kernel(fastmath=True)
 def gather_into(F, features, rows, weights, targets):
@@ -215,8 +193,6 @@ def add_seen(F, weights, p, image):
 
 
 # What new words are solved with: measured once, then used by threads, a graphics card or a cluster alike.
-
-Placed = tuple[Float32s, float]  # a word's vector, the constant direction last, and its deviation
 
 
 class Spelling(NamedTuple):
@@ -355,14 +331,12 @@ _scratch = Scratch()
 class Regressors:
     """The fixed side of every regression: one row per core word, which has two cells, before the new word and after.
 
-    ``features`` (c, k) float32: s_j J v_j, the constant direction last. ``scales`` of the core words in the counts
-    at hand. Summed over the cells of a word that saw nothing: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is
-    Σ ρ_j s_j f, and ``square`` is Σ ρ_j s_j²; ``cells`` of them have a weight. ``damping`` (k, k) is η Σ f fᵀ, and
-    ``damped`` (k,) are its eigenvalues.
+    ``features`` (c, k) float32: s_j J v_j, the constant direction last. Summed over the cells of a word that saw
+    nothing: ``gram`` (k, k) is Σ ρ_j f fᵀ, ``total`` (k,) is Σ ρ_j s_j f, and ``square`` is Σ ρ_j s_j²; ``cells`` of
+    them have a weight. ``damping`` (k, k) is η Σ f fᵀ, and ``damped`` (k,) are its eigenvalues.
     """
 
     features: Float32s
-    scales: WordScales
     gram: Float64s
     total: Float64s
     square: float
@@ -430,7 +404,6 @@ def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regr
     held = 2 * damping * _moment(features, np.ones(core))
     return Regressors(
         features,
-        scales,
         gram=2 * _moment(features, scales.rho),
         total=2 * (scales.rho * s) @ features,
         square=2 * float(scales.rho @ s**2),
@@ -614,7 +587,7 @@ def _factorised(damped: Float64s, mu: float) -> tuple[Float64s, Array]:
 # New words on the CPU: each is looked up in the counts and solved by its own ridge regression, by threads.
 
 # The columns of a word's row, and their counts; the rows of its column, and their counts.
-Pairs = tuple[Array, Float64s, Array, Float64s]
+WordPairs = tuple[Array, Float64s, Array, Float64s]
 
 _RELEASED = 16  # words after which the memory of mapped counts is given back: a row brings megabytes with it
 BATCH = 2048  # words whose columns are looked up together; no result depends on it
@@ -626,10 +599,10 @@ def solve_words(
     *,
     workers: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
-) -> list[Placed | None]:
-    """Solve each word of ``setting`` on its own, by threads; None for those with too few contexts."""
+) -> list[Placed]:
+    """Solve each word of ``setting`` on its own, by threads; those with too few contexts get no vector."""
     threads = resolve_workers(workers)
-    results: list[Placed | None] = []
+    results: list[Placed] = []
     with limit_threads(workers), limit_blas(1), ThreadPoolExecutor(threads) as pool:
         items = zip(range(setting.ids.size), pairs_of(counts, setting.ids), _means_of(setting), strict=True)
         for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
@@ -646,7 +619,7 @@ def _means_of(setting: Setting) -> Iterator[Float64s | None]:
         yield from [None] * (part.stop - start) if means is None else means
 
 
-def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None) -> Placed | None:
+def _solve_one(setting: Setting, place: int, pairs: WordPairs, mean: Float64s | None) -> Placed:
     columns, after, rows, before = pairs
     one = setting.scales.take(slice(place, place + 1))
     itself, core_of = setting.ids[place], setting.core_of
@@ -658,13 +631,13 @@ def _solve_one(setting: Setting, place: int, pairs: Pairs, mean: Float64s | None
         keep_before[keep_before >= 0], before[keep_before >= 0],
     )  # fmt: skip
     if cells.rows.size < setting.min_contexts:
-        return None
+        return Placed(None, np.nan, cells.rows.size)
     ridges = setting.choose(int(itself) + 1)
     x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges, mean=mean)
-    return x.astype(np.float32), deviation
+    return Placed(x.astype(np.float32), deviation, cells.rows.size)
 
 
-def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
+def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[WordPairs]:
     """Yield for each word: the columns of its row, their counts, the rows of its column, their counts."""
     for start in range(0, ids.size, BATCH):
         batch = ids[start : start + BATCH]
@@ -676,21 +649,6 @@ def pairs_of(counts: Cooccurrence, ids: Int64s) -> Iterator[Pairs]:
             yield np.array(counts.indices[row]), counts.values[row] / UNIT, rows[column], before[column]
             if slot % _RELEASED == 0:
                 release_pairs(counts)
-
-
-def contexts_of(counts: Cooccurrence, ids: Int64s, core_of: Int64s) -> Int64s:
-    """Return with how many different core words, themselves left out, the different words ``ids`` were seen.
-
-    ``core_of`` (n,) is the core row of each word of the counts, or -1.
-    """
-    found, threads = np.zeros(ids.size, np.int64), thread_limit()
-    with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, ids.size, BATCH):
-            batch, here = ids[start : start + BATCH], found[start : start + BATCH]
-            _, starts, rows, _ = _columns_of(counts, batch)
-            given = (here, counts.indptr, counts.indices, batch, starts, rows, core_of)
-            in_stretches(pool, functools.partial(count_contexts, *given), batch.size, threads=threads)
-    return found
 
 
 def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int64s, Int64s]:

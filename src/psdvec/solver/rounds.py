@@ -8,7 +8,6 @@ rounds until X is good. Equations (5) to (8) of ``docs/theory.md``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -261,17 +260,15 @@ def solve(
     rank: int,
     recipe: Recipe,
     seed: int = 0,
-    load_round: Callable[[], Round | None] = lambda: None,
-    save_round: Callable[[Round], None] = lambda _: None,
+    file: Path | None = None,
     progress: Progress = LogProgress(),
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
-    ``load_round`` is called before the first round and ``save_round`` after each, so that an interrupted fit can be
-    resumed; saved rounds are NumPy arrays, whatever the device.
+    Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device.
     """
     with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
-        saved = load_round()
+        saved = None if file is None else read_round(file)
         if saved is None:
             state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
         else:
@@ -280,19 +277,24 @@ def solve(
             state, residual = _resume(problem, saved, recipe)
         while True:
             if saved is None or state.number > saved.number:
-                get, new, old = problem.device.get, state.low_rank, state.previous
-                kept = replace(
-                    state,
-                    low_rank=Eigenpairs(get(new.vectors), new.values),
-                    previous=old and Eigenpairs(get(old.vectors), old.values),
-                    image=None if state.image is None else get(state.image),
-                )
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-                save_round(kept)
+                if file is not None:
+                    write_round(file, _from_device(state, problem.device))
             if state.number >= recipe.rounds:
                 return state
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
+
+
+def _from_device(state: Round, device: Device) -> Round:
+    """Return ``state`` with all its arrays in NumPy."""
+    new, old = state.low_rank, state.previous
+    return replace(
+        state,
+        low_rank=Eigenpairs(device.get(new.vectors), new.values),
+        previous=old and Eigenpairs(device.get(old.vectors), old.values),
+        image=None if state.image is None else device.get(state.image),
+    )
 
 
 def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> tuple[Round, Residual]:
@@ -346,9 +348,8 @@ def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Resi
 def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:
     """Do one round of equation (7): a long step from ahead, and a short and safe one if that raised the objective."""
     problem, old, number = residual.problem, state.low_rank, state.number + 1
-    previous = (
-        old if state.number > 1 else None
-    )  # the first X is a multiple of another, not the end of a step
+    # The first X is a multiple of another, not the end of a step.
+    previous = old if state.number > 1 else None
     options: dict[str, Any] = {"count": iterated_pairs(rank, problem.words), "spectrum": recipe.spectrum}
     pairs = nystrom_eigenpairs(
         problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -121,7 +121,16 @@ def _is_whole_artefact(folder: Path) -> bool:
 
 # Blocks: vectors that are solved some at a time and kept as files, so that a later attempt finds what is finished.
 
-Found: TypeAlias = "tuple[Float32s, float] | None"  # a word's vector and its deviation, if it got one
+
+class Placed(NamedTuple):
+    """What was found for a word: its vector, the constant direction last, its deviation, and its contexts.
+
+    A word with too few contexts has no vector, and its deviation is not a number.
+    """
+
+    vector: Float32s | None
+    deviation: float
+    contexts: int
 
 
 def blocks_in(work: Path, n: int, *, size: int) -> dict[Path, slice]:
@@ -134,24 +143,24 @@ def blocks_in(work: Path, n: int, *, size: int) -> dict[Path, slice]:
     return {work / f"{part.start:09d}-{part.stop:09d}.block": part for part in parts}
 
 
-def write_block(path: Path, found: Sequence[Found]) -> None:
+def write_block(path: Path, found: Sequence[Placed]) -> None:
     """Keep what was found for the words of a block."""
-    places = np.array([place for place, one in enumerate(found) if one is not None], np.int64)
-    vectors = np.array([one[0] for one in found if one is not None], np.float32)
-    deviations = np.array([one[1] for one in found if one is not None], np.float64)
+    vectors = np.array([one.vector for one in found if one.vector is not None], np.float32)
+    deviations = np.array([one.deviation for one in found], np.float64)
+    contexts = np.array([one.contexts for one in found], np.int64)
+    is_placed = np.array([one.vector is not None for one in found])
     with piece_file(path, existing="keep") as file:
-        for array in (np.array([len(found)]), places, vectors, deviations):
+        for array in (is_placed, vectors, deviations, contexts):
             write_npy(file, array)
 
 
-def read_block(path: Path) -> list[Found]:
+def read_block(path: Path) -> list[Placed]:
     """Return what :func:`write_block` kept."""
     with path.open("rb") as file:
-        words, places, vectors, deviations = (np.load(file, allow_pickle=False) for _ in range(4))
-    found: list[Found] = [None] * int(words[0])
-    for place, vector, deviation in zip(places.tolist(), vectors, deviations.tolist(), strict=True):
-        found[place] = vector, deviation
-    return found
+        is_placed, vectors, *numbers = (np.load(file, allow_pickle=False) for _ in range(4))
+    rest = iter(vectors)
+    columns = (array.tolist() for array in (is_placed, *numbers))
+    return [Placed(next(rest) if one else None, *known) for one, *known in zip(*columns, strict=True)]
 
 
 PLAN, _LOCK = "plan.json", "lock"

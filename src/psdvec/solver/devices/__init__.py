@@ -1,14 +1,14 @@
 """Devices: what the solver needs of a processor, by name.
 
 A device is a class with the methods of :class:`Device`: :class:`psdvec.solver.devices.cpu.Cpu` or
-:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds`, :mod:`psdvec.solver.rounds` and
-:mod:`psdvec.solver.eigen` are written once, over these methods; :mod:`tests.reference.rounds` says in dense NumPy
-what they must compute.
+:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.eigen` are
+written once, over these methods; :mod:`tests.reference.rounds` says in dense NumPy what they must compute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
+from psdvec.resources import format_size
 from psdvec.solver.pmi import SparseCounts, WordScales
-from psdvec.solver.ridge import Placed, Setting
+from psdvec.solver.ridge import Setting
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
@@ -29,15 +31,52 @@ Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtr
 
 
 @dataclass(frozen=True)
+class Size:
+    """What the memory that a fit needs depends on.
+
+    ``words`` n, the directed ``pairs`` among them, and how many words, the ``head``, are solved before the others
+    (0: all).
+    """
+
+    words: int
+    pairs: int
+    rank: int
+    dim: int
+    head: int
+
+
+@dataclass(frozen=True)
 class Room:
     """What the seen pairs may take: ``bytes`` of the device's memory, and a ``folder`` for what has no room there.
 
-    While they are built, columns of the counts may take ``building`` bytes besides.
+    While they are built, columns of the counts may take ``building`` bytes besides. Where it is known, ``pairs`` is
+    what the pairs take at most, and ``besides`` all else that a fit holds.
     """
 
     bytes: float = inf
     folder: Path | None = None
     building: int = 1 << 28
+    pairs: int = 0
+    besides: int = 0
+
+    @property
+    def on_disk(self) -> float:
+        """How many bytes of the pairs have no room in memory, at most."""
+        return max(self.pairs - self.bytes, 0)
+
+    @property
+    def peak(self) -> float:
+        """The most that is in memory at a time."""
+        return self.besides + min(self.pairs, self.bytes)
+
+    def describe(self) -> str:
+        """Say in a few words what is held where."""
+        text = f"peak memory about {format_size(self.peak)} of {format_size(self.besides + self.bytes)}"
+        if not self.on_disk:
+            return f"{text}, all pairs in memory"
+        return (
+            f"{text}; up to {format_size(self.on_disk)} of the pairs go to disk and are read in every round"
+        )
 
 
 AMPLE = Room()
@@ -67,7 +106,25 @@ class Pairs(Protocol):
 
 
 class Device(Protocol):
-    """What every device can do."""
+    """What every device can do.
+
+    ``words_at_once`` are solved before they are written to disk. ``others`` is what workers of a cluster that are not
+    like this process computed with.
+    """
+
+    words_at_once: int
+    others: Sequence[Mapping[str, str]]
+
+    def limits(self) -> AbstractContextManager[Any]:
+        """Return what keeps threads and BLAS to what the device may use, while a fit is made on it."""
+        ...
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return what the pairs of a fit may take, of ``limit`` bytes or of all that are free.
+
+        Raises :class:`ResourceError` where it is known beforehand that this is too little.
+        """
+        ...
 
     def open_pairs(
         self,
@@ -86,17 +143,12 @@ class Device(Protocol):
         setting: Setting,
         counts: Cooccurrence,
         *,
-        workers: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
-    ) -> list[Placed | None]:
-        """Solve each word of ``setting``; None for those with too few contexts.
+    ) -> list[Placed]:
+        """Solve each word of ``setting``; those with too few contexts get no vector.
 
-        ``workers`` are threads, where the device has any to choose; ``advance`` is told how many words are done.
+        ``advance`` is told how many words are done.
         """
-        ...
-
-    def available_memory(self) -> int:
-        """Return the bytes that are free on the device."""
         ...
 
     def put(self, array: Array) -> Tall:

@@ -8,24 +8,36 @@ while it waits for another, as those of BLAS do within a product: a busy machine
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import ResourceError
 from psdvec.options import Recipe
 from psdvec.parallel import map_ordered
-from psdvec.resources import available_memory, disk_errors_explained, resolve_workers
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.progress import memory_in_use
+from psdvec.resources import (
+    available_memory,
+    current_memory,
+    disk_errors_explained,
+    format_size,
+    limit_blas,
+    limit_threads,
+    resolve_workers,
+)
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.devices.cpu_kernels import (
     SPAN,
     STRIP,
@@ -39,10 +51,12 @@ from psdvec.solver.devices.cpu_kernels import (
     seek_column,
     unpack_into,
 )
+from psdvec.solver.eigen import iterated_pairs, krylov_width
 from psdvec.solver.pmi import SparseCounts, WordScales, release_pairs, sums_over_rows, target_unit
-from psdvec.solver.ridge import solve_words
+from psdvec.solver.ridge import BATCH, Setting, solve_words
 from psdvec.solver.rounds import TILE, lay_out
 from psdvec.storage.arrays import Scratch, own_memory
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 # Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
@@ -99,7 +113,7 @@ def layout_of(counts: SparseCounts, n: int) -> list[Place]:
 
 # The seen pairs of a problem on the CPU: blocks in memory as far as there is room, the others in a file.
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _AHEAD = 2  # blocks of the file that the system is asked to read before they are needed
 
@@ -229,11 +243,11 @@ class CpuPairs:
             return image, list(self._each(renew, self._kept, changed=True))
 
     def _each(
-        self, work: Callable[[Block], Found], kept: Sequence[Block | StoredBlock], *, changed: bool = False
-    ) -> Iterator[Found]:
+        self, work: Callable[[Block], Result], kept: Sequence[Block | StoredBlock], *, changed: bool = False
+    ) -> Iterator[Result]:
         """Yield what ``work`` makes of each block, in their order; write the values back where they are ``changed``."""
 
-        def do(number: int) -> Found:
+        def do(number: int) -> Result:
             one = kept[number]
             if isinstance(one, Block):
                 return work(one)
@@ -386,15 +400,9 @@ def build_blocks(
     ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // LOOKED_AT))
     scratch = Scratch()
     for group in _groups(places, lengths, building // GATHERED):
-        first, last = group[0].lo, group[-1].hi
-        columns, cursor = _gather(counts, cursor, first, last, ranges, pool)
-
-        def build(place: Place, columns: Any = columns, first: int = first) -> Block:
-            starts, rows, befores = columns
-            cut = starts[place.lo - first : place.hi - first + 1]
-            inside = slice(cut[0], cut[-1])
-            return _build(counts, (cut - cut[0], rows[inside], befores[inside]), formula, place, scratch)
-
+        columns = _gather(counts, cursor, group[0].lo, group[-1].hi, ranges, pool)
+        cursor = columns.ends
+        build = partial(_build, counts, columns, formula, scratch)
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
             release_pairs(counts)
@@ -422,6 +430,20 @@ def _equal_ranges(indptr: Int64s, parts: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
+class Columns(NamedTuple):
+    """The pairs of consecutive columns, from the ``first`` on.
+
+    Those of a column begin at one of ``starts``; ``rows`` are theirs, and ``befores`` their counts. ``ends`` is where
+    the column after the last begins in each row of the counts.
+    """
+
+    first: int
+    starts: Int64s
+    rows: Array
+    befores: Float32s
+    ends: Int64s
+
+
 def _gather(
     counts: SparseCounts,
     cursor: Int64s,
@@ -429,8 +451,8 @@ def _gather(
     last: int,
     ranges: Sequence[tuple[int, int]],
     pool: ThreadPoolExecutor,
-) -> tuple[tuple[Int64s, Array, Float32s], Int64s]:
-    """Return the pairs of columns ``first`` to ``last`` by column, and where the next column begins in each row."""
+) -> Columns:
+    """Return the pairs of columns ``first`` to ``last``; ``cursor`` is where the first begins in each row."""
     ends = np.empty_like(cursor)
 
     def count(part: tuple[int, int]) -> Int64s:
@@ -451,23 +473,20 @@ def _gather(
 
     for _ in pool.map(fill, ranges, free):
         pass
-    return (starts, rows, befores), ends
+    return Columns(first, starts, rows, befores, ends)
 
 
-def _build(
-    counts: SparseCounts,
-    columns: tuple[Int64s, Array, Float32s],
-    formula: Formula,
-    place: Place,
-    scratch: Scratch,
-) -> Block:
+def _build(counts: SparseCounts, columns: Columns, formula: Formula, scratch: Scratch, place: Place) -> Block:
+    starts = columns.starts[place.lo - columns.first : place.hi - columns.first + 1]
+    inside = slice(starts[0], starts[-1])
     spans, cells = -(-place.words // SPAN), place.rows * place.width
     pointers = np.zeros(place.rows * spans + 1, np.int64)
     numbers = scratch.array(np.uint16, 4 * place.room + 3 * cells)
     tail, dense = numbers[: 4 * place.room].reshape(4, -1), numbers[4 * place.room :].reshape(3, -1)
     dense[:] = 0
     squares = build_rows(
-        (counts.indptr, counts.indices, counts.values, 1 / UNIT), columns, place.lo, place.hi, place.width,
+        (counts.indptr, counts.indices, counts.values, 1 / UNIT),
+        (starts - starts[0], columns.rows[inside], columns.befores[inside]), place.lo, place.hi, place.width,
         formula.scales, formula.constants, formula.half_start, formula.step, formula.negligible, formula.unit,
         (pointers, *tail), tuple(dense),
     )  # fmt: skip
@@ -482,18 +501,81 @@ def _build(
     )
 
 
+# How much memory a fit takes besides its pairs.
+
+TALL = 5  # matrices as large as X's basis that are alive together in the rounds
+AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
+LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
+PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
+COLUMNS = GATHERED << 22  # bytes of columns that are gathered together, at least
+MARGIN = 1.05  # for what is not predicted
+ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
+
+
+def _besides(size: Size, threads: int) -> tuple[int, int]:
+    """Return the most bytes taken at a time by everything but the pairs, and what of it columns may take."""
+    n, count = size.words, iterated_pairs(size.rank, size.words)
+    head = min(size.head or n, n)
+    block = threads * min(MOST_BYTES, PAIR * size.pairs)
+    start = 8 * head * min(krylov_width(count), head) + block
+    rounds = TALL * 4 * n * count + block
+    solving = max(start, rounds, AFTERWARDS * 4 * n * size.dim)
+    columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
+    total = memory_in_use() + LIBRARIES + max(columns + 3 * block, solving)
+    return int(MARGIN * total), columns
+
+
+def _most_words(size: Size, threads: int, limit: int) -> int:
+    """Return the largest core, in steps of a tenth, that would be accepted; 0 if none."""
+    words = size.words
+    while words and _besides(replace(size, words=words), threads)[0] > limit:
+        words = words * 9 // 10
+    return words
+
+
 CHUNK = 2048  # rows that are worked on together, and whose products are summed in float32 before float64
 
 
 class Cpu:
     """The CPU, with this many threads, one per core if None; see :class:`psdvec.solver.devices.Device`."""
 
-    available_memory = staticmethod(available_memory)
-    solve_words = staticmethod(solve_words)
+    words_at_once = BATCH  # some seconds of work, and one pass over the counts
+    others: Sequence[Mapping[str, str]] = ()
 
     def __init__(self, workers: int | None = None) -> None:
         self.threads = resolve_workers(workers)
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="psdvec")
+
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Use the device's threads, and one of them in a BLAS."""
+        with limit_threads(self.threads), limit_blas(1):
+            yield
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return what the pairs of a fit may take, of ``limit`` bytes or of all that are free.
+
+        Raises :class:`ResourceError` where that is too little even if no pair stays in memory.
+        """
+        most = available_memory() + current_memory() if limit is None else limit
+        besides, building = _besides(size, self.threads)
+        if besides <= most:
+            return Room(most - besides, folder, building, PAIR * size.pairs, besides)
+        fewer = _most_words(size, self.threads, most)
+        core = (
+            f", or fit {fewer:,} words together (core={fewer}) and place the others by ridge" if fewer else ""
+        )
+        raise ResourceError(
+            f"fitting {size.words:,} words in {size.dim} dimensions needs {format_size(besides)} of memory even if all "
+            f"pairs are on disk, and {format_size(most)} is allowed; "
+            f"give memory={10 * math.ceil(ADVISED * besides / 10**7)}M{core}"
+        )
+
+    def solve_words(
+        self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None] = lambda _: None
+    ) -> list[Placed]:
+        """Solve each word of ``setting`` on its own, by threads."""
+        return solve_words(setting, counts, workers=self.threads, advance=advance)
 
     def open_pairs(
         self,
@@ -573,7 +655,7 @@ class Cpu:
         for _ in self._each(part, target.shape[0]):
             pass
 
-    def _each(self, work: Callable[[slice], Found], rows: int) -> Iterator[Found]:
+    def _each(self, work: Callable[[slice], Result], rows: int) -> Iterator[Result]:
         """Yield what ``work`` makes of each chunk of rows, in order."""
         chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
         return map_ordered(self.pool, work, chunks, ahead=2 * self.threads)

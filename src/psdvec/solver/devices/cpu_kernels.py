@@ -80,6 +80,10 @@ SPAN = 1 << 16  # columns that 16 bits can tell apart
 STRIP = 2048  # columns of cells that lie together
 COLUMNS = 512  # columns taken at a time: 512 rows of a matrix 320 wide are 0.6 MB and stay in cache
 AT_ONCE = 512  # pairs of a row that are built together, in the first cache
+# Where each number of these pairs begins: how often the other word comes after and before, its six scales, and both
+# counts smoothed and raised; of the halves, weights, targets, values, and whether the pair is kept.
+AFTER, BEFORE, SCALES, AFTER_RAISED, BEFORE_RAISED, NUMBERS = (k * AT_ONCE for k in (0, 1, 2, 8, 9, 10))
+WEIGHTS, TARGETS, VALUES, KEPT, HALVES = (k * AT_ONCE for k in range(5))
 _ROOT_HALF = np.int32(0x3F3504F3)  # the bits of √½
 
 
@@ -148,8 +152,8 @@ def build_rows(
     spans = (scales.shape[0] + SPAN - 1) // SPAN
     found, numbers, halves = (
         np.empty(AT_ONCE, np.uint32),
-        np.zeros(10 * AT_ONCE, np.float32),
-        np.empty(4 * AT_ONCE, np.uint16),
+        np.zeros(NUMBERS, np.float32),
+        np.empty(HALVES, np.uint16),
     )
     squares, o = 0.0, 0
     for i in range(lo, hi):
@@ -189,33 +193,37 @@ def _merge_into(row, column, scales, found, numbers):
         left, right = indices[p], rows[q]
         j = min(left, right)
         found[c] = j
-        numbers[c] = np.float32(values[p] * count_unit) if left == j else never
-        numbers[AT_ONCE + c] = befores[q] if right == j else never
+        numbers[AFTER + c] = np.float32(values[p] * count_unit) if left == j else never
+        numbers[BEFORE + c] = befores[q] if right == j else never
         p += left == j
         q += right == j
         c += 1
     while c < AT_ONCE and p < stop and q == end and indices[p] < n:
-        found[c], numbers[c], numbers[AT_ONCE + c] = indices[p], np.float32(values[p] * count_unit), never
+        found[c], numbers[AFTER + c], numbers[BEFORE + c] = (
+            indices[p],
+            np.float32(values[p] * count_unit),
+            never,
+        )
         p += 1
         c += 1
     while c < AT_ONCE and p == stop and q < end:
-        found[c], numbers[c], numbers[AT_ONCE + c] = rows[q], never, befores[q]
+        found[c], numbers[AFTER + c], numbers[BEFORE + c] = rows[q], never, befores[q]
         q += 1
         c += 1
     flat = scales.reshape(-1)
     for x in range(c):
         first = np.uint64(found[x]) * np.uint64(6)
         for k in range(6):
-            numbers[(2 + k) * AT_ONCE + x] = flat[first + np.uint64(k)]
+            numbers[SCALES + k * AT_ONCE + x] = flat[first + np.uint64(k)]
     return c, p, q
 
 
-# numbers float32[10 * AT_ONCE]: two counts, the six scales of the other word, two counts smoothed and raised
+# numbers float32[NUMBERS]
 @kernel(fastmath=True, inline="always")
 def _other(numbers, x):
     return (
-        numbers[2 * AT_ONCE + x], numbers[3 * AT_ONCE + x], numbers[4 * AT_ONCE + x], numbers[5 * AT_ONCE + x],
-        numbers[6 * AT_ONCE + x], numbers[7 * AT_ONCE + x],
+        numbers[SCALES + x], numbers[SCALES + AT_ONCE + x], numbers[SCALES + 2 * AT_ONCE + x],
+        numbers[SCALES + 3 * AT_ONCE + x], numbers[SCALES + 4 * AT_ONCE + x], numbers[SCALES + 5 * AT_ONCE + x],
     )  # fmt: skip
 
 
@@ -225,15 +233,15 @@ def _raise_into(c, one, constants, numbers):
     exponent = constants[2]
     for x in range(c):
         other = _other(numbers, x)
-        numbers[8 * AT_ONCE + x] = smoothed_count(numbers[x], one, other, constants)
-        numbers[9 * AT_ONCE + x] = smoothed_count(numbers[AT_ONCE + x], other, one, constants)
+        numbers[AFTER_RAISED + x] = smoothed_count(numbers[AFTER + x], one, other, constants)
+        numbers[BEFORE_RAISED + x] = smoothed_count(numbers[BEFORE + x], other, one, constants)
     if exponent == np.float32(0.5):
-        for x in range(8 * AT_ONCE, 10 * AT_ONCE):
+        for x in range(AFTER_RAISED, NUMBERS):
             numbers[x] = np.sqrt(numbers[x])
     else:
         for x in range(c):
-            numbers[8 * AT_ONCE + x] **= exponent
-            numbers[9 * AT_ONCE + x] **= exponent
+            numbers[AFTER_RAISED + x] **= exponent
+            numbers[BEFORE_RAISED + x] **= exponent
 
 
 @kernel(fastmath=True, error_model="numpy")
@@ -247,9 +255,11 @@ def _terms_into(c, dense, itself, one, constants, half_start, step, negligible, 
     log_kappa, nothing = np.log(constants[0]), np.float32(0)
     for x in range(c):
         other, is_same = _other(numbers, x), x == itself
-        w, t, square, g = directed_terms(numbers[x], numbers[8 * AT_ONCE + x], one, other, is_same, constants)
+        w, t, square, g = directed_terms(
+            numbers[AFTER + x], numbers[AFTER_RAISED + x], one, other, is_same, constants
+        )
         w2, t2, _, g2 = directed_terms(
-            numbers[AT_ONCE + x], numbers[9 * AT_ONCE + x], other, one, is_same, constants
+            numbers[BEFORE + x], numbers[BEFORE_RAISED + x], other, one, is_same, constants
         )
         w, t, g = w + w2, t + t2, g + g2
         is_kept = x < dense or abs(t) >= negligible
@@ -258,10 +268,10 @@ def _terms_into(c, dense, itself, one, constants, half_start, step, negligible, 
         if half_start:
             background, level = one[5] * other[5], np.float32(-0.5) * log_kappa * one[4] * other[4]
             first = np.float32(0.5) * g * (np.float32(1) - step * (w + background)) + step * (t + level * w)
-        halves[x] = to_half(w)
-        halves[AT_ONCE + x] = to_half(t / unit)
-        halves[2 * AT_ONCE + x] = to_half(first / unit)
-        halves[3 * AT_ONCE + x] = np.uint16(is_kept)
+        halves[WEIGHTS + x] = to_half(w)
+        halves[TARGETS + x] = to_half(t / unit)
+        halves[VALUES + x] = to_half(first / unit)
+        halves[KEPT + x] = np.uint16(is_kept)
     return float(squares)
 
 
@@ -272,7 +282,7 @@ def _put_cells(found, halves, row, rows, width, cells):
         strip = found[x] // STRIP
         across = min(STRIP, width - strip * STRIP)
         k = rows * STRIP * strip + row * across + found[x] - strip * STRIP
-        weights[k], targets[k], values[k] = halves[x], halves[AT_ONCE + x], halves[2 * AT_ONCE + x]
+        weights[k], targets[k], values[k] = halves[WEIGHTS + x], halves[TARGETS + x], halves[VALUES + x]
 
 
 @kernel
@@ -284,8 +294,8 @@ def _put_tail(found, halves, first, last, pointer, span, o, tail):
             span += 1
             pointers[pointer + span] = o
         indices[o] = np.uint16(found[x] % SPAN)
-        weights[o], targets[o], values[o] = halves[x], halves[AT_ONCE + x], halves[2 * AT_ONCE + x]
-        o += np.int64(halves[3 * AT_ONCE + x])
+        weights[o], targets[o], values[o] = halves[WEIGHTS + x], halves[TARGETS + x], halves[VALUES + x]
+        o += np.int64(halves[KEPT + x])
     return o, span
 
 

@@ -7,9 +7,12 @@ torch and NumPy, not numba.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,10 +25,11 @@ from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.solver.devices import AMPLE, Room
+from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.pmi import PairTerms, SparseCounts, WordScales, pair_terms, target_unit
-from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Placed, Setting, evidence
+from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
 from psdvec.solver.rounds import TILE, lay_out
+from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 # The seen pairs of a problem on a GPU, in torch: whole matrices where the device has room for them, otherwise rows.
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 SHARE = 0.8  # of the free memory that whole matrices may take
 MATRICES = 4  # the three that are kept, and what comes and goes beside them
@@ -266,7 +270,7 @@ def _csr(indptr: Tensor, columns: Tensor, values: Tensor) -> Tensor:
         return torch.sparse_csr_tensor(indptr, columns, values, size=(n, n), check_invariants=False)
 
 
-def if_there_is_room(work: Callable[[], Found]) -> Found | None:
+def if_there_is_room(work: Callable[[], Result]) -> Result | None:
     """Return what ``work`` returns, None if the device has no room; what it took is free again afterwards."""
     try:
         return work()
@@ -306,8 +310,8 @@ LEAF = 64  # rows up to which torch's own factorisation is used; measured on an 
 
 def solve_words(
     device: torch.device, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
-) -> list[Placed | None]:
-    """Solve the words of ``setting`` in batches; None for those with too few contexts.
+) -> list[Placed]:
+    """Solve the words of ``setting`` in batches; those with too few contexts get no vector.
 
     Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
     """
@@ -318,7 +322,7 @@ def solve_words(
             raise ResourceError('the device has no room for the pairs of a word; use device="cpu"')
         halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
         return [one for half in halves for one in solve_words(device, half, counts, advance=advance)]
-    results: list[Placed | None] = [None] * ids.size
+    results = [Placed(None, np.nan, contexts) for contexts in solver.lengths.tolist()]
     waiting = list(solver.batches())[::-1]
     while waiting:
         chosen = waiting.pop()
@@ -326,7 +330,7 @@ def solve_words(
         found = if_there_is_room(partial(solver.solve, chosen, ridges))
         if found is not None:
             for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
-                results[place] = vector, CALIBRATION * float(spread)
+                results[place] = Placed(vector, CALIBRATION * float(spread), results[place].contexts)
             advance(chosen.size)
         elif chosen.size > 1:
             waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
@@ -549,6 +553,9 @@ ROWS = 4096  # rows whose products are summed in float32 before they are added u
 class Gpu:
     """A device of torch; see :class:`psdvec.solver.devices.Device`."""
 
+    words_at_once = 32_768
+    others: Sequence[Mapping[str, str]] = ()
+
     def __init__(self, name: str) -> None:
         try:
             self.device = torch.device(name)
@@ -558,6 +565,14 @@ class Gpu:
                 f"torch cannot use the device '{name}' ({str(error).splitlines()[0]}); use device=\"cpu\", or install "
                 "a torch that fits your graphics card"
             ) from error
+
+    def limits(self) -> AbstractContextManager[None]:
+        """Limit nothing: the device computes."""
+        return nullcontext()
+
+    def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
+        """Return the ``limit``; how much there is will show while the pairs are built."""
+        return Room(inf if limit is None else limit, folder)
 
     def open_pairs(
         self,
@@ -576,15 +591,10 @@ class Gpu:
         setting: Setting,
         counts: Cooccurrence,
         *,
-        workers: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
-    ) -> list[Placed | None]:
-        """Solve the words of ``setting`` in batches; the device has no ``workers`` to choose."""
+    ) -> list[Placed]:
+        """Solve the words of ``setting`` in batches."""
         return solve_words(self.device, setting, counts, advance=advance)
-
-    def available_memory(self) -> int:
-        """Return the bytes that are free on the device."""
-        return available_memory(self.device)
 
     def put(self, array: Array) -> Tensor:
         """Bring an array to the device as float32."""
