@@ -22,7 +22,6 @@ from psdvec.formats.word2vec import (
     HEADER,
     BadRows,
     ReadingRules,
-    Source,
     keep_good_rows,
     looks_like_text,
     read_binary,
@@ -185,14 +184,12 @@ def _load_folder(path: Path, rules: ReadingRules, progress: Progress) -> Embeddi
 
 def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     with open_stream(path) as stream:
-        head = b""
-        while len(head) < _SNIFFED and (more := stream.read(_SNIFFED - len(head))):
-            head += more
-        source = _Replayed(head, stream)
+        source = io.BufferedReader(stream, _SNIFFED)
+        head = source.peek()
         if head.startswith(b"PK\x03\x04"):
             # The directory of a .npz is at its end, so one that arrives as a stream is read into memory.
             streamed = stream.compression is not None or not path.is_file()
-            embeddings = read_npz(io.BytesIO(source.read_all()) if streamed else path, name=stream.name)
+            embeddings = read_npz(io.BytesIO(source.read()) if streamed else path, name=stream.name)
             return keep_good_rows(embeddings, stream.name, rules.bad_rows, progress)
         _refuse_foreign(head, stream.name)
         if looks_like_text(head):
@@ -214,34 +211,6 @@ def _refuse_foreign(head: bytes, name: str) -> None:
         )
     if head.startswith(_FASTTEXT):
         raise InputError(f"{name} is a fastText model with its n-grams; give the .vec file next to it")
-
-
-class _Replayed:
-    """A stream whose beginning has already been read."""
-
-    def __init__(self, head: bytes, stream: Source) -> None:
-        self._head, self._stream = head, stream
-
-    @property
-    def name(self) -> str:
-        return self._stream.name
-
-    @property
-    def raw_position(self) -> int:
-        return self._stream.raw_position
-
-    @property
-    def raw_size(self) -> int | None:
-        return self._stream.raw_size
-
-    def read(self, size: int) -> bytes:
-        if self._head:
-            taken, self._head = self._head[:size], self._head[size:]
-            return taken
-        return self._stream.read(size)
-
-    def read_all(self) -> bytes:
-        return b"".join(iter(lambda: self.read(1 << 22), b""))
 
 
 def _format_by_name(path: Path) -> Format:
