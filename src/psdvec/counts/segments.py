@@ -8,11 +8,10 @@ which :func:`choose_words` chooses afterwards from the words of all of them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +24,8 @@ from psdvec.counts.words import GAP, MAX_WORD_BYTES, SENTENCE_END, WordTable, nu
 from psdvec.errors import InputError, check_fields, demand_positive
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.storage.arrays import write_npy
 from psdvec.storage.files import discard_folder
-from psdvec.storage.workspace import piece_file
+from psdvec.storage.workspace import piece_file, read_piece, write_piece
 from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
 
 # What is to be counted, checked and described before any text is read.
@@ -110,7 +108,7 @@ class Counted(NamedTuple):
     cells: int | None = None
 
 
-FORMAT = 3  # of the files below; a workspace of another format is discarded
+FORMAT = 4  # of the files below; a workspace of another format is discarded
 _TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, count, offset, and the word itself
 
 
@@ -131,17 +129,13 @@ class Segment:
 
 
 class SegmentRecord(NamedTuple):
-    """What the first line of a segment's file says, as JSON: all that can be known of it without its arrays.
+    """What can be known of a segment without its arrays.
 
     The tally, where its text ends, the ids at its edges (gaps if there are none), and how many words and ids it has.
     """
 
-    tokens: int
-    sentences: int
-    overlong_words: int
-    replaced_bytes: int
-    end_file: int
-    end_offset: int
+    tally: Tally
+    end: Place
     closed: bool
     first_id: int
     last_id: int
@@ -175,42 +169,30 @@ class SegmentFolder:
 
     def write(self, number: int, segment: Segment) -> None:
         """Write a segment; the ids come last, so that the words can be read without them."""
-        tally, ids = segment.tally, segment.ids
-        record = SegmentRecord(
-            tokens=tally.tokens,
-            sentences=tally.sentences,
-            overlong_words=tally.overlong_words,
-            replaced_bytes=tally.replaced_bytes,
-            end_file=segment.end.file,
-            end_offset=segment.end.offset,
-            closed=segment.closed,
-            first_id=int(ids[0]) if len(ids) else GAP,
-            last_id=int(ids[-1]) if len(ids) else GAP,
-            words=len(segment.counts),
-            ids=len(ids),
-        )
-        with piece_file(self._file(number)) as file:
-            file.write(json.dumps(record._asdict()).encode() + b"\n")
-            for array in (segment.words.blob, segment.words.offsets, segment.counts, ids):
-                write_npy(file, array)
+        ids = segment.ids
+        record = {
+            "tally": asdict(segment.tally),
+            "end": segment.end,
+            "closed": segment.closed,
+            "first_id": int(ids[0]) if len(ids) else GAP,
+            "last_id": int(ids[-1]) if len(ids) else GAP,
+            "words": len(segment.counts),
+            "ids": len(ids),
+        }
+        words, offsets = segment.words.blob, segment.words.offsets
+        write_piece(self._file(number), record, words=words, offsets=offsets, counts=segment.counts, ids=ids)
 
     def read(self, number: int, *, with_ids: bool) -> Segment:
         """Read a segment, or all but its ids."""
-        with self._file(number).open("rb") as file:
-            record = SegmentRecord(**json.loads(file.readline()))
-            blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(3))
-            ids = np.load(file, allow_pickle=False) if with_ids else np.empty(0, np.int32)
-        tally = Tally(record.tokens, record.sentences, record.overlong_words, record.replaced_bytes)
-        end = Place(record.end_file, record.end_offset)
-        return Segment(WordList(blob, offsets), counts, ids, tally, end, record.closed)
+        said, kept = read_piece(self._file(number), first=4 if with_ids else 3)
+        record = _record_of(said)
+        ids = kept["ids"] if with_ids else np.empty(0, np.int32)
+        words = WordList(kept["words"], kept["offsets"])
+        return Segment(words, kept["counts"], ids, record.tally, record.end, record.closed)
 
     def records(self) -> list[SegmentRecord]:
         """Return the record of each segment."""
-        found = []
-        for number in range(len(self)):
-            with self._file(number).open("rb") as file:
-                found.append(SegmentRecord(**json.loads(file.readline())))
-        return found
+        return [_record_of(read_piece(self._file(number), first=0)[0]) for number in range(len(self))]
 
     def totals(self) -> Totals:
         """Add up the records of all segments.
@@ -223,12 +205,7 @@ class SegmentFolder:
         for record in records:
             empty += record.first_id == SENTENCE_END and not inside
             inside = record.last_id != SENTENCE_END if record.ids else inside
-        tally = Tally(
-            tokens=sum(record.tokens for record in records),
-            sentences=sum(record.sentences for record in records) - empty,
-            overlong_words=sum(record.overlong_words for record in records),
-            replaced_bytes=sum(record.replaced_bytes for record in records),
-        )
+        tally = sum((record.tally for record in records), Tally(sentences=-empty))
         return Totals(tally, sum(record.words for record in records), sum(record.ids for record in records))
 
     @property
@@ -241,6 +218,10 @@ class SegmentFolder:
         """Note that the whole corpus has been numbered, and into how many segments."""
         with piece_file(self.path / "complete") as file:
             file.write(b"%d\n" % len(self))
+
+
+def _record_of(said: dict[str, Any]) -> SegmentRecord:
+    return SegmentRecord(**said | {"tally": Tally(**said["tally"]), "end": Place(*said["end"])})
 
 
 class SegmentChain:
@@ -331,7 +312,7 @@ def number_corpus(
     done = folder.records()
     place, joined = Place(0, 0), False
     if done:
-        place, joined = Place(done[-1].end_file, done[-1].end_offset), not done[-1].closed
+        place, joined = done[-1].end, not done[-1].closed
 
     def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, int]:
         number, block = numbered

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Float32s
+from psdvec.arrays import Array, Float32s
 from psdvec.errors import InputError, StoreError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
@@ -63,6 +63,24 @@ def piece_folder(path: Path, *, existing: Existing = "replace") -> Iterator[Path
     with whole_folder(path, existing=existing) as folder:
         yield folder
         (folder / _CHECKSUMS).write_bytes(_checksums_of(folder))
+
+
+def write_piece(
+    path: Path, record: Mapping[str, Any], *, existing: Existing = "replace", **arrays: Array | None
+) -> None:
+    """Keep a ``record`` of plain values, in a line of JSON, and after it the ``arrays`` that are not None."""
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    with piece_file(path, existing=existing) as file:
+        file.write(json.dumps({**record, "arrays": list(kept)}).encode() + b"\n")
+        for array in kept.values():
+            write_npy(file, array)
+
+
+def read_piece(path: Path, *, first: int | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the record and the arrays that :func:`write_piece` kept, or only the ``first`` so many of the arrays."""
+    with path.open("rb") as file:
+        record = json.loads(file.readline())
+        return record, {name: np.load(file, allow_pickle=False) for name in record.pop("arrays")[:first]}
 
 
 def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
@@ -139,22 +157,23 @@ def write_block(path: Path, found: Sequence[Found]) -> None:
     places = np.array([place for place, one in enumerate(found) if one is not None], np.int64)
     vectors = np.array([one[0] for one in found if one is not None], np.float32)
     deviations = np.array([one[1] for one in found if one is not None], np.float64)
-    with piece_file(path, existing="keep") as file:
-        for array in (np.array([len(found)]), places, vectors, deviations):
-            write_npy(file, array)
+    write_piece(
+        path, {"words": len(found)}, existing="keep", places=places, vectors=vectors, deviations=deviations
+    )
 
 
 def read_block(path: Path) -> list[Found]:
     """Return what :func:`write_block` kept."""
-    with path.open("rb") as file:
-        words, places, vectors, deviations = (np.load(file, allow_pickle=False) for _ in range(4))
-    found: list[Found] = [None] * int(words[0])
-    for place, vector, deviation in zip(places.tolist(), vectors, deviations.tolist(), strict=True):
+    record, kept = read_piece(path)
+    found: list[Found] = [None] * record["words"]
+    rows = zip(kept["places"].tolist(), kept["vectors"], kept["deviations"].tolist(), strict=True)
+    for place, vector, deviation in rows:
         found[place] = vector, deviation
     return found
 
 
 PLAN, _LOCK = "plan.json", "lock"
+_PIECES = 2  # how pieces are written; what was written otherwise serves no plan
 _MARK = b"psdvec keeps unfinished work in this folder, and removes the folder when the work is done.\n"
 
 
@@ -191,7 +210,7 @@ def open_workspace(
                 sweep(folder)
                 sweep_below(folder)
                 check_output(output, overwrite=overwrite)
-                _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
+                _keep_what_serves(folder, json.loads(json.dumps({**plan, "pieces": _PIECES})), progress)
                 yield folder
             except BaseException:
                 is_made = output.exists() and not was_there  # by this process or another: the work has no use
