@@ -12,12 +12,13 @@ import tempfile
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, TypeAlias
+from typing import IO, Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import disk_errors_explained, format_size
+from psdvec.storage.files import check_file_output
 from psdvec.text.streams import ByteStream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import rows_not_finite
@@ -50,6 +52,29 @@ class ReadingRules:
 
 
 Source: TypeAlias = "io.BufferedReader[ByteStream]"
+
+
+@dataclass(frozen=True)
+class VectorFormat:
+    """A format of vectors, in a file or a folder: how it is recognised, read and written.
+
+    ``endings`` are those of names that mean the format. ``recognises`` takes the first bytes of a file, or the path of
+    a folder; ``read`` the open file or the path, and ``rules`` and ``progress`` by name; ``write`` embeddings, and the
+    open file, or the path and ``overwrite`` by name. ``check_output`` refuses a path that must not be written to.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    recognises: Callable[[Any], bool]
+    read: Callable[..., Embeddings]
+    write: Callable[..., None]
+    check_output: Callable[..., None] = check_file_output
+    compressible: bool = False
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, which knows best what may be replaced by it."""
+        return self.check_output is not check_file_output
 
 
 class RowCollector:
@@ -505,3 +530,12 @@ def _encoded_words(embeddings: Embeddings) -> list[bytes]:
                 'cannot hold; write a model folder or .npz, or another character instead, as with spaces="_"'
             )
     return WordList.pack(embeddings.words).encoded()
+
+
+def _is_binary(head: bytes) -> bool:
+    return HEADER.match(head) is not None and not looks_like_text(head)
+
+
+TEXT = VectorFormat("text", (".txt", ".vec"), looks_like_text, read_text, write_text, compressible=True)
+GLOVE = replace(TEXT, name="glove", endings=(), write=partial(write_text, header=False))
+BINARY = VectorFormat("binary", (".bin",), _is_binary, read_binary, write_binary, compressible=True)

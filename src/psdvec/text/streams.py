@@ -126,10 +126,12 @@ class ByteStream(io.RawIOBase):
 
     ``name``: that of the file as error messages show it. ``compression``: ``"bzip2"``, ``"gzip"``, ``"xz"``,
     ``"zstd"``, or None for plain bytes. ``raw_size``: the size of the file, or None if it is unknown (a pipe).
-    ``raw_position``: how many bytes of the file have been read so far, counted before decompression.
+    ``raw_position``: how many bytes of the file have been read so far, counted before decompression. ``path``: that of
+    an ordinary file with just these bytes, which could be mapped instead.
     """
 
     name: str
+    path: Path | None = None
     compression: str | None = None
     raw_size: int | None
     raw_position = 0
@@ -193,6 +195,8 @@ class _RawFile(ByteStream):
         self.name = "standard input" if self._is_standard_input else f"'{path}'"
         self._file: BinaryIO = _standard_input() if self._is_standard_input else open_file(path)
         self.raw_size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
+        if byte_range is None and not self._is_standard_input and Path(path).is_file():
+            self.path = Path(path)
         self._pending = b""
         self._left = None if byte_range is None else self.raw_size
         if byte_range is not None:
