@@ -20,8 +20,8 @@ from psdvec.errors import InputError, checked, checked_options
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices import open_device
 from psdvec.solver.fit import check_options, fit
-from psdvec.storage.artefact import META, check_output
-from psdvec.storage.workspace import open_workspace, sweep_finished
+from psdvec.storage.artefact import META
+from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_corpus, read_input
 from psdvec.vectors.model import Model
 
@@ -117,10 +117,7 @@ def train(
     fitting = {name: options.get(name, option.default) for name, option in _FITTING.items()}
     _check_options(counting, fitting, memory=memory, workers=workers, on_cluster=client is not None)
     common: dict[str, Any] = {"workers": workers, "memory": memory, "client": client, "progress": progress}
-    if output is not None:
-        for ending in (".work", _ENDING):
-            sweep_finished(Path(output), ending=ending)
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite, endings=(".work", _ENDING))
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:

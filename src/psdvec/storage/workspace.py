@@ -222,6 +222,16 @@ def open_workspace(
             os.close(lock)
 
 
+def check_resumable(
+    output: str | Path | None, *, overwrite: bool, endings: Sequence[str] = (".work",)
+) -> None:
+    """Raise :class:`InputError` if there is an ``output`` that must not be written; finished work is swept first."""
+    if output is not None:
+        for ending in endings:
+            sweep_finished(Path(output), ending=ending)
+        check_output(output, overwrite=overwrite)
+
+
 def sweep_finished(output: Path, *, ending: str = ".work") -> None:
     """Remove the workspace of an output that is there, if its maker was killed just before it would have done so.
 
