@@ -129,7 +129,7 @@ def _digest_of_first(file: BinaryIO, size: int) -> bytes:
 
 def _is_whole_artefact(folder: Path) -> bool:
     try:
-        verify_artefact(open_artefact(folder, sealed=True))
+        verify_artefact(open_artefact(folder))
     except StoreError as error:
         if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
             raise  # it cannot be read just now
