@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import psdvec
+from psdvec import formats
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
 from psdvec.formats.model2vec import read_tokens
@@ -490,3 +491,24 @@ def test_a_word_that_is_no_text_is_refused_by_every_format(tmp_path):
         with pytest.raises(InputError, match="cannot be written as UTF-8"):
             save(e, tmp_path / format, format=format)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_format_is_added_by_one_line_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def read(source, *, rules, progress):
+        words = source.read().decode().split()[1:]
+        return Embeddings(tuple(words), np.eye(len(words), dtype=np.float32))
+
+    def write(embeddings, file):
+        file.write("\n".join(["TOY", *embeddings.words]).encode())
+
+    toy_format = formats.VectorFormat("toy", (".toy",), lambda head: head.startswith(b"TOY\n"), read, write)
+    monkeypatch.setattr(formats, "TABLE", (*formats.TABLE, toy_format))
+    e = Embeddings(("a", "b"), np.eye(2, dtype=np.float32))
+    save(e, tmp_path / "v.toy")
+    save(e, tmp_path / "by_name", format="toy")
+    for name in ("v.toy", "by_name"):
+        assert_equal(load(tmp_path / name), e)
+    with pytest.raises(InputError, match=r"end it with .txt, .vec, .bin, .npz or .toy, .* model2vec, toy$"):
+        save(e, tmp_path / "v.other")
+    with pytest.raises(InputError, match="exists already"):
+        save(e, tmp_path / "v.toy")

@@ -33,7 +33,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
-from psdvec.storage.workspace import clear, open_workspace, place_for, sweep_finished
+from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
 from psdvec.text.readers import UTF8
 
@@ -152,9 +152,7 @@ def count_pairs(
         each = None if memory is None else parse_size(memory)
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
-    if output is not None:
-        sweep_finished(Path(output))
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")

@@ -8,7 +8,6 @@ which :func:`choose_words` chooses afterwards from the words of all of them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,9 +25,8 @@ from psdvec.errors import InputError
 from psdvec.options import Counting
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.storage.arrays import write_npy
 from psdvec.storage.files import discard_folder
-from psdvec.storage.workspace import piece_file
+from psdvec.storage.workspace import piece_file, read_piece, write_piece
 from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
 
 # What is to be counted, described before any text is read.
@@ -107,7 +105,7 @@ class Segment:
 
 
 class SegmentRecord(NamedTuple):
-    """What the first line of a segment's file says, as JSON: all that can be known of it without its arrays.
+    """What can be known of a segment without its arrays.
 
     The tally, where its text ends, the ids at its edges (gaps if there are none), and how many words and ids it has.
     """
@@ -119,16 +117,6 @@ class SegmentRecord(NamedTuple):
     last_id: int
     words: int
     ids: int
-
-    @classmethod
-    def parse(cls, line: bytes) -> SegmentRecord:
-        """Read what :meth:`line` wrote."""
-        tally, end, *others = json.loads(line)
-        return cls(Tally(**tally), Place(*end), *others)
-
-    def line(self) -> bytes:
-        """Return the record as JSON."""
-        return json.dumps([asdict(self.tally), *self[1:]]).encode() + b"\n"
 
 
 class Totals(NamedTuple):
@@ -158,35 +146,29 @@ class SegmentFolder:
     def write(self, number: int, segment: Segment) -> None:
         """Write a segment; the ids come last, so that the words can be read without them."""
         ids = segment.ids
-        record = SegmentRecord(
-            tally=segment.tally,
-            end=segment.end,
-            closed=segment.closed,
-            first_id=int(ids[0]) if len(ids) else GAP,
-            last_id=int(ids[-1]) if len(ids) else GAP,
-            words=len(segment.counts),
-            ids=len(ids),
-        )
-        with piece_file(self._file(number)) as file:
-            file.write(record.line())
-            for array in (segment.words.blob, segment.words.offsets, segment.counts, ids):
-                write_npy(file, array)
+        record = {
+            "tally": asdict(segment.tally),
+            "end": segment.end,
+            "closed": segment.closed,
+            "first_id": int(ids[0]) if len(ids) else GAP,
+            "last_id": int(ids[-1]) if len(ids) else GAP,
+            "words": len(segment.counts),
+            "ids": len(ids),
+        }
+        words, offsets = segment.words.blob, segment.words.offsets
+        write_piece(self._file(number), record, words=words, offsets=offsets, counts=segment.counts, ids=ids)
 
     def read(self, number: int, *, with_ids: bool) -> Segment:
         """Read a segment, or all but its ids."""
-        with self._file(number).open("rb") as file:
-            record = SegmentRecord.parse(file.readline())
-            blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(3))
-            ids = np.load(file, allow_pickle=False) if with_ids else np.empty(0, np.int32)
-        return Segment(WordList(blob, offsets), counts, ids, record.tally, record.end, record.closed)
+        said, kept = read_piece(self._file(number), first=4 if with_ids else 3)
+        record = _record_of(said)
+        ids = kept["ids"] if with_ids else np.empty(0, np.int32)
+        words = WordList(kept["words"], kept["offsets"])
+        return Segment(words, kept["counts"], ids, record.tally, record.end, record.closed)
 
     def records(self) -> list[SegmentRecord]:
         """Return the record of each segment."""
-        found = []
-        for number in range(len(self)):
-            with self._file(number).open("rb") as file:
-                found.append(SegmentRecord.parse(file.readline()))
-        return found
+        return [_record_of(read_piece(self._file(number), first=0)[0]) for number in range(len(self))]
 
     def totals(self) -> Totals:
         """Add up the records of all segments.
@@ -212,6 +194,10 @@ class SegmentFolder:
         """Note that the whole corpus has been numbered, and into how many segments."""
         with piece_file(self.path / "complete") as file:
             file.write(b"%d\n" % len(self))
+
+
+def _record_of(said: dict[str, Any]) -> SegmentRecord:
+    return SegmentRecord(**said | {"tally": Tally(**said["tally"]), "end": Place(*said["end"])})
 
 
 class SegmentChain:

@@ -20,9 +20,8 @@ import numpy as np
 from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError, demand_whole
 from psdvec.progress import Shown, count_of
-from psdvec.storage.arrays import write_npy
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
-from psdvec.storage.workspace import piece_file
+from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.text.readers import read_lines
 
 MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits
@@ -131,16 +130,13 @@ class WordCounts(NamedTuple):
 
     def save(self, path: Path) -> None:
         """Write the words and their counts to a file."""
-        with piece_file(path) as file:
-            for array in (self.words.blob, self.words.offsets, self.counts):
-                write_npy(file, array)
+        write_piece(path, {}, blob=self.words.blob, offsets=self.words.offsets, counts=self.counts)
 
     @classmethod
     def load(cls, path: Path) -> WordCounts:
         """Read what :meth:`save` wrote."""
-        with path.open("rb") as file:
-            blob, offsets, counts = (np.load(file, allow_pickle=False) for _ in range(3))
-        return cls(WordList(blob, offsets), counts)
+        _, kept = read_piece(path)
+        return cls(WordList(kept["blob"], kept["offsets"]), kept["counts"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

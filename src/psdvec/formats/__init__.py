@@ -13,42 +13,41 @@ import lzma
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast
 
 from psdvec.errors import InputError, ResourceError, checked, demand_positive
-from psdvec.formats.model2vec import check_model2vec_output, is_model2vec, read_model2vec, write_model2vec
-from psdvec.formats.npz import read_npz, write_npz
-from psdvec.formats.word2vec import (
-    HEADER,
-    BadRows,
-    ReadingRules,
-    Source,
-    keep_good_rows,
-    looks_like_text,
-    read_binary,
-    read_text,
-    write_binary,
-    write_text,
-)
+from psdvec.formats.model2vec import MODEL2VEC
+from psdvec.formats.npz import NPZ
+from psdvec.formats.word2vec import BINARY, GLOVE, TEXT, BadRows, ReadingRules, VectorFormat
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.artefact import META, check_output
-from psdvec.storage.files import check_file_output, check_name, replaced_file
+from psdvec.storage.files import check_name, replaced_file
 from psdvec.text.streams import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
 from psdvec.vectors.neighbours import rows_not_finite
 from psdvec.vectors.sparse import csr_of
 
-Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
-
-FORMATS: tuple[Format, ...] = ("model", "text", "glove", "binary", "npz", "model2vec")
-_SUFFIXES: dict[str, Format] = {".txt": "text", ".vec": "text", ".bin": "binary", ".npz": "npz", "": "model"}
+MODEL = VectorFormat(
+    "model",
+    ("",),
+    lambda path: (path / META).is_file(),
+    lambda path, **_: read_model(path),
+    write_model,
+    check_output,
+)
+TABLE: tuple[VectorFormat, ...] = (MODEL, TEXT, GLOVE, BINARY, NPZ, MODEL2VEC)
+FORMATS = tuple(one.name for one in TABLE)
+if TYPE_CHECKING:
+    Format: TypeAlias = str
+else:
+    Format = Literal[FORMATS]  # from which the command line takes its choices
 _COMPRESSED = (".gz", ".xz")
 _NEVER_COMPRESSED = (".bz2", ".zst")
 _SNIFFED = 1 << 16
 _FASTTEXT = (793712314).to_bytes(4, "little")
 
-__all__ = ["FORMATS", "BadRows", "Format", "choose_format", "load", "save"]
+__all__ = ["FORMATS", "BadRows", "Format", "VectorFormat", "choose_format", "load", "save"]
 
 
 @checked
@@ -114,28 +113,21 @@ def save(
     overwrite : replace what is at ``path``
     """
     path = Path(path)
-    format = choose_format(path, format, overwrite=overwrite)
+    chosen = _choose(path, format, overwrite=overwrite)
     if spaces is not None:
         embeddings = replace(
             embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words)
         )
-    if csr_of(embeddings.vectors) is not None and format != "model":
+    if csr_of(embeddings.vectors) is not None and chosen is not MODEL:
         raise InputError(
-            f"sparse vectors can only be saved as a model folder, and '{path}' would be {format}; save them as a model"
+            f"sparse vectors can only be saved as a model folder, and '{path}' would be {chosen.name}; save them as a "
+            "model"
         )
     _refuse_unwritable(embeddings)
-    if format == "model":
-        return write_model(embeddings, path, overwrite=overwrite)
-    if format == "model2vec":
-        return write_model2vec(embeddings, path, overwrite=overwrite)
+    if chosen.is_folder:
+        return chosen.write(embeddings, path, overwrite=overwrite)
     with replaced_file(path, overwrite=overwrite) as raw, _compressed(raw, path.suffix) as file:
-        if format == "npz":
-            write_npz(embeddings, file)
-        elif format == "binary":
-            write_binary(embeddings, file)
-        else:
-            write_text(embeddings, file, header=format == "text")
-    return None
+        return chosen.write(embeddings, file)
 
 
 def choose_format(path: str | Path, format: Format | None = None, *, overwrite: bool = False) -> Format:
@@ -144,25 +136,23 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
     >>> choose_format("vectors.txt.gz")
     'text'
     """
-    path = Path(path)
+    return _choose(Path(path), format, overwrite=overwrite).name
+
+
+def _choose(path: Path, format: Format | None, *, overwrite: bool) -> VectorFormat:
     if path.name == "-":
         raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
     check_name(path)
-    if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format '{format}'; choose one of {', '.join(FORMATS)}")
-    format = format or _format_by_name(path)
-    streamed = format in ("text", "glove", "binary")
-    if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not streamed):
+    by_name = {one.name: one for one in TABLE}
+    if format is not None and format not in by_name:
+        raise InputError(f"there is no format '{format}'; choose one of {', '.join(by_name)}")
+    chosen = by_name[format] if format is not None else _format_by_name(path)
+    if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not chosen.compressible):
         raise InputError(
             f"'{path}' cannot be written compressed: only text and binary can, as .gz or .xz; leave out {path.suffix}"
         )
-    if format == "model":
-        check_output(path, overwrite=overwrite)
-    elif format == "model2vec":
-        check_model2vec_output(path, overwrite=overwrite)
-    else:
-        check_file_output(path, overwrite=overwrite)
-    return format
+    chosen.check_output(path, overwrite=overwrite)
+    return chosen
 
 
 def _refuse_unwritable(embeddings: Embeddings) -> None:
@@ -176,29 +166,20 @@ def _refuse_unwritable(embeddings: Embeddings) -> None:
 
 
 def _load_folder(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
-    if (path / META).is_file():
-        return read_model(path)
-    if is_model2vec(path):
-        return keep_good_rows(read_model2vec(path), f"'{path}'", rules.bad_rows, progress)
+    for one in TABLE:
+        if one.is_folder and one.recognises(path):
+            return one.read(path, rules=rules, progress=progress)
     raise InputError(f"the folder '{path}' holds neither {META} nor tokenizer.json; give a folder of vectors")
 
 
 def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     with open_stream(path) as stream:
-        head = b""
-        while len(head) < _SNIFFED and (more := stream.read(_SNIFFED - len(head))):
-            head += more
-        source = _Replayed(head, stream)
-        if head.startswith(b"PK\x03\x04"):
-            # The directory of a .npz is at its end, so one that arrives as a stream is read into memory.
-            streamed = stream.compression is not None or not path.is_file()
-            embeddings = read_npz(io.BytesIO(source.read_all()) if streamed else path, name=stream.name)
-            return keep_good_rows(embeddings, stream.name, rules.bad_rows, progress)
+        source = io.BufferedReader(stream, _SNIFFED)
+        head = source.peek()
         _refuse_foreign(head, stream.name)
-        if looks_like_text(head):
-            return read_text(source, rules=rules, progress=progress)
-        if HEADER.match(head):
-            return read_binary(source, rules=rules, progress=progress)
+        for one in reversed(TABLE):  # text, which almost anything may look like, comes last
+            if not one.is_folder and one.recognises(head):
+                return one.read(source, rules=rules, progress=progress)
     found = f"it begins with {head[:30]!r}" if head else "it is empty"
     raise InputError(
         f"'{path}' is not a file of word vectors: {found}; give word2vec text or binary, GloVe text, or .npz"
@@ -216,43 +197,17 @@ def _refuse_foreign(head: bytes, name: str) -> None:
         raise InputError(f"{name} is a fastText model with its n-grams; give the .vec file next to it")
 
 
-class _Replayed:
-    """A stream whose beginning has already been read."""
-
-    def __init__(self, head: bytes, stream: Source) -> None:
-        self._head, self._stream = head, stream
-
-    @property
-    def name(self) -> str:
-        return self._stream.name
-
-    @property
-    def raw_position(self) -> int:
-        return self._stream.raw_position
-
-    @property
-    def raw_size(self) -> int | None:
-        return self._stream.raw_size
-
-    def read(self, size: int) -> bytes:
-        if self._head:
-            taken, self._head = self._head[:size], self._head[size:]
-            return taken
-        return self._stream.read(size)
-
-    def read_all(self) -> bytes:
-        return b"".join(iter(lambda: self.read(1 << 22), b""))
-
-
-def _format_by_name(path: Path) -> Format:
+def _format_by_name(path: Path) -> VectorFormat:
     suffixes = [suffix for suffix in path.suffixes if suffix not in _COMPRESSED + _NEVER_COMPRESSED]
     ending = suffixes[-1] if suffixes else ""
-    if ending not in _SUFFIXES:
+    by_ending = {ending: one for one in TABLE for ending in one.endings}
+    if ending not in by_ending:
+        *others, last = filter(None, by_ending)
         raise InputError(
-            f"the ending of '{path}' does not tell its format; end it with .txt, .vec, .bin or .npz, leave the ending "
-            f"out for a model folder, or name the format, one of {', '.join(FORMATS)}"
+            f"the ending of '{path}' does not tell its format; end it with {', '.join(others)} or {last}, leave the "
+            f"ending out for a model folder, or name the format, one of {', '.join(one.name for one in TABLE)}"
         )
-    return _SUFFIXES[ending]
+    return by_ending[ending]
 
 
 def _compressed(file: BinaryIO, suffix: str) -> BinaryIO:

@@ -20,6 +20,8 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
+from psdvec.formats.word2vec import ReadingRules, VectorFormat, keep_good_rows
+from psdvec.progress import Progress
 from psdvec.storage.arrays import map_safetensors, parse_json, write_safetensors
 from psdvec.storage.files import check_name, replaced_folder, restore
 from psdvec.vectors.embeddings import Embeddings
@@ -264,14 +266,13 @@ def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
         raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
 
-def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
+def write_model2vec(embeddings: Embeddings, path: Path, *, overwrite: bool = False) -> None:
     """Write ``embeddings`` as a Model2Vec folder at ``path``.
 
     Texts are cut into words as the vectors' own text was; where that is not known, at blanks and around punctuation,
     and in lower case if every word of the vocabulary is. ``README.md`` in the folder says how many words cannot be
     found in a text.
     """
-    path = Path(path)
     check_model2vec_output(path, overwrite=overwrite)
     spaced = next((word for word in embeddings.words if not word or word.split() != [word]), None)
     if spaced is not None:
@@ -288,9 +289,8 @@ def write_model2vec(embeddings: Embeddings, path: str | Path, *, overwrite: bool
             )  # again: something may have been put into it meanwhile
 
 
-def read_model2vec(path: str | Path) -> Embeddings:
+def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Embeddings:
     """Read a static folder of Model2Vec or sentence-transformers; a quantised vocabulary is expanded."""
-    path = Path(path)
     folder = next(folder for folder in _folders(path) if (folder / "tokenizer.json").is_file())
     tensors = map_safetensors(folder / "model.safetensors")
     matrix = next((tensors[name] for name in _TENSORS if name in tensors), None)
@@ -305,7 +305,8 @@ def read_model2vec(path: str | Path) -> Embeddings:
     added = tokens.unknown == len(words) - 1 and is_unknown_token(words[-1])
     if added and np.count_nonzero(vectors[-1]) == 0:
         words, vectors = words[:-1], vectors[:-1]
-    return Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
+    embeddings = Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
+    return keep_good_rows(embeddings, f"'{path}'", rules.bad_rows, progress)
 
 
 def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int, path: Path) -> Array:
@@ -380,3 +381,8 @@ def _describe_reach(embeddings: Embeddings) -> str:
 
 def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+MODEL2VEC = VectorFormat(
+    "model2vec", (), is_model2vec, read_model2vec, write_model2vec, check_model2vec_output
+)

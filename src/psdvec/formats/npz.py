@@ -7,6 +7,7 @@ too; pickled objects never are. Arrays that are not compressed are mapped into m
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 import zipfile
@@ -18,6 +19,8 @@ import numpy as np
 from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
+from psdvec.formats.word2vec import ReadingRules, Source, VectorFormat, keep_good_rows
+from psdvec.progress import Progress
 from psdvec.storage.arrays import ZIP_DAMAGE, map_numbers, read_header
 from psdvec.vectors.embeddings import Embeddings
 
@@ -42,12 +45,13 @@ def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
     np.savez(file, **arrays)
 
 
-def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
-    """Read a ``.npz`` from a path or an open file; messages call it ``name``."""
+def read_npz(source: Source, *, rules: ReadingRules, progress: Progress) -> Embeddings:
+    """Read a ``.npz``; its directory is at its end, so that one which cannot be mapped is read into memory."""
+    name, file = source.name, source.raw.path or io.BytesIO(source.read())
     try:
-        with zipfile.ZipFile(source) as archive:
+        with zipfile.ZipFile(file) as archive:
             arrays = {
-                member.filename.removesuffix(_ENDING): _read_array(archive, member, source)
+                member.filename.removesuffix(_ENDING): _read_array(archive, member, file)
                 for member in archive.infolist()
                 if member.filename.endswith(_ENDING)
             }
@@ -60,9 +64,9 @@ def read_npz(source: Path | BinaryIO, *, name: str) -> Embeddings:
             f"{name} holds the arrays {sorted(arrays)}, and vectors and words are not among them; "
             "name them 'vectors' and 'words'"
         )
-    return Embeddings(
-        _read_words(name, words, arrays), matrix, arrays.get("counts"), arrays.get("deviations")
-    )
+    found = _read_words(name, words, arrays)
+    embeddings = Embeddings(found, matrix, arrays.get("counts"), arrays.get("deviations"))
+    return keep_good_rows(embeddings, name, rules.bad_rows, progress)
 
 
 def _read_words(name: str, words: Array, arrays: dict[str, Array]) -> tuple[str, ...]:
@@ -99,3 +103,10 @@ def _data_start(path: Path, member: zipfile.ZipInfo) -> int:
         file.seek(member.header_offset)
         name, extra = struct.unpack("<26xHH", file.read(30))
     return member.header_offset + 30 + int(name) + int(extra)
+
+
+def _is_zip(head: bytes) -> bool:
+    return head.startswith(b"PK\x03\x04")
+
+
+NPZ = VectorFormat("npz", (".npz",), _is_zip, read_npz, write_npz)

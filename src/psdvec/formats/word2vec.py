@@ -6,17 +6,19 @@ from the right; words with spaces are never written, because other readers would
 
 from __future__ import annotations
 
+import io
 import re
 import tempfile
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, Protocol, TypeAlias
+from typing import IO, Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,8 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import disk_errors_explained, format_size
-from psdvec.text.readers import split_lines
+from psdvec.storage.files import check_file_output
+from psdvec.text.streams import ByteStream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import rows_not_finite
 
@@ -48,23 +51,30 @@ class ReadingRules:
     scratch: Path | None = None
 
 
-class Source(Protocol):
-    """Bytes to read, with their name for messages and the position in the file."""
+Source: TypeAlias = "io.BufferedReader[ByteStream]"
+
+
+@dataclass(frozen=True)
+class VectorFormat:
+    """A format of vectors, in a file or a folder: how it is recognised, read and written.
+
+    ``endings`` are those of names that mean the format. ``recognises`` takes the first bytes of a file, or the path of
+    a folder; ``read`` the open file or the path, and ``rules`` and ``progress`` by name; ``write`` embeddings, and the
+    open file, or the path and ``overwrite`` by name. ``check_output`` refuses a path that must not be written to.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    recognises: Callable[[Any], bool]
+    read: Callable[..., Embeddings]
+    write: Callable[..., None]
+    check_output: Callable[..., None] = check_file_output
+    compressible: bool = False
 
     @property
-    def name(self) -> str:
-        """The name to use in messages; see :class:`psdvec.text.streams.ByteStream`."""
-
-    @property
-    def raw_position(self) -> int:
-        """Bytes read from the file so far."""
-
-    @property
-    def raw_size(self) -> int | None:
-        """Size of the file in bytes, or None if unknown."""
-
-    def read(self, size: int) -> bytes:
-        """Return between 1 and ``size`` bytes, none at the end."""
+    def is_folder(self) -> bool:
+        """Whether it is a folder, which knows best what may be replaced by it."""
+        return self.check_output is not check_file_output
 
 
 class RowCollector:
@@ -282,6 +292,7 @@ _ROWS = 1024
 _BYTES = 1 << 26  # of rows that are read at a time, where they are so long that fewer do
 _NUMBERS = 1 << 15
 _SAMPLE = 100
+_LONGEST_HEADER = 100
 _LONGEST_WORD = 1 << 16
 _LONGEST_LINE = 1 << 23
 _MOST_DIMENSIONS = 1 << 20  # so that a few bytes of a first line cannot ask for all memory
@@ -289,7 +300,7 @@ _MOST_DIMENSIONS = 1 << 20  # so that a few bytes of a first line cannot ask for
 
 def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read ``word number number ...`` lines, with or without a first line ``words dimensions``."""
-    with progress.stage("reading vectors", total=source.raw_size, unit="B") as stage:
+    with progress.stage("reading vectors", total=source.raw.raw_size, unit="B") as stage:
         lines = _lines(source)
         sample = _take(lines, _SAMPLE)
         promised, dim = _read_shape(source.name, sample)
@@ -299,21 +310,21 @@ def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogPr
         while block and not collector.full:
             _add_lines(collector, block, dim)
             block = _take(lines, _ROWS)
-            stage.advance(source.raw_position - position)
-            position = source.raw_position
+            stage.advance(source.raw.raw_position - position)
+            position = source.raw.raw_position
     return collector.finish(promised, progress)
 
 
 def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read a first line ``words dimensions``, then for each word its text, a space, and its float32 numbers."""
-    buffer = _Buffer(source)
-    promised, dim = _read_binary_header(buffer)
+    promised, dim = _read_binary_header(source)
     collector = RowCollector(source.name, dim, unit="word", rules=rules)
     at_once = min(_ROWS, max(1, _BYTES // (4 * dim)))
+    left = _binary_rows(source, promised, dim)
     with progress.stage("reading vectors", total=promised, unit="words") as stage:
         for start in range(0, promised, at_once):
-            places = range(start + 1, min(start + at_once, promised) + 1)
-            rows = [_read_binary_row(buffer, place, promised, dim) for place in places]
+            rows = list(islice(left, at_once))
+            places = range(start + 1, start + len(rows) + 1)
             values = np.frombuffer(b"".join(numbers for _, numbers in rows), dtype="<f4")
             collector.add(places, [word for word, _ in rows], values.reshape(len(rows), dim))
             stage.advance(len(rows))
@@ -365,14 +376,13 @@ def looks_like_text(head: bytes) -> bool:
 
 def _lines(source: Source) -> Iterator[Line]:
     """Yield the lines that are not blank, each with its line number."""
-    pieces = iter(lambda: source.read(_CHUNK), b"")
-    for number, line in enumerate(chain.from_iterable(split_lines(pieces, longest=_LONGEST_LINE)), 1):
+    for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
         if len(line) >= _LONGEST_LINE:
             raise InputError(
                 f"line {number} of {source.name} is longer than {format_size(_LONGEST_LINE)}, and no vector is; "
                 "give a file of word vectors"
             )
-        line = line.rstrip(b" \t\r")
+        line = line.rstrip(b" \t\r\n")
         if line:
             yield number, line
 
@@ -469,50 +479,15 @@ def _all_numbers(parts: list[bytes]) -> bool:
 # Binary
 
 
-class _Buffer:
-    """Bytes of a source, taken up to a separator or by count."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._data, self._start = b"", 0
-
-    def until(self, separator: bytes, *, longest: int) -> bytes:
-        """Return the bytes before ``separator`` and skip it; return all that is buffered if there is none nearby."""
-        while (end := self._data.find(separator, self._start)) < 0:
-            if len(self._data) - self._start > longest or not self._fill():
-                end = len(self._data)
-                break
-        taken = self._data[self._start : end]
-        self._start = end + len(separator)
-        return taken
-
-    def take(self, size: int) -> bytes:
-        """Take ``size`` bytes, or fewer at the end."""
-        taken = [self._data[self._start : self._start + size]]
-        self._start += len(taken[0])
-        size -= len(taken[0])
-        while size and self._fill():
-            taken.append(self._data[:size])
-            self._start = len(taken[-1])
-            size -= len(taken[-1])
-        return b"".join(taken)
-
-    def _fill(self) -> bool:
-        """Read more, behind what is left, of which there is never much."""
-        more = self.source.read(_CHUNK)
-        self._data, self._start = self._data[self._start :] + more, 0
-        return bool(more)
-
-
-def _read_binary_header(buffer: _Buffer) -> tuple[int, int]:
-    line = buffer.until(b"\n", longest=100)
-    header = HEADER.fullmatch(line + b"\n")
+def _read_binary_header(source: Source) -> tuple[int, int]:
+    line = source.readline(_LONGEST_HEADER)
+    header = HEADER.fullmatch(line)
     if header is None or int(header[2]) == 0:
         raise InputError(
-            f"{buffer.source.name} does not begin with the number of words and dimensions, "
+            f"{source.name} does not begin with the number of words and dimensions, "
             f"but with {line[:40]!r}; give a file in word2vec's format"
         )
-    _check_dimensions(buffer.source.name, int(header[2]))
+    _check_dimensions(source.name, int(header[2]))
     return int(header[1]), int(header[2])
 
 
@@ -524,14 +499,23 @@ def _check_dimensions(name: str, dim: int) -> None:
         )
 
 
-def _read_binary_row(buffer: _Buffer, place: int, promised: int, dim: int) -> tuple[bytes, bytes]:
-    word = buffer.until(b" ", longest=_LONGEST_WORD)
-    numbers = buffer.take(4 * dim)
-    if len(numbers) < 4 * dim:
-        raise InputError(
-            f"{buffer.source.name} is truncated: it ends within word {place} of {promised}; get the whole file"
-        )
-    return word.removeprefix(b"\n"), numbers
+def _binary_rows(source: Source, promised: int, dim: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each word, which a space ends, and the bytes of its numbers."""
+    data, start = b"", 0
+    for place in range(1, promised + 1):
+        while (end := data.find(b" ", start)) < 0 or len(data) <= end + 4 * dim:
+            if end < 0 and len(data) - start > _LONGEST_WORD:
+                raise InputError(
+                    f"word {place} of {source.name} is longer than {format_size(_LONGEST_WORD)}; get the file again"
+                )
+            more = source.read1(_CHUNK)
+            if not more:
+                raise InputError(
+                    f"{source.name} is truncated: it ends within word {place} of {promised}; get the whole file"
+                )
+            data, start = data[start:] + more, 0
+        word, start = data[start:end].removeprefix(b"\n"), end + 1 + 4 * dim
+        yield word, data[end + 1 : start]
 
 
 # Writing
@@ -546,3 +530,12 @@ def _encoded_words(embeddings: Embeddings) -> list[bytes]:
                 'cannot hold; write a model folder or .npz, or another character instead, as with spaces="_"'
             )
     return WordList.pack(embeddings.words).encoded()
+
+
+def _is_binary(head: bytes) -> bool:
+    return HEADER.match(head) is not None and not looks_like_text(head)
+
+
+TEXT = VectorFormat("text", (".txt", ".vec"), looks_like_text, read_text, write_text, compressible=True)
+GLOVE = replace(TEXT, name="glove", endings=(), write=partial(write_text, header=False))
+BINARY = VectorFormat("binary", (".bin",), _is_binary, read_binary, write_binary, compressible=True)

@@ -29,15 +29,15 @@ from psdvec.solver.devices import Device, open_device
 from psdvec.solver.pmi import margins, measure_constants
 from psdvec.solver.ridge import Setting, prepare
 from psdvec.solver.spelling import mix, own_pull, place_spelled
-from psdvec.storage.artefact import META, check_output, open_artefact, verify_artefact
+from psdvec.storage.artefact import META, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
     Placed,
     blocks_in,
+    check_resumable,
     digest_of,
     open_workspace,
     read_block,
-    sweep_finished,
     write_block,
 )
 from psdvec.text.tokenizers import tokenizer_of
@@ -300,9 +300,7 @@ def extend(
     """
     progress = SilentProgress() if quiet else progress
     ridge = None if ridge is None else str(ridge)
-    if output is not None:
-        sweep_finished(Path(output))
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite)
     hardware = None
     if client is None:
         hardware = open_device(device, workers=workers)

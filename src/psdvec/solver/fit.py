@@ -33,7 +33,7 @@ from psdvec.solver.ridge import prepare
 from psdvec.solver.rounds import build_problem, solve
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
-from psdvec.storage.workspace import open_workspace, sweep_finished
+from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
 
@@ -166,9 +166,7 @@ def fit(
     """
     progress = SilentProgress() if quiet else progress
     settings = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
-    if output is not None:
-        sweep_finished(Path(output))
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite)
     with ExitStack() as stack:
         hardware = stack.enter_context(
             _open(

@@ -7,7 +7,6 @@ rounds until X is good. Equations (5) to (8) of ``docs/theory.md``.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,8 +31,7 @@ from psdvec.solver.eigen import (
     truncated,
 )
 from psdvec.solver.pmi import SparseCounts, WordScales
-from psdvec.storage.arrays import write_npy
-from psdvec.storage.workspace import piece_file
+from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.vectors.model import Constants
 
 # The weighted approximation problem in sparse plus low-rank form, and its residual.
@@ -372,28 +370,22 @@ def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) 
 def write_round(path: Path, state: Round) -> None:
     """Save ``state`` as the file ``path``, whole or not at all."""
     old = state.previous
-    arrays = {
-        "vectors": state.low_rank.vectors,
-        "values": state.low_rank.values,
-        "old_vectors": old and old.vectors,
-        "old_values": old and old.values,
-        "image": state.image,
-    }
-    kept = {name: array for name, array in arrays.items() if array is not None}
-    record = {"number": state.number, "objective": float(state.objective), "arrays": list(kept)}
-    with piece_file(path) as file:
-        file.write(json.dumps(record).encode() + b"\n")
-        for array in kept.values():
-            write_npy(file, array)
+    write_piece(
+        path,
+        {"number": state.number, "objective": float(state.objective)},
+        vectors=state.low_rank.vectors,
+        values=state.low_rank.values,
+        old_vectors=None if old is None else old.vectors,
+        old_values=None if old is None else old.values,
+        image=state.image,
+    )
 
 
 def read_round(path: Path) -> Round | None:
     """Read what :func:`write_round` saved; None where there is no file."""
     if not path.exists():
         return None
-    with path.open("rb") as file:
-        record = json.loads(file.readline())
-        arrays = {name: np.load(file, allow_pickle=False) for name in record["arrays"]}
+    record, arrays = read_piece(path)
     pairs = Eigenpairs(arrays["vectors"], arrays["values"])
     old = Eigenpairs(arrays["old_vectors"], arrays["old_values"]) if "old_values" in arrays else None
     return Round(record["number"], pairs, old, record["objective"], arrays.get("image"))

@@ -20,8 +20,8 @@ from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices import open_device
 from psdvec.solver.fit import fit
-from psdvec.storage.artefact import META, check_output
-from psdvec.storage.workspace import open_workspace, sweep_finished
+from psdvec.storage.artefact import META
+from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
 from psdvec.vectors.model import Model
 
@@ -112,10 +112,7 @@ def train(
     if client is None:
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
-    if output is not None:
-        for ending in (".work", _ENDING):
-            sweep_finished(Path(output), ending=ending)
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite, endings=(".work", _ENDING))
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:

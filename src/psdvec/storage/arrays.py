@@ -5,7 +5,6 @@ No error of the disk is lost, nothing is read that holds code, and large arrays 
 
 from __future__ import annotations
 
-import ast
 import json
 import lzma
 import math
@@ -145,17 +144,29 @@ def read_header(file: IO[bytes]) -> Header:
     if length > _LONGEST_HEADER:
         raise ValueError("its header is too long")
     try:
-        record = ast.literal_eval(file.read(length).decode("utf-8").strip())
+        record = parse_json(_as_json(file.read(length).decode("utf-8")))
         described, by_columns, shape = (record[name] for name in ("descr", "fortran_order", "shape"))
         if not isinstance(described, str) or not _PLAIN.fullmatch(described):
             raise ValueError("it holds something else than plain numbers or strings")
         dtype = np.dtype(described)
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise ValueError("its header does not describe an array of plain numbers or strings") from error
-    is_shape = isinstance(shape, tuple) and all(type(n) is int and 0 <= n < 1 << 60 for n in shape)
+    is_shape = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 60 for n in shape)
     if not is_shape or len(shape) > _MOST_DIMENSIONS or dtype.itemsize == 0:
         raise ValueError(f"its shape {str(shape)[:40]} is none that an array has")
-    return Header(dtype, shape, "F" if by_columns is True else "C", 8 + size + length)
+    return Header(dtype, tuple(shape), "F" if by_columns is True else "C", 8 + size + length)
+
+
+def _as_json(header: str) -> str:
+    """Return a header, which is a Python dictionary, as JSON.
+
+    Reading Python in several threads at a time may fail (``AST constructor recursion depth mismatch``, Python 3.11).
+
+    >>> _as_json("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }")
+    '{"descr": "<f4", "fortran_order": false, "shape": [2, 3]}'
+    """
+    text = header.translate(str.maketrans("'()", '"[]')).replace("False", "false").replace("True", "true")
+    return re.sub(r",[ ]{0,9}([}\]])", r"\1", text)
 
 
 def map_array(path: Path) -> Array:

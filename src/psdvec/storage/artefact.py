@@ -34,7 +34,6 @@ META = "meta.json"
 FORMAT = "psdvec"
 SEAL = "checksum"
 MAP = "map"  # the kind of a map, and the name of the folder that a model may have it in
-_UNSEALED = {"format", "kind", "version", "made_by", "parameters", "sources", "files"}
 
 
 @dataclass(frozen=True)
@@ -97,13 +96,10 @@ class Artefact:
 
 
 def open_artefact(
-    path: str | Path | Artefact, *, kind: str | None = None, version: int | None = None, sealed: bool = False
+    path: str | Path | Artefact, *, kind: str | None = None, version: int | None = None
 ) -> Artefact:
-    """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``.
-
-    The first artefacts have no checksum in their ``meta.json``; they are refused if it must be ``sealed``.
-    """
-    artefact = path if isinstance(path, Artefact) else _read_meta(Path(path), sealed=sealed)
+    """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``."""
+    artefact = path if isinstance(path, Artefact) else _read_meta(Path(path))
     if kind is not None and artefact.kind != kind:
         raise StoreError(
             f"'{artefact.path}' holds {_in_words(artefact.kind)}, not {_in_words(kind)}; give the right folder"
@@ -120,7 +116,7 @@ def _in_words(kind: str) -> str:
     return {"cooccurrence": "counts", "embeddings": "word vectors"}.get(kind, kind)
 
 
-def _read_meta(path: Path, *, sealed: bool) -> Artefact:
+def _read_meta(path: Path) -> Artefact:
     restore(path)
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
@@ -131,8 +127,8 @@ def _read_meta(path: Path, *, sealed: bool) -> Artefact:
     try:
         meta = parse_json((path / META).read_text(encoding="utf-8"))
         _check_meta(meta)
-        if sealed or set(meta) != _UNSEALED:
-            _check_seal(meta)
+        if meta.get(SEAL) != seal(meta)[SEAL]:
+            raise ValueError("it changed since it was written")
     except OSError as error:
         raise StoreError(
             f"'{path / META}' cannot be read ({error.strerror}); check its permissions"
@@ -172,12 +168,6 @@ def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
     said = {name: value for name, value in meta.items() if name != SEAL}
     text = json.dumps(said, sort_keys=True, ensure_ascii=False)
     return {**said, SEAL: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}
-
-
-def _check_seal(meta: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` unless ``meta`` is as it was written."""
-    if meta.get(SEAL) != seal(meta)[SEAL]:
-        raise ValueError("it changed since it was written")
 
 
 def _check_plain(name: str) -> None:

@@ -21,11 +21,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Float32s
+from psdvec.arrays import Array, Float32s
 from psdvec.errors import InputError, StoreError
 from psdvec.progress import Progress
 from psdvec.resources import disk_errors_explained
-from psdvec.storage.arrays import parse_json, write_npy
+from psdvec.storage.arrays import parse_json
 from psdvec.storage.artefact import META, check_output, digest_file, open_artefact, verify_artefact
 from psdvec.storage.files import (
     Existing,
@@ -63,6 +63,33 @@ def piece_folder(path: Path, *, existing: Existing = "replace") -> Iterator[Path
     with whole_folder(path, existing=existing) as folder:
         yield folder
         (folder / _CHECKSUMS).write_bytes(_checksums_of(folder))
+
+
+def write_piece(
+    path: Path, record: Mapping[str, Any], *, existing: Existing = "replace", **arrays: Array | None
+) -> None:
+    """Keep a ``record`` of plain values, in a line of JSON, and after it the ``arrays`` that are not None.
+
+    The line says what the arrays are like: the headers of ``.npy`` are Python, and reading Python in several threads at
+    a time may fail (``AST constructor recursion depth mismatch``, Python 3.11).
+    """
+    kept = {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
+    described = {name: [array.dtype.str, array.shape] for name, array in kept.items()}
+    with piece_file(path, existing=existing) as file:
+        file.write(json.dumps({**record, "arrays": described}).encode() + b"\n")
+        for array in kept.values():
+            file.write(array.reshape(-1).data)
+
+
+def read_piece(path: Path, *, first: int | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the record and the arrays that :func:`write_piece` kept, or only the ``first`` so many of the arrays."""
+    with path.open("rb") as file:
+        record = json.loads(file.readline())
+        found = {}
+        for name, (dtype, shape) in list(record.pop("arrays").items())[:first]:
+            found[name] = np.empty(shape, dtype)
+            file.readinto(found[name].reshape(-1).data)
+        return record, found
 
 
 def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
@@ -111,7 +138,7 @@ def _digest_of_first(file: BinaryIO, size: int) -> bytes:
 
 def _is_whole_artefact(folder: Path) -> bool:
     try:
-        verify_artefact(open_artefact(folder, sealed=True))
+        verify_artefact(open_artefact(folder))
     except StoreError as error:
         if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
             raise  # it cannot be read just now
@@ -149,21 +176,27 @@ def write_block(path: Path, found: Sequence[Placed]) -> None:
     deviations = np.array([one.deviation for one in found], np.float64)
     contexts = np.array([one.contexts for one in found], np.int64)
     is_placed = np.array([one.vector is not None for one in found])
-    with piece_file(path, existing="keep") as file:
-        for array in (is_placed, vectors, deviations, contexts):
-            write_npy(file, array)
+    write_piece(
+        path,
+        {},
+        existing="keep",
+        is_placed=is_placed,
+        vectors=vectors,
+        deviations=deviations,
+        contexts=contexts,
+    )
 
 
 def read_block(path: Path) -> list[Placed]:
     """Return what :func:`write_block` kept."""
-    with path.open("rb") as file:
-        is_placed, vectors, *numbers = (np.load(file, allow_pickle=False) for _ in range(4))
-    rest = iter(vectors)
-    columns = (array.tolist() for array in (is_placed, *numbers))
+    _, kept = read_piece(path)
+    rest = iter(kept["vectors"])
+    columns = (kept[name].tolist() for name in ("is_placed", "deviations", "contexts"))
     return [Placed(next(rest) if one else None, *known) for one, *known in zip(*columns, strict=True)]
 
 
 PLAN, _LOCK = "plan.json", "lock"
+_PIECES = 2  # how pieces are written; what was written otherwise serves no plan
 _MARK = b"psdvec keeps unfinished work in this folder, and removes the folder when the work is done.\n"
 
 
@@ -200,7 +233,7 @@ def open_workspace(
                 sweep(folder)
                 sweep_below(folder)
                 check_output(output, overwrite=overwrite)
-                _keep_what_serves(folder, json.loads(json.dumps(plan)), progress)
+                _keep_what_serves(folder, json.loads(json.dumps({**plan, "pieces": _PIECES})), progress)
                 yield folder
             except BaseException:
                 is_made = output.exists() and not was_there  # by this process or another: the work has no use
@@ -210,6 +243,16 @@ def open_workspace(
             discard_folder(folder)
         finally:
             os.close(lock)
+
+
+def check_resumable(
+    output: str | Path | None, *, overwrite: bool, endings: Sequence[str] = (".work",)
+) -> None:
+    """Raise :class:`InputError` if there is an ``output`` that must not be written; finished work is swept first."""
+    if output is not None:
+        for ending in endings:
+            sweep_finished(Path(output), ending=ending)
+        check_output(output, overwrite=overwrite)
 
 
 def sweep_finished(output: Path, *, ending: str = ".work") -> None:

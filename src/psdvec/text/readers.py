@@ -68,7 +68,7 @@ def stream_lines(stream: ByteStream) -> Iterator[str]:
 def read_lines(path: str | Path) -> list[str]:
     """Return the lines of a UTF-8 file, plain or compressed, without their line ends and any byte order mark."""
     with open_stream(path) as stream:
-        data = b"".join(iter(lambda: stream.read(_CHUNK), b""))
+        data = stream.read()
     try:
         return _LINE_END.split(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ through fsspec: they need the extra ``distributed``, and the package for their k
 from __future__ import annotations
 
 import bz2
+import io
 import lzma
 import os
 import re
@@ -19,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from psdvec.errors import InputError, import_extra
 from psdvec.text.bzip2 import Piece, Splitter
@@ -120,33 +121,37 @@ _ZSTD_PIECE = 1 << 12
 _LONGEST_BLOCK = 1 << 22
 
 
-class ByteStream(Protocol):
-    """Bytes that are read once, in order; a context manager that closes what it opened."""
+class ByteStream(io.RawIOBase):
+    """Bytes that are read once, in order; :class:`io.BufferedReader` looks ahead in them, and cuts them into lines.
 
-    @property
-    def name(self) -> str:
-        """The name of the file as error messages show it."""
+    ``name``: that of the file as error messages show it. ``compression``: ``"bzip2"``, ``"gzip"``, ``"xz"``,
+    ``"zstd"``, or None for plain bytes. ``raw_size``: the size of the file, or None if it is unknown (a pipe).
+    ``raw_position``: how many bytes of the file have been read so far, counted before decompression. ``path``: that of
+    an ordinary file with just these bytes, which could be mapped instead.
+    """
 
-    @property
-    def compression(self) -> str | None:
-        """``"bzip2"``, ``"gzip"``, ``"xz"``, ``"zstd"``, or None for plain bytes."""
+    name: str
+    path: Path | None = None
+    compression: str | None = None
+    raw_size: int | None
+    raw_position = 0
 
-    @property
-    def raw_position(self) -> int:
-        """How many bytes of the file have been read so far, counted before decompression."""
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
 
-    @property
-    def raw_size(self) -> int | None:
-        """The size of the file, or None if it is unknown (a pipe)."""
+    def read(self, size: int = -1) -> bytes:
+        """Return between 1 and ``size`` bytes, or ``b""`` at the end; all of them if no ``size`` is given."""
+        return self.readall() if size < 0 else self._read(size)
 
-    def read(self, size: int) -> bytes:
-        """Return between 1 and ``size`` bytes, or ``b""`` at the end."""
+    def readinto(self, buffer: Any) -> int:
+        """Read into the beginning of ``buffer``, and return how many bytes."""
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
-    def close(self) -> None:
-        """Close the file, unless it is standard input."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *exc: object) -> None: ...
+    def _read(self, size: int) -> bytes:
+        raise NotImplementedError
 
 
 def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | None = None) -> ByteStream:
@@ -176,30 +181,31 @@ def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | N
                 return _ParallelBzip2Stream(raw, workers)
             if magic.match(head):
                 return _CompressedStream(raw, compression, make_decoder)
-        return _PlainStream(raw)
+        return raw
     except BaseException:
         raw.close()
         raise
 
 
-class _RawFile:
-    """The file as it is on disk, with a position and errors of one sentence."""
+class _RawFile(ByteStream):
+    """The file as it is on disk, with errors of one sentence."""
 
     def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
-        self.is_standard_input = str(path) == STANDARD_INPUT
-        self.name = "standard input" if self.is_standard_input else f"'{path}'"
-        self.file: BinaryIO = _standard_input() if self.is_standard_input else open_file(path)
-        self.size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
-        self.position = 0
+        self._is_standard_input = str(path) == STANDARD_INPUT
+        self.name = "standard input" if self._is_standard_input else f"'{path}'"
+        self._file: BinaryIO = _standard_input() if self._is_standard_input else open_file(path)
+        self.raw_size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
+        if byte_range is None and not self._is_standard_input and Path(path).is_file():
+            self.path = Path(path)
         self._pending = b""
-        self._left = None if byte_range is None else self.size
+        self._left = None if byte_range is None else self.raw_size
         if byte_range is not None:
-            self.file.seek(byte_range.begin)
+            self._file.seek(byte_range.begin)
 
     def _size(self, path: str | Path) -> int | None:
         if is_address(path):
             return file_status(str(path)).bytes
-        status = os.fstat(self.file.fileno())
+        status = os.fstat(self._file.fileno())
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def peek(self, size: int) -> bytes:
@@ -208,19 +214,19 @@ class _RawFile:
             self._pending += data
         return self._pending
 
-    def read(self, size: int) -> bytes:
+    def _read(self, size: int) -> bytes:
         data, self._pending = self._pending[:size], self._pending[size:]
         if len(data) < size:
             data += self._read_file(size - len(data))
-        self.position += len(data)
+        self.raw_position += len(data)
         return data
 
     def _read_file(self, size: int) -> bytes:
         try:
-            data = self.file.read(size if self._left is None else min(size, self._left))
+            data = self._file.read(size if self._left is None else min(size, self._left))
         except OSError as error:
             raise InputError(
-                f"reading {self.name} failed at byte {self.position} ({error.strerror or error}); "
+                f"reading {self.name} failed at byte {self.raw_position} ({error.strerror or error}); "
                 "check the disk or the connection and try again"
             ) from error
         if self._left is not None:
@@ -228,8 +234,10 @@ class _RawFile:
         return data
 
     def close(self) -> None:
-        if not self.is_standard_input:
-            self.file.close()
+        """Close the file, unless it is standard input."""
+        if not self.closed and not self._is_standard_input:
+            self._file.close()
+        super().close()
 
 
 def _standard_input() -> BinaryIO:
@@ -240,31 +248,20 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-class _RawStream:
-    """What all streams have in common."""
+class _Decompressed(ByteStream):
+    """What is common to streams that decompress a file."""
 
-    def __init__(self, raw: _RawFile, compression: str | None) -> None:
-        self._raw = raw
-        self.compression = compression
-
-    @property
-    def name(self) -> str:
-        return self._raw.name
-
-    @property
-    def raw_position(self) -> int:
-        return self._raw.position
-
-    @property
-    def raw_size(self) -> int | None:
-        return self._raw.size
+    def __init__(self, raw: _RawFile, compression: str) -> None:
+        self._raw, self.compression = raw, compression
+        self.name, self.raw_size = raw.name, raw.raw_size
 
     def close(self) -> None:
         self._raw.close()
+        super().close()
 
     def _truncated(self) -> InputError:
         return InputError(
-            f"{self.name} is truncated: its {self.compression} data end at byte {self._raw.position}; "
+            f"{self.name} is truncated: its {self.compression} data end at byte {self._raw.raw_position}; "
             "download or copy the whole file again"
         )
 
@@ -272,20 +269,6 @@ class _RawStream:
         return InputError(
             f"{self.name} is damaged: its {self.compression} data are invalid {where}; download or copy the file again"
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-
-class _PlainStream(_RawStream):
-    def __init__(self, raw: _RawFile) -> None:
-        super().__init__(raw, None)
-
-    def read(self, size: int) -> bytes:
-        return self._raw.read(size)
 
 
 class _Decoder(Protocol):
@@ -300,7 +283,7 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
 
 
-class _CompressedStream(_RawStream):
+class _CompressedStream(_Decompressed):
     """Decodes one member after the other; zeros between and after members are padding."""
 
     def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], _Decoder]) -> None:
@@ -308,7 +291,7 @@ class _CompressedStream(_RawStream):
         self._make_decoder = make_decoder
         self._decoder = make_decoder()
 
-    def read(self, size: int) -> bytes:
+    def _read(self, size: int) -> bytes:
         while True:
             data = b""
             if self._decoder.eof:
@@ -316,7 +299,7 @@ class _CompressedStream(_RawStream):
                 if not data:
                     return b""
             elif self._decoder.needs_input:
-                data = self._raw.read(_CHUNK)
+                data = self._next_bytes()
                 if not data:
                     raise self._truncated()
             decoded = self._decode(data, size)
@@ -326,10 +309,15 @@ class _CompressedStream(_RawStream):
     def _next_member(self) -> bytes:
         """Start a new decoder and return its first bytes, or nothing at the end of the file."""
         data = self._decoder.unused_data.lstrip(b"\0")
-        while not data and (chunk := self._raw.read(_CHUNK)):
+        while not data and (chunk := self._next_bytes()):
             data = chunk.lstrip(b"\0")
         if data:
             self._decoder = self._make_decoder()
+        return data
+
+    def _next_bytes(self) -> bytes:
+        data = self._raw.read(_CHUNK)
+        self.raw_position = self._raw.raw_position
         return data
 
     def _decode(self, data: bytes, size: int) -> bytes:
@@ -339,7 +327,7 @@ class _CompressedStream(_RawStream):
             raise self._damaged(f"shortly before byte {self.raw_position} ({error})") from error
 
 
-class _ParallelBzip2Stream(_RawStream):
+class _ParallelBzip2Stream(_Decompressed):
     """Decodes the blocks of a bzip2 file in several threads, and returns them in order."""
 
     def __init__(self, raw: _RawFile, workers: int) -> None:
@@ -351,20 +339,15 @@ class _ParallelBzip2Stream(_RawStream):
         self._finished = False
         self._decoded = memoryview(b"")
         self._checksum = 0
-        self._position = 0
 
-    @property
-    def raw_position(self) -> int:
-        return self._position
-
-    def read(self, size: int) -> bytes:
+    def _read(self, size: int) -> bytes:
         while not self._decoded:
             self._fill()
             if not self._waiting:
-                self._position = self._raw.position
+                self.raw_position = self._raw.raw_position
                 return b""
             piece, decoding = self._waiting.popleft()
-            self._position = piece.offset
+            self.raw_position = piece.offset
             if decoding is None:
                 self._check_trailer(piece)
             else:
@@ -378,7 +361,7 @@ class _ParallelBzip2Stream(_RawStream):
             data = self._raw.read(_CHUNK)
             pieces = list(self._splitter.feed(data))
             if self._splitter.pending > _LONGEST_BLOCK:
-                raise self._damaged(f"shortly before byte {self._raw.position}")
+                raise self._damaged(f"shortly before byte {self._raw.raw_position}")
             if not data:
                 self._finished = True
                 last = self._splitter.finish()

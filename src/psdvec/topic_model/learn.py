@@ -6,7 +6,6 @@ part by one thread, and what parts add up is added in their order: the same byte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,8 +18,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, resolve_workers
-from psdvec.storage.arrays import write_npy
-from psdvec.storage.workspace import piece_file
+from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.topic_model.documents import Documents
 
 # The space that topics live in: the words of the documents, their vectors, and how frequent they are.
@@ -398,20 +396,15 @@ def _parts(documents: Documents) -> Iterator[slice]:
 
 def write_state(path: Path, state: State) -> None:
     """Keep ``state`` as the piece ``path`` of unfinished work."""
-    with piece_file(path) as file:
-        file.write(json.dumps(state.bounds).encode() + b"\n")
-        for array in (state.tilts, state.gamma, state.expected):
-            write_npy(file, array)
+    write_piece(path, {"bounds": state.bounds}, tilts=state.tilts, gamma=state.gamma, expected=state.expected)
 
 
 def read_state(path: Path) -> State | None:
     """Return what :func:`write_state` kept, or None where there is nothing."""
     if not path.exists():
         return None
-    with path.open("rb") as file:
-        bounds = json.loads(file.readline())
-        tilts, gamma, expected = (np.load(file, allow_pickle=False) for _ in range(3))
-    return State(tilts, gamma, expected, tuple(bounds))
+    record, arrays = read_piece(path)
+    return State(**arrays, bounds=tuple(record["bounds"]))
 
 
 def words_of(documents: Documents, owners: Int64s, *, topics: int, words: int) -> Float64s:

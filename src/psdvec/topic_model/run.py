@@ -15,8 +15,7 @@ from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
-from psdvec.storage.artefact import check_output
-from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
+from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.topic_model.documents import (
     Documents,
     Source,
@@ -199,9 +198,7 @@ def topics(
     demand_positive(min_documents, "min_documents")
     demand_seed(seed)
     resolve_workers(workers)  # refuses a number that makes no sense before any work
-    if output is not None:
-        sweep_finished(Path(output))
-        check_output(output, overwrite=overwrite)
+    check_resumable(output, overwrite=overwrite)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
     read = read_documents(documents, embeddings, text=text, by=fields, encoding=encoding, progress=progress)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,6 @@ from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import rows_not_finite
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
-
-if TYPE_CHECKING:
-    pass
-
 
 KIND = "embeddings"
 VERSION = 2
