@@ -231,14 +231,20 @@ def _endpoint(
     """
     acts = read is _read_body
     threads = CapacityLimiter(ACTIONS if acts else QUERIES)
+    inside = 0  # being answered or waiting; the limiter itself counts those that wait only a moment later
 
     async def respond(request: Request) -> Response:
+        nonlocal inside
         try:
             parameters = await read(request)
-            if acts and threads.statistics().tasks_waiting >= WAITING:
+            if acts and inside >= ACTIONS + WAITING:
                 sentence = f"{WAITING} others are waiting for this already; try again in a moment"
                 return JSONResponse({"error": sentence}, status_code=503)
-            return await to_thread.run_sync(lambda: JSONResponse(answer(parameters)), limiter=threads)
+            inside += 1
+            try:
+                return await to_thread.run_sync(lambda: JSONResponse(answer(parameters)), limiter=threads)
+            finally:
+                inside -= 1
         except ClientDisconnect:  # nobody is there to read an answer
             return Response(status_code=400)
         except MissingWordError as error:
