@@ -90,9 +90,7 @@ class Embeddings(Shown):
     def __post_init__(self) -> None:
         if not isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", tuple(demand_words(self.words)))
-        elif self.words and not isinstance(
-            self.words[0], str
-        ):  # all of them would take as long as opening a model
+        elif self.words and not isinstance(self.words[0], str):  # all would take as long as opening a model
             demand_words(self.words)
         if self.tokenizer is not None:
             find_tokenizer(self.tokenizer)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,6 @@ from psdvec.vectors.neighbours import rows_not_finite
 from psdvec.vectors.sparse import csr_of, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
-if TYPE_CHECKING:
-    pass
-
-
 KIND = "embeddings"
 VERSION = 2
 VECTORS = "vectors.safetensors"
@@ -41,9 +37,7 @@ SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse
 ROWS = "rows"  # beside the vectors in their file, where the two differ: the factor rows
 SCALES = {"signs": np.float32, "constant": np.float32, "row_sums": np.float64, "column_sums": np.float64}
 NGRAMS = "ngrams.safetensors"
-_WIDEST = (
-    1 << 24
-)  # columns that sparse vectors may have beside one per word: 64 MB for each that is looked up
+_WIDEST = 1 << 24  # columns that sparse vectors may have beside one per word: 64 MB for each looked up
 LARGEST = 1e9  # that numbers of a model may be: real ones are near 1
 BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
 MOST_PAIRS = MOST / UNIT  # that counts may add up to
