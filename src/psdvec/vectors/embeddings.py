@@ -362,22 +362,11 @@ class Embeddings(Shown):
         missing = [word for word in dict.fromkeys(demand_words(words)) if word not in self]
         if not missing:
             return self
-        spelled = need_subwords(self.subwords).vectors_of(missing)
-        told = np.asarray(spelled.any(axis=1))
-        new = [word for word, tells in zip(missing, told.tolist(), strict=True) if tells]
-        deviations = None
-        if self.deviations is not None:
-            deviations = np.concatenate(
-                [self.deviations, need_subwords(self.subwords).deviations_of(spelled[told])]
-            )
-        return Embeddings(
-            (*self.words, *new),
-            np.concatenate([self.vectors, spelled[told]]),
-            None if self.counts is None else np.concatenate([self.counts, np.zeros(len(new), np.int64)]),
-            deviations,
-            tokenizer=self.tokenizer,
-            subwords=self.subwords,
-        )
+        subwords = need_subwords(self.subwords)
+        spelled = subwords.vectors_of(missing)
+        told = np.flatnonzero(spelled.any(axis=1))
+        new, vectors = [missing[i] for i in told.tolist()], spelled[told]
+        return append_words(self, new, vectors, np.zeros(len(new), np.int64), subwords.deviations_of(vectors))
 
     # Comparing given words
 
@@ -647,6 +636,20 @@ class Embeddings(Shown):
     def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
         first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
         return self.vectors[first], self.lengths[first]
+
+
+def append_words(
+    e: Embeddings, words: Iterable[str], vectors: Float32s, counts: Int64s, deviations: Float32s
+) -> Embeddings:
+    """Return ``e`` with more words after its own, which have counts and deviations if its own have."""
+    return Embeddings(
+        (*e.words, *words),
+        np.concatenate([e.vectors, vectors]),
+        None if e.counts is None else np.concatenate([e.counts, counts]),
+        None if e.deviations is None else np.concatenate([e.deviations, deviations]),
+        tokenizer=e.tokenizer,
+        subwords=e.subwords,
+    )
 
 
 def listed(words: Iterable[str]) -> Sequence[str]:
