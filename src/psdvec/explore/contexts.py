@@ -125,12 +125,12 @@ class ContextIndex:
         seen = to[to >= 0], H_after[to >= 0], fro[fro >= 0], H_before[fro >= 0]
         cells = word_cells(own, old, constants, *seen)
         rows, old = cells.rows, old.take(cells.rows)
-        H = np.bincount(np.concatenate(seen[::2]), np.concatenate(seen[1::2]), self.model.core)[rows]
+        H = np.bincount(np.concatenate(seen[::2]), np.concatenate(seen[1::2]), self.model.core).astype(float)
         B = 2 * own.rho * old.rho
         R = cells.weights + B
         G = (cells.targets / old.emphases + B * np.log(constants.smoothing)) / np.maximum(R, 1e-300)
         W = R * (own.emphases * old.emphases) ** 2 / 2
-        return Pulls(rows, H, G, W, W * G * self._lengths[rows], self._fitted(i, rows))
+        return Pulls(rows, H[rows], G, W, W * G * self._lengths[rows], self._fitted(i, rows))
 
     def _cell(self, pulls: Pulls, place: Any) -> dict[str, Any]:
         row = int(pulls.rows[place])
