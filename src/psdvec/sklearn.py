@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from psdvec.arrays import Float32s
 from psdvec.errors import InputError, MissingExtraError, checked_options
@@ -33,7 +32,7 @@ from psdvec.vectors.sentences import (
 from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 
 try:
-    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
     raise MissingExtraError(
@@ -42,7 +41,32 @@ except ImportError as error:
     ) from error
 
 
-class WordVectors(TransformerMixin, BaseEstimator):
+class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What both transformers are: made with vectors, and given texts."""
+
+    vectors: Embeddings | str | Path | None
+    n_features_out_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out_
+
+    def _open(self) -> Embeddings:
+        if self.vectors is None:
+            raise InputError(
+                f"{type(self).__name__} was given no vectors; give it a model, or the path of one"
+            )
+        return self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []  # rows are float32, whatever the input
+        return tags
+
+
+class WordVectors(_TextTransformer):
     """Turn texts into vectors.
 
     Parameters
@@ -87,14 +111,12 @@ class WordVectors(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
         """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
-        if self.vectors is None:
-            raise InputError(_NO_VECTORS.format("WordVectors"))
         checked_options(WordVectors.__init__, self.get_params(deep=False))
         if not 0 < self.a < math.inf:
             raise InputError(f"a is {self.a}; give a positive number, such as 0.001")
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
-        self.embeddings_ = _open(self.vectors)
+        self.embeddings_ = self._open()
         if wants_spelling(self.unseen, otherwise="ignore"):
             need_subwords(self.embeddings_.subwords)
         self.n_features_out_ = self.embeddings_.dim
@@ -111,22 +133,14 @@ class WordVectors(TransformerMixin, BaseEstimator):
         means = self._means(_read_texts(X, "WordVectors"))
         return means if self.direction_ is None else without_direction(means, self.direction_)
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return the names of the columns."""
-        check_is_fitted(self)
-        return np.array([f"wordvectors{i}" for i in range(self.n_features_out_)], dtype=object)
-
     def _means(self, texts: Sequence[str]) -> Float32s:
         tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
         words = [tokenize(text) for text in texts]
         return mean_vectors(self.embeddings_, words, weights=weights, unseen=self.unseen)
 
-    def __sklearn_tags__(self) -> Any:
-        return _text_tags(super().__sklearn_tags__())
 
-
-class Topics(TransformerMixin, BaseEstimator):
+class Topics(_TextTransformer):
     """Turn texts into proportions of topics, which are learned from the texts given to ``fit``.
 
     Parameters
@@ -176,8 +190,6 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Iterable[str], y: Any = None) -> Topics:
         """Read the vectors, and learn topics from the texts ``X``."""
-        if self.vectors is None:
-            raise InputError(_NO_VECTORS.format("Topics"))
         checked_options(Topics.__init__, {**self.get_params(deep=False), "random_state": 0})
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
             raise InputError(
@@ -185,7 +197,7 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         from psdvec.topic_model.run import topics
 
-        self.embeddings_ = _open(self.vectors)
+        self.embeddings_ = self._open()
         self.topics_ = topics(
             self.embeddings_,
             self._cut(_read_texts(X, "Topics")),
@@ -203,31 +215,9 @@ class Topics(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.topics_.transform(self._cut(_read_texts(X, "Topics")))
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return the names of the columns."""
-        check_is_fitted(self)
-        return np.array([f"topics{i}" for i in range(self.n_features_out_)], dtype=object)
-
     def _cut(self, texts: Sequence[str]) -> list[list[str]]:
         tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
         return [list(tokenize(text)) for text in texts]
-
-    def __sklearn_tags__(self) -> Any:
-        return _text_tags(super().__sklearn_tags__())
-
-
-_NO_VECTORS = "{} was given no vectors; give it a model, or the path of one"
-
-
-def _open(vectors: Embeddings | str | Path) -> Embeddings:
-    return vectors if isinstance(vectors, Embeddings) else load(vectors)
-
-
-def _text_tags(tags: Any) -> Any:
-    tags.input_tags.string = True
-    tags.input_tags.two_d_array = False
-    tags.transformer_tags.preserves_dtype = []  # rows are float32, whatever the input
-    return tags
 
 
 def _read_texts(X: Any, taker: str) -> list[str]:
@@ -235,12 +225,12 @@ def _read_texts(X: Any, taker: str) -> list[str]:
     if isinstance(X, str):
         raise InputError(f"{taker} takes a list of texts, but was given a single string; put it into a list")
     if isinstance(X, Mapping) or not isinstance(X, Iterable):
-        raise InputError(f"{taker} takes a list of texts, but was given {_shortly(X)}; give a list")
+        raise InputError(f"{taker} takes a list of texts, but was given {X!r:.40}; give a list")
     texts: list[str] = []
     for row, text in enumerate(_only_column(X, taker)):
         if not isinstance(text, str):
             raise InputError(
-                f"row {row} of the texts, counted from 0, is {_shortly(text)} and not a string; leave it out, "
+                f"row {row} of the texts, counted from 0, is {text!r:.40} and not a string; leave it out, "
                 "or put an empty string in its place"
             )
         texts.append(text)
@@ -261,8 +251,3 @@ def _only_column(X: Any, taker: str) -> Iterable[Any]:
         + (f" with the columns {names}" if names else "")
         + "; give one of its columns"
     )
-
-
-def _shortly(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -63,7 +63,7 @@ class Api:
     def info(self, parameters: Parameters) -> dict[str, Any]:
         """Return which models are open, what can be asked of them, and within which limits."""
         return {
-            "models": [_describe(explored) for explored in self.models],
+            "models": [_describe_model(explored) for explored in self.models],
             "layouts": list(LAYOUTS),
             "limits": {
                 "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH, "lines": request.MAX_LINES,
@@ -234,7 +234,7 @@ def _layout(parameters: Parameters) -> LayoutName:
     return cast(LayoutName, parameters.choice("layout", LAYOUTS))
 
 
-def _describe(explored: ExploredModel) -> dict[str, Any]:
+def _describe_model(explored: ExploredModel) -> dict[str, Any]:
     e = explored.embeddings
     deviations = e.deviations is not None and bool(np.isfinite(e.deviations).any())
     return {

@@ -1,14 +1,14 @@
 """The web application: the page, its scripts and the JSON API, behind the checks of ``security``.
 
 :func:`make_app` turns an :class:`~psdvec.explore.api.Api` into an ASGI application. All files that it ever sends are
-read and compressed at the start and kept by name, so that no part of a request is ever used as a path. A browser
-keeps them, and asks each time whether they are still the same.
+read at the start and kept by name, so that no part of a request is ever used as a path, as Starlette's ``StaticFiles``
+would; nor does their type depend on what a machine takes ``.js`` for. A browser keeps them, and asks each time whether
+they are still the same.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import ipaddress
 import json
@@ -18,7 +18,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +25,8 @@ import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -168,40 +169,35 @@ async def _reply(send: Send, status: int, sentence: str) -> None:
 logger = logging.getLogger("psdvec")
 
 TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
     "svg": "image/svg+xml",
 }
 SMALL = 1_000  # bytes: an answer shorter than this is sent as it is
 QUERIES, ACTIONS = 8, 2  # answered at a time at each address; others wait, which takes no thread
 WAITING = 16  # actions, of which each brings a text; further ones are refused
-_ANSWER_LEVEL = 4  # of compression: a map of 20,000 words in some hundredths of a second
-
-
-@dataclass(frozen=True)
-class PageFile:
-    """A file of the page: its ``content``, ``packed`` by gzip too, its ``kind``, and a ``tag`` that changes with it."""
-
-    content: bytes
-    packed: bytes
-    kind: str
-    tag: str
+_LEVEL = 4  # of compression: a map of 20,000 words in some hundredths of a second
 
 
 def make_app(api: Api, *, host: str) -> SecurityMiddleware:
     """Return the application that serves ``api``, for a server that listens at ``host``."""
     contents = read_files()
+    tags = {name: f'"{hashlib.sha256(content).hexdigest()[:20]}"' for name, content in contents.items()}
 
-    async def page(request: Request) -> Response:
-        return _file(contents, "index.html", request)
-
-    async def static(request: Request) -> Response:
-        return _file(contents, request.path_params["name"], request)
+    async def send_file(request: Request) -> Response:
+        """Return a file, or say that the one the browser has is the same."""
+        name = request.path_params.get("name", "index.html")
+        if name not in contents:
+            raise HTTPException(404)
+        headers = {"etag": tags[name], "cache-control": "no-cache"}
+        if tags[name] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(contents[name], media_type=TYPES[name.rpartition(".")[2]], headers=headers)
 
     routes = [
-        Route("/", page),
-        Route("/static/{name}", static),
+        Route("/", send_file),
+        Route("/static/{name}", send_file),
         *(Route(f"/api/{name}", _endpoint(answer, _read_query)) for name, answer in api.queries.items()),
         *(
             Route(f"/api/{name}", _endpoint(answer, _read_body), methods=["POST"])
@@ -215,47 +211,15 @@ def make_app(api: Api, *, host: str) -> SecurityMiddleware:
         api.close()
 
     handlers: Mapping[Any, Any] = {HTTPException: _refuse, Exception: _fail}
-    return SecurityMiddleware(
-        Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), host=host
-    )
+    packing = [Middleware(GZipMiddleware, minimum_size=SMALL, compresslevel=_LEVEL)]
+    inner = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers, middleware=packing)
+    return SecurityMiddleware(inner, host=host)
 
 
-def read_files() -> dict[str, PageFile]:
+def read_files() -> dict[str, bytes]:
     """Return every file of the page by its name."""
     folder = files("psdvec.explore") / "static"
-    return {file.name: _pack(file.name, file.read_bytes()) for file in folder.iterdir() if file.is_file()}
-
-
-def _pack(name: str, content: bytes) -> PageFile:
-    tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
-    return PageFile(content, gzip.compress(content, 9, mtime=0), TYPES[name.rpartition(".")[2]], tag)
-
-
-def _file(contents: Mapping[str, PageFile], name: str, request: Request) -> Response:
-    """Return a file, compressed if the browser takes that; or say that the one it has is the same."""
-    if name not in contents:
-        raise HTTPException(404)
-    file = contents[name]
-    headers = {"etag": file.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
-    if file.tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    if not _takes_gzip(request):
-        return Response(file.content, media_type=file.kind, headers=headers)
-    return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
-
-
-def _takes_gzip(request: Request) -> bool:
-    return "gzip" in request.headers.get("accept-encoding", "")
-
-
-def _answer(request: Request, value: Any) -> Response:
-    """Return a value as JSON, compressed if it is long."""
-    response = JSONResponse(value)
-    if len(response.body) < SMALL or not _takes_gzip(request):
-        return response
-    headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
-    packed = gzip.compress(response.body, _ANSWER_LEVEL)
-    return Response(packed, media_type="application/json", headers=headers)
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
 def _endpoint(
@@ -267,14 +231,20 @@ def _endpoint(
     """
     acts = read is _read_body
     threads = CapacityLimiter(ACTIONS if acts else QUERIES)
+    inside = 0  # being answered or waiting; the limiter itself counts those that wait only a moment later
 
     async def respond(request: Request) -> Response:
+        nonlocal inside
         try:
             parameters = await read(request)
-            if acts and threads.statistics().tasks_waiting >= WAITING:
+            if acts and inside >= ACTIONS + WAITING:
                 sentence = f"{WAITING} others are waiting for this already; try again in a moment"
                 return JSONResponse({"error": sentence}, status_code=503)
-            return await to_thread.run_sync(lambda: _answer(request, answer(parameters)), limiter=threads)
+            inside += 1
+            try:
+                return await to_thread.run_sync(lambda: JSONResponse(answer(parameters)), limiter=threads)
+            finally:
+                inside -= 1
         except ClientDisconnect:  # nobody is there to read an answer
             return Response(status_code=400)
         except MissingWordError as error:

@@ -12,7 +12,7 @@ again, and used only if the rest of the vector comes out as it is in the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,8 @@ from psdvec.vectors.subwords import closest_spellings
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
-    from psdvec.solver.pmi import WordScales
     from psdvec.solver.ridge import Measured, Setting
-    from psdvec.vectors.model import Constants, Model
+    from psdvec.vectors.model import Model
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
 
@@ -95,21 +94,6 @@ class ContextIndex:
         }
 
     @cached_property
-    def _scales(self) -> tuple[Constants, WordScales]:
-        """The scales of all counted words, with the totals of the counts at hand."""
-        from psdvec.solver.pmi import constants_for, margins, word_scales
-
-        row_sums, column_sums = margins(self.counts)
-        constants = constants_for(self.model.constants, column_sums)
-        return constants, word_scales(row_sums, column_sums, constants)
-
-    @cached_property
-    def _core_ids(self) -> Int64s:
-        """The id of each core word in the counts; -1 for one that is not there."""
-        ids = self.counts.vocabulary.ids
-        return np.array([ids.get(word, -1) for word in self.model.words[: self.model.core]], dtype=np.int64)
-
-    @cached_property
     def _lengths(self) -> Float64s:
         """The length of each core word's vector."""
         return np.asarray(np.linalg.norm(self.model.rows[: self.model.core], axis=1), dtype=np.float64)
@@ -132,36 +116,21 @@ class ContextIndex:
     def _word_pulls(
         self, i: int, after: Int64s, H_after: Float64s, before: Int64s, H_before: Float64s
     ) -> Pulls:
-        """Combine the two directions of each pair; an unseen direction counts as the background."""
-        from psdvec.solver.pmi import pmi, weight
+        """Sum the two directions of each pair; to what a seen one adds, equation (10), comes the background again."""
+        from psdvec.solver.ridge import word_cells
 
-        H = np.zeros((2, len(self.words)))
-        H[0, after], H[1, before] = H_after, H_before
-        core = self._core_ids
-        rows = np.flatnonzero((core >= 0) & (core != i) & (H.sum(axis=0)[core] > 0))
-        H = H[:, core[rows]]
-        constants, own, old = self._scales_of(i, rows)
-        r = np.stack([np.broadcast_to(own.row_sums, rows.shape), old.row_sums])
-        u = np.stack([old.unigrams, np.broadcast_to(own.unigrams, rows.shape)])
-        B = own.rho * old.rho
-        f, a = own.frequencies * old.frequencies, own.majorisers * old.majorisers
-        R = weight(H, f, a, constants=constants)
-        R = np.where(H > 0, R, B) * (own.emphases * old.emphases) ** 2
-        G = pmi(H, r, u, smoothing=constants.smoothing)
-        W = R.sum(axis=0) / 2
-        targets = (R * G).sum(axis=0) / (2 * np.maximum(W, 1e-300))
-        pulls = W * targets * self._lengths[rows]
-        return Pulls(rows, H.sum(axis=0), targets, W, pulls, self._fitted(i, rows))
-
-    def _scales_of(self, i: int, rows: Int64s) -> tuple[Constants, WordScales, WordScales]:
-        """Return the constants, and the scales of the counted word ``i`` and of the core words ``rows``."""
-        if self.unigrams == "model":
-            measured = self._measured
-            return measured.constants, measured.scales.take(np.array([i])), measured.old.take(rows)
-        constants, s = self._scales
-        if self.model.recipe.own_cap and i not in self._core_ids:
-            constants, s = self._measured.constants, self._measured.scales
-        return constants, s.take(np.array([i])), s.take(self._core_ids[rows])
+        scales, old, core_of, constants = self._measured_for(i)
+        own, core_of = scales.take(slice(i, i + 1)), np.where(np.arange(core_of.size) == i, -1, core_of)
+        to, fro = core_of[after], core_of[before]
+        seen = to[to >= 0], H_after[to >= 0], fro[fro >= 0], H_before[fro >= 0]
+        cells = word_cells(own, old, constants, *seen)
+        rows, old = cells.rows, old.take(cells.rows)
+        H = np.bincount(np.concatenate(seen[::2]), np.concatenate(seen[1::2]), self.model.core).astype(float)
+        B = 2 * own.rho * old.rho
+        R = cells.weights + B
+        G = (cells.targets / old.emphases + B * np.log(constants.smoothing)) / np.maximum(R, 1e-300)
+        W = R * (own.emphases * old.emphases) ** 2 / 2
+        return Pulls(rows, H[rows], G, W, W * G * self._lengths[rows], self._fitted(i, rows))
 
     def _cell(self, pulls: Pulls, place: Any) -> dict[str, Any]:
         row = int(pulls.rows[place])
@@ -198,13 +167,25 @@ class ContextIndex:
         apart = float(np.linalg.norm(x[:-1] - vector))
         return float(x[-1]) if apart <= SAME * float(np.linalg.norm(vector)) else np.nan
 
+    def _measured_for(self, i: int) -> Measured:
+        """Return the scales with which the counted word ``i`` was placed or, one of the core, fitted."""
+        placed = self._measured
+        return self._measured_core if self.model.recipe.own_cap and placed.core_of[i] >= 0 else placed
+
     @cached_property
     def _measured(self) -> Measured:
-        """The scales with which counted words are placed."""
+        return self._measure(self.model)
+
+    @cached_property
+    def _measured_core(self) -> Measured:
+        return self._measure(replace(self.model, recipe=replace(self.model.recipe, own_cap=False)))
+
+    def _measure(self, model: Model) -> Measured:
         from psdvec.solver.ridge import measure_scales
 
-        ids = np.arange(len(self.words))
-        return measure_scales(self.model, self.counts, ids, core=None, unigrams=self.unigrams)
+        return measure_scales(
+            model, self.counts, np.arange(len(self.words)), core=None, unigrams=self.unigrams
+        )
 
     @cached_property
     def _setting(self) -> Setting:

@@ -36,17 +36,15 @@ from psdvec.maps.drawing import (
     write_map,
 )
 from psdvec.maps.regions import Regions, choose_names
-from psdvec.progress import Stage
+from psdvec.progress import SilentProgress, Stage
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 
 # A map being drawn in another process, while the page keeps answering.
 
 _UNITS = "units.npy"
-_SHARES = {
-    "neighbours": (0.0, 0.3),
-    "map": (0.3, 1.0),
-}  # of the whole work, from where to where each stage goes
+# Of the whole work, from where to where each stage goes.
+_SHARES = {"neighbours": (0.0, 0.3), "map": (0.3, 1.0)}
 
 
 class DrawingJob:
@@ -105,8 +103,8 @@ class DrawingJob:
         self.drawing, self.progress = drawing, 1.0
 
 
-class PrintedProgress:
-    """Prints the share of the whole work that is done, a line for each hundredth."""
+class PrintedProgress(SilentProgress):
+    """Prints the share of the whole work that is done, a line for each hundredth; it is its own stage."""
 
     def __init__(self) -> None:
         self._printed = -1
@@ -114,29 +112,20 @@ class PrintedProgress:
     @contextmanager
     def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[Stage]:
         """See :meth:`psdvec.progress.Progress.stage`."""
-        yield _PrintedStage(self, *_SHARES[label], total or 1.0)
+        (self._start, self._stop), self._total, self._done = _SHARES[label], total or 1.0, 0.0
+        yield self
 
-    def say(self, text: str) -> None:
-        """See :meth:`psdvec.progress.Progress.say`."""
-
-    def show(self, share: float) -> None:
-        """Print a share from 0 to 1, unless it is the one printed last."""
+    def advance(self, done: float, **rates: float) -> None:
+        """Print the share, unless it is the one printed last."""
+        self._done += done
+        share = self._start + (self._stop - self._start) * min(self._done / self._total, 1.0)
         if int(100 * share) > self._printed:
             self._printed = int(100 * share)
             sys.stdout.write(f"{self._printed / 100}\n")
             sys.stdout.flush()
 
-
-class _PrintedStage:
-    def __init__(self, progress: PrintedProgress, start: float, stop: float, total: float) -> None:
-        self.progress, self.start, self.stop, self.total, self.done = progress, start, stop, total, 0.0
-
-    def advance(self, done: float, **rates: float) -> None:
-        self.done += done
-        self.progress.show(self.start + (self.stop - self.start) * min(self.done / self.total, 1.0))
-
     def note(self, text: str) -> None:
-        pass
+        """See :meth:`psdvec.progress.Stage.note`."""
 
 
 def main(folder: Path) -> None:

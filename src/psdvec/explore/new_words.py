@@ -17,7 +17,7 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.request import FILLED_LINE
 from psdvec.text.corpus import Texts
 from psdvec.text.tokenizers import TOKENIZERS
-from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.embeddings import Embeddings, append_words
 
 if TYPE_CHECKING:
     from psdvec.arrays import Float32s
@@ -80,18 +80,8 @@ class LearnedWords:
         return forgotten
 
     def _grown(self) -> Embeddings:
-        e = self._first
         vectors, counts, deviations = (np.array(column) for column in zip(*self._rows.values(), strict=True))
-        assert e.counts is not None  # only a model can be extended, and it has all of these
-        assert e.deviations is not None
-        return Embeddings(
-            (*e.words, *self._rows),
-            np.concatenate([e.vectors, vectors]),
-            np.concatenate([e.counts, counts]),
-            np.concatenate([e.deviations, deviations.astype(np.float32)]),
-            tokenizer=e.tokenizer,
-            subwords=e.subwords,
-        )
+        return append_words(self._first, self._rows, vectors, counts, deviations.astype(np.float32))
 
 
 def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Extension, Cooccurrence]:

@@ -148,9 +148,8 @@ def principal_axes(units: Float32s) -> tuple[Float32s, Float32s]:
         _, directions = np.linalg.eigh(np.asarray(apart.T @ apart, np.float64))
     axes = np.zeros((units.shape[1], 2))
     axes[:, : min(2, units.shape[1])] = directions[:, ::-1][:, :2]
-    axes *= np.where(
-        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0
-    )  # of two opposite axes, always the same
+    largest = axes[np.abs(axes).argmax(axis=0), [0, 1]]
+    axes *= np.where(largest < 0, -1.0, 1.0)  # of two opposite axes, always the same
     return mean.astype(np.float32), axes.astype(np.float32)
 
 

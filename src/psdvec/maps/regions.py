@@ -19,10 +19,7 @@ from psdvec.arrays import Array, Float32s, Float64s, Int64s
 COARSE, FINE = 12, 100  # regions at each level, at most
 NAMES = 9  # words that may stand for a region; the first three that are spelled differently are shown
 _COMMON = 200  # the most frequent words, which name no region that has others; a hundredth of a small map
-_SHARE, _MOST = (
-    0.25,
-    100,
-)  # of a region's words the most frequent may name it: this share, and at most so many
+_SHARE, _MOST = 0.25, 100  # the most frequent words of a region may name it: this share, at most so many
 _ROUNDS = 30  # of k-means
 
 
@@ -45,7 +42,7 @@ def find_regions(places: Float32s, units: Float32s) -> tuple[Regions, Regions]:
     sizes = np.bincount(fine_labels, minlength=len(centres)).astype(np.float64)
     parents, _ = _group(centres, sizes, min(COARSE, math.ceil(len(centres) / 3)))
     coarse_labels = _largest_first(parents[fine_labels])
-    return _describe(coarse_labels, places, units), _describe(_largest_first(fine_labels), places, units)
+    return _name(coarse_labels, places, units), _name(_largest_first(fine_labels), places, units)
 
 
 def choose_names(words: Sequence[str], *, most: int = 3) -> list[str]:
@@ -116,7 +113,7 @@ def _largest_first(labels: Int64s) -> Int64s:
     return rank[labels]
 
 
-def _describe(labels: Int64s, places: Float32s, units: Float32s) -> Regions:
+def _name(labels: Int64s, places: Float32s, units: Float32s) -> Regions:
     number = int(labels.max(initial=-1)) + 1
     whole = units.mean(axis=0) if len(units) else np.zeros(units.shape[1], np.float32)
     members = [np.flatnonzero(labels == k) for k in range(number)]

@@ -2,7 +2,7 @@
 
 :class:`Embeddings` holds words, an (n, d) matrix that may be mapped from disk and, where known, the words' counts and
 how uncertain each vector is. It looks up words, compares them, and finds neighbours and analogies, with gensim's names
-and return values; its searches are in :mod:`psdvec.vectors.embeddings`. Files are read and written by
+and return values; the exact search itself is in :mod:`psdvec.vectors.neighbours`. Files are read and written by
 :mod:`psdvec.formats`; vectors are evaluated by :mod:`psdvec.evaluation.evaluate`.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
@@ -41,428 +41,23 @@ from psdvec.vectors.neighbours import (
 from psdvec.vectors.sparse import csr_of
 from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
 
-# Words in an order: which there are, which id each has, and how they are spelled.
-
-
-class WordIndex:
-    """What :class:`~psdvec.vectors.embeddings.Embeddings` knows of its ``words`` without their vectors.
-
-    ``tokenizer`` names how their text was cut, and is None where that is not known.
-    """
-
-    words: Sequence[str]
-    tokenizer: str | None
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        try:
-            return word in self.key_to_index
-        except TypeError:  # a list, for one, can be no key
-            return False
-
-    @property
-    def index_to_key(self) -> Sequence[str]:
-        """The words, in the order of their ids."""
-        return self.words
-
-    @cached_property
-    def key_to_index(self) -> dict[str, int]:
-        """The id of every word."""
-        ids = {word: i for i, word in enumerate(self.words)}
-        if len(ids) < len(self.words):
-            twice = next(word for i, word in enumerate(self.words) if ids[word] != i)
-            raise InputError(f"the word '{twice}' has two vectors; keep only one of them")
-        return ids
-
-    def get_index(self, word: str) -> int:
-        """Return the id of ``word``; the error for a missing word names the closest spellings."""
-        try:
-            return self.key_to_index[word]
-        except (KeyError, TypeError):
-            raise MissingWordError(word, self.closest_spellings) from None
-
-    @checked
-    def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
-        """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
-
-        Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
-        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``. A word that is in
-        the vocabulary in neither form is an error or, with ``unseen="spelling"``, comes back as it would be spelled
-        there: as the tokenizer writes it, if it takes it for one word.
-
-        >>> import numpy as np
-        >>> from psdvec.vectors.embeddings import Embeddings
-        >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
-        >>> e.look_up("King"), e.look_up("U.S.")
-        ('king', 'u.s')
-        >>> e.look_up("Kingmaker", unseen="spelling")
-        'kingmaker'
-        """
-        spell, found = wants_spelling(unseen), self._known_form(word)
-        if found is None and not spell:
-            raise MissingWordError(word, self.closest_spellings)
-        return self._only_form(word) if found is None else found
-
-    @checked
-    def tokenize(self, text: str) -> list[str]:
-        """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
-
-        Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
-        the vocabulary has a capital.
-
-        >>> import numpy as np
-        >>> from psdvec.vectors.embeddings import Embeddings
-        >>> vectors = np.ones((1, 2), dtype=np.float32)
-        >>> Embeddings(("king",), vectors).tokenize("King of the U.S.")
-        ['king', 'of', 'the', 'u', 's']
-        >>> Embeddings(("king",), vectors, tokenizer="unicode").tokenize("King of the U.S.")
-        ['king', 'of', 'the', 'u.s']
-        """
-        if self.tokenizer is not None:
-            return split_words(text, tokenizer=self.tokenizer)
-        return split_runs(text if self.has_capitals else text.lower())
-
-    @cached_property
-    def has_capitals(self) -> bool:
-        """Whether any word changes when it is put into lower case."""
-        return any(word != word.lower() for word in self.words)
-
-    @checked
-    def closest_spellings(self, word: str) -> list[str]:
-        """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
-        found = self._known_form(word)
-        near = closest_spellings(word, self.words, self.key_to_index)
-        return near if found is None else list(dict.fromkeys([found, *near]))[: max(len(near), 1)]
-
-    def _known_form(self, word: str) -> str | None:
-        """Return the only word that ``word`` is read as, if it is known."""
-        form = word if word in self else self._only_form(word)
-        return form if form in self else None
-
-    def _only_form(self, word: str) -> str:
-        """Return ``word`` as the tokenizer writes it if it takes it for one word, otherwise as it is."""
-        forms = self.tokenize(word)
-        return forms[0] if len(forms) == 1 else word
-
-
-# Rankings of all words by a search: what :class:`~psdvec.vectors.embeddings.Embeddings` answers.
-
 Ranking: TypeAlias = list[tuple[str, float]]
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
 COSMUL_EPSILON = 1e-6
-
-
-class Searchable(WordIndex):
-    """Words with their (n, d) ``vectors``: finding those of given words, and searching among all of them.
-
-    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
-    that its spelling tells. Only the words of the vocabulary are ever answers.
-    """
-
-    vectors: Float32s
-    subwords: Subwords | None
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of each vector."""
-        return int(self.vectors.shape[1])
-
-    @cached_property
-    def lengths(self) -> Float32s:
-        """The Euclidean length of every vector, 1 for a vector of zeros."""
-        lengths = lengths_of(self.vectors)
-        if not np.isfinite(lengths).all():
-            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
-            raise InputError(
-                f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
-            )
-        return lengths
-
-    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
-        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
-        index = self.get_index(word)
-        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
-        vector.setflags(write=False)
-        return vector
-
-    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
-        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
-
-        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
-        its spelling is asked for, and a word of whose letters nothing is known is one then too.
-        """
-        if word in self:
-            return self.get_vector(word)
-        vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
-        vector.setflags(write=False)
-        return vector
-
-    def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
-        """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        if not isinstance(words, (list, tuple)):
-            words = demand_words(words)
-        spell, ids = wants_spelling(unseen), self.key_to_index
-        try:
-            missing = [word for word in words if word not in ids]
-        except TypeError:
-            demand_words(words)  # says which of them is no word
-            raise
-        if not missing:
-            return np.asarray(self.vectors[[ids[word] for word in words]])
-        demand_words(words)
-        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
-        untold = np.flatnonzero(~spelled.any(axis=1))
-        if untold.size:
-            raise MissingWordError(missing[untold[0]], self.closest_spellings)
-        found = np.empty((len(words), self.dim), np.float32)
-        own = np.array([word in ids for word in words])
-        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
-        found[~own] = spelled
-        return found
-
-    @overload
-    def most_similar(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: int = ...,
-        restrict_vocab: int | None = ...,
-        unseen: Unseen = ...,
-    ) -> Ranking: ...
-    @overload
-    def most_similar(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: None,
-        restrict_vocab: int | None = ...,
-        unseen: Unseen = ...,
-    ) -> Float32s: ...
-
-    @checked
-    def most_similar(
-        self,
-        positive: Queries = (),
-        negative: Queries = (),
-        *,
-        topn: int | None = 10,
-        restrict_vocab: int | None = None,
-        unseen: Unseen = "error",
-    ) -> Ranking | Float32s:
-        """Return the words nearest to the mean of the ``positive`` minus the ``negative`` ones (3CosAdd).
-
-        Parameters
-        ----------
-        positive, negative : a word, a vector, a pair of one and its weight, or a list of these
-        topn : how many words; None returns the cosines of all words as an array
-        restrict_vocab : search only this many words, from the first
-        unseen : "error", or "spelling", which gives a word without a vector the one that its spelling tells
-
-        Returns
-        -------
-        A list of ``(word, cosine)``, nearest first, without the given words.
-        """
-        terms = self._read(positive, negative, unseen)
-        return rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
-
-    @overload
-    def most_similar_cosmul(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: int = ...,
-        restrict_vocab: int | None = ...,
-        unseen: Unseen = ...,
-    ) -> Ranking: ...
-    @overload
-    def most_similar_cosmul(
-        self,
-        positive: Queries = ...,
-        negative: Queries = ...,
-        *,
-        topn: None,
-        restrict_vocab: int | None = ...,
-        unseen: Unseen = ...,
-    ) -> Float32s: ...
-
-    @checked
-    def most_similar_cosmul(
-        self,
-        positive: Queries = (),
-        negative: Queries = (),
-        *,
-        topn: int | None = 10,
-        restrict_vocab: int | None = None,
-        unseen: Unseen = "error",
-    ) -> Ranking | Float32s:
-        """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
-        terms = self._read(positive, negative, unseen)
-        return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
-
-    @checked
-    def analogy(
-        self,
-        a: str,
-        b: str,
-        c: str,
-        *,
-        method: AnalogyMethod = ANALOGY,
-        topn: int = 10,
-        restrict_vocab: int | None = None,
-        unseen: Unseen = "error",
-    ) -> Ranking:
-        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
-
-        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
-        ``most_similar_cosmul([b, c], [a])``.
-
-        >>> from psdvec.vectors.embeddings import Embeddings
-        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
-        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
-        'queen'
-        """
-        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
-        if method not in ways:
-            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
-        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
-
-    @checked
-    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
-        """Return ``most_similar(word)``, by gensim's other name."""
-        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
-
-    @checked
-    def similar_by_vector(
-        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
-    ) -> Ranking:
-        """Return the words nearest to a ``vector``, which need not be that of a word."""
-        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
-
-    @checked
-    def most_similar_many(
-        self,
-        words: Sequence[str],
-        *,
-        topn: int = 10,
-        restrict_vocab: int | None = None,
-        unseen: Unseen = "error",
-    ) -> list[Ranking]:
-        """Return ``most_similar(word)`` for each of ``words``; matrix products make it much faster than a loop.
-
-        >>> from psdvec.vectors.embeddings import Embeddings
-        >>> e = Embeddings(("north", "east", "both"), np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
-        >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
-        ['both', 'both']
-        """
-        words = listed(words)
-        units = self._units_of(words, unseen)
-        own = [self.key_to_index.get(word, -1) for word in words]
-        return rank_each(own, units, self.words, *self._searched(restrict_vocab), topn=topn)
-
-    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
-        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
-        find = partial(self.vector, unseen=unseen)
-        return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
-
-    def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
-        vectors = self.vectors_of(words, unseen=unseen)
-        return np.asarray(vectors / lengths_of(vectors)[:, None])
-
-    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
-        first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
-        return self.vectors[first], self.lengths[first]
-
-
-def listed(words: Iterable[str]) -> Sequence[str]:
-    """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
-    return words if isinstance(words, (list, tuple)) else demand_words(words)
-
-
-def rank_by_sum(
-    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
-) -> Ranking | Float32s:
-    """Return the words nearest to the weighted mean of ``terms``; if ``topn`` is None, the cosines of all words."""
-    weights = terms.weights
-    mean = unit_vector((weights[:, None] * terms.vectors).sum(axis=0) / np.abs(weights).sum())
-    if topn is None:
-        return cosines_to(mean, vectors, lengths)
-    found = nearest_rows(vectors, lengths, mean[None, :], topn=topn + len(terms.ids) if topn > 0 else 0)
-    return _ranking(words, found.ids[0], found.cosines[0], terms.ids, topn)
-
-
-def rank_by_product(
-    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
-) -> Ranking | Float32s:
-    """Return the words with the largest product of cosines, moved to [0, 1]; if ``topn`` is None, all products."""
-    products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
-    for vector, weight in zip(terms.vectors, terms.weights, strict=True):
-        side = int(weight < 0)
-        products[side] = np.asarray(products[side] * (1 + cosines_to(vector, vectors, lengths)) / 2)
-    scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
-    if topn is None:
-        return scores
-    best = largest_columns(scores[None, :], topn + len(terms.ids) if topn > 0 else 0)[0]
-    return _ranking(words, best, scores[best], terms.ids, topn)
-
-
-def rank_each(
-    ids: Sequence[int],
-    units: Float32s,
-    words: Sequence[str],
-    vectors: Float32s,
-    lengths: Float32s,
-    *,
-    topn: int,
-) -> list[Ranking]:
-    """Return the neighbours of words whose vectors of length 1 are ``units``.
-
-    A word is no neighbour of itself: ``ids`` says which row it is, -1 if it is none.
-    """
-    found = nearest_rows(vectors, lengths, units, topn=topn + 1 if topn > 0 else 0)
-    rows = zip(found.ids, found.cosines, ids, strict=True)
-    return [_ranking(words, row, cosines, {own}, topn) for row, cosines, own in rows]
-
-
-def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
-    """Return the cosine of every row with ``unit``, a vector of length 1.
-
-    >>> cosines_to(np.float32([1, 0]), np.float32([[3, 4], [0, 2]]), np.float32([5, 2])).round(2).tolist()
-    [0.6000000238418579, 0.0]
-    """
-    return np.asarray(vectors @ unit / lengths)
-
-
-def cosine(a: Float32s, b: Float32s) -> float:
-    """Return the cosine of two vectors.
-
-    >>> cosine(np.float32([2, 0]), np.float32([0, 1]))
-    0.0
-    """
-    return float(unit_vector(a) @ unit_vector(b))
-
-
-def _ranking(
-    words: Sequence[str], ids: Iterable[int], scores: Float32s, given: Collection[int], topn: int
-) -> Ranking:
-    pairs = [(words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given]
-    return pairs[:topn]
-
-
 T = TypeVar("T")
 
 
+class _How(TypedDict, total=False):
+    """How a search is made, apart from the number of its answers."""
+
+    restrict_vocab: int | None
+    unseen: Unseen
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings(Searchable, Shown):
+class Embeddings(Shown):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -474,6 +69,9 @@ class Embeddings(Searchable, Shown):
     subwords : what makes vectors of the spelling of words that have none, or None
     tokenizer : how the vectors' text was cut into words, ``"unicode"``, ``"paper"`` or ``"whitespace"``; or None, if
         that is not known
+
+    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
+    that its spelling tells. Only the words of the vocabulary are ever answers.
 
     Examples
     --------
@@ -492,9 +90,7 @@ class Embeddings(Searchable, Shown):
     def __post_init__(self) -> None:
         if not isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", tuple(demand_words(self.words)))
-        elif self.words and not isinstance(
-            self.words[0], str
-        ):  # all of them would take as long as opening a model
+        elif self.words and not isinstance(self.words[0], str):  # all would take as long as opening a model
             demand_words(self.words)
         if self.tokenizer is not None:
             find_tokenizer(self.tokenizer)
@@ -531,38 +127,169 @@ class Embeddings(Searchable, Shown):
         spelling = () if self.subwords is None else self.subwords.parts()
         return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling)
 
-    def save(self, path: str | Path, **options: Any) -> None:
-        """Write the vectors to ``path``, as :func:`psdvec.save` does and with its options."""
-        from psdvec.formats import save
+    def __deepcopy__(self, memo: object) -> Embeddings:
+        return self  # a value that never changes need not be copied
 
-        save(self, path, **options)
+    # Words in their order, and how they are spelled
 
-    @checked
-    def save_word2vec_format(
-        self, path: str | Path, *, binary: bool = False, write_header: bool = True
-    ) -> None:
-        """Write word2vec's format, most frequent word first, and replace what is at ``path``, all as gensim does."""
-        if binary and not write_header:
-            raise InputError(
-                "word2vec's binary format has a header, and none was asked for; write the header, or text"
-            )
-        sorted_already = self.counts is None or bool((np.diff(self.counts) <= 0).all())
-        ordered = self if sorted_already else self.take(np.argsort(-cast(Int64s, self.counts), kind="stable"))
-        ordered.save(path, format="binary" if binary else "text" if write_header else "glove", overwrite=True)
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        try:
+            return word in self.key_to_index
+        except TypeError:  # a list, for one, can be no key
+            return False
 
     def __getitem__(self, word: str | Sequence[str]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
         return self.get_vector(word) if isinstance(word, str) else self.vectors_of(word)
 
-    def __deepcopy__(self, memo: object) -> Embeddings:
-        return self  # a value that never changes need not be copied
+    @property
+    def index_to_key(self) -> Sequence[str]:
+        """The words, in the order of their ids."""
+        return self.words
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The id of every word."""
+        ids = {word: i for i, word in enumerate(self.words)}
+        if len(ids) < len(self.words):
+            twice = next(word for i, word in enumerate(self.words) if ids[word] != i)
+            raise InputError(f"the word '{twice}' has two vectors; keep only one of them")
+        return ids
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of each vector."""
+        return int(self.vectors.shape[1])
 
     @property
     def vector_size(self) -> int:
         """Dimensions of each vector, by gensim's name."""
         return self.dim
 
+    @cached_property
+    def lengths(self) -> Float32s:
+        """The Euclidean length of every vector, 1 for a vector of zeros."""
+        lengths = lengths_of(self.vectors)
+        if not np.isfinite(lengths).all():
+            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
+            raise InputError(
+                f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
+            )
+        return lengths
+
+    def get_index(self, word: str) -> int:
+        """Return the id of ``word``; the error for a missing word names the closest spellings."""
+        try:
+            return self.key_to_index[word]
+        except (KeyError, TypeError):
+            raise MissingWordError(word, self.closest_spellings) from None
+
+    @checked
+    def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
+        """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
+
+        Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
+        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``. A word that is in
+        the vocabulary in neither form is an error or, with ``unseen="spelling"``, comes back as it would be spelled
+        there: as the tokenizer writes it, if it takes it for one word.
+
+        >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
+        >>> e.look_up("King"), e.look_up("U.S.")
+        ('king', 'u.s')
+        >>> e.look_up("Kingmaker", unseen="spelling")
+        'kingmaker'
+        """
+        spell, found = wants_spelling(unseen), self._known_form(word)
+        if found is None and not spell:
+            raise MissingWordError(word, self.closest_spellings)
+        return self._only_form(word) if found is None else found
+
+    @checked
+    def tokenize(self, text: str) -> list[str]:
+        """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
+
+        Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
+        the vocabulary has a capital.
+
+        >>> vectors = np.ones((1, 2), dtype=np.float32)
+        >>> Embeddings(("king",), vectors).tokenize("King of the U.S.")
+        ['king', 'of', 'the', 'u', 's']
+        >>> Embeddings(("king",), vectors, tokenizer="unicode").tokenize("King of the U.S.")
+        ['king', 'of', 'the', 'u.s']
+        """
+        if self.tokenizer is not None:
+            return split_words(text, tokenizer=self.tokenizer)
+        return split_runs(text if self.has_capitals else text.lower())
+
+    @cached_property
+    def has_capitals(self) -> bool:
+        """Whether any word changes when it is put into lower case."""
+        return any(word != word.lower() for word in self.words)
+
+    @checked
+    def closest_spellings(self, word: str) -> list[str]:
+        """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
+        found = self._known_form(word)
+        near = closest_spellings(word, self.words, self.key_to_index)
+        return near if found is None else list(dict.fromkeys([found, *near]))[: max(len(near), 1)]
+
+    def _known_form(self, word: str) -> str | None:
+        """Return the only word that ``word`` is read as, if it is known."""
+        form = word if word in self else self._only_form(word)
+        return form if form in self else None
+
+    def _only_form(self, word: str) -> str:
+        """Return ``word`` as the tokenizer writes it if it takes it for one word, otherwise as it is."""
+        forms = self.tokenize(word)
+        return forms[0] if len(forms) == 1 else word
+
     # Looking up
+
+    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
+        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
+        index = self.get_index(word)
+        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
+        vector.setflags(write=False)
+        return vector
+
+    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
+        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
+
+        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
+        its spelling is asked for, and a word of whose letters nothing is known is one then too.
+        """
+        if word in self:
+            return self.get_vector(word)
+        vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
+        vector.setflags(write=False)
+        return vector
+
+    def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
+        """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
+        words, spell, ids = listed(words), wants_spelling(unseen), self.key_to_index
+        try:
+            missing = [word for word in words if word not in ids]
+        except TypeError:
+            demand_words(words)  # says which of them is no word
+            raise
+        if not missing:
+            return np.asarray(self.vectors[[ids[word] for word in words]])
+        demand_words(words)
+        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
+        untold = np.flatnonzero(~spelled.any(axis=1))
+        if untold.size:
+            raise MissingWordError(missing[untold[0]], self.closest_spellings)
+        found = np.empty((len(words), self.dim), np.float32)
+        own = np.array([word in ids for word in words])
+        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
+        found[~own] = spelled
+        return found
 
     def get(self, word: str, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
@@ -635,22 +362,11 @@ class Embeddings(Searchable, Shown):
         missing = [word for word in dict.fromkeys(demand_words(words)) if word not in self]
         if not missing:
             return self
-        spelled = need_subwords(self.subwords).vectors_of(missing)
-        told = np.asarray(spelled.any(axis=1))
-        new = [word for word, tells in zip(missing, told.tolist(), strict=True) if tells]
-        deviations = None
-        if self.deviations is not None:
-            deviations = np.concatenate(
-                [self.deviations, need_subwords(self.subwords).deviations_of(spelled[told])]
-            )
-        return Embeddings(
-            (*self.words, *new),
-            np.concatenate([self.vectors, spelled[told]]),
-            None if self.counts is None else np.concatenate([self.counts, np.zeros(len(new), np.int64)]),
-            deviations,
-            tokenizer=self.tokenizer,
-            subwords=self.subwords,
-        )
+        subwords = need_subwords(self.subwords)
+        spelled = subwords.vectors_of(missing)
+        told = np.flatnonzero(spelled.any(axis=1))
+        new, vectors = [missing[i] for i in told.tolist()], spelled[told]
+        return append_words(self, new, vectors, np.zeros(len(new), np.int64), subwords.deviations_of(vectors))
 
     # Comparing given words
 
@@ -751,6 +467,147 @@ class Embeddings(Searchable, Shown):
         counts = None if self.counts is None else self.counts[rows]
         return may_point_elsewhere(self.deviations[rows], self.lengths[rows], counts, dim=self.dim)
 
+    # Searching among all words
+
+    @overload
+    def most_similar(
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: int = ..., **how: Unpack[_How]
+    ) -> Ranking: ...
+    @overload
+    def most_similar(
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: None, **how: Unpack[_How]
+    ) -> Float32s: ...
+
+    @checked
+    def most_similar(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words nearest to the mean of the ``positive`` minus the ``negative`` ones (3CosAdd).
+
+        Parameters
+        ----------
+        positive, negative : a word, a vector, a pair of one and its weight, or a list of these
+        topn : how many words; None returns the cosines of all words as an array
+        restrict_vocab : search only this many words, from the first
+        unseen : "error", or "spelling", which gives a word without a vector the one that its spelling tells
+
+        Returns
+        -------
+        A list of ``(word, cosine)``, nearest first, without the given words.
+        """
+        terms = self._read(positive, negative, unseen)
+        return rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    @overload
+    def most_similar_cosmul(
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: int = ..., **how: Unpack[_How]
+    ) -> Ranking: ...
+    @overload
+    def most_similar_cosmul(
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: None, **how: Unpack[_How]
+    ) -> Float32s: ...
+
+    @checked
+    def most_similar_cosmul(
+        self,
+        positive: Queries = (),
+        negative: Queries = (),
+        *,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking | Float32s:
+        """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
+        terms = self._read(positive, negative, unseen)
+        return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+
+    @checked
+    def analogy(
+        self,
+        a: str,
+        b: str,
+        c: str,
+        *,
+        method: AnalogyMethod = ANALOGY,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> Ranking:
+        """Return the words that are to ``c`` as ``b`` is to ``a``, with their scores, best first.
+
+        ``method`` is ``"3cosadd"``, which is ``most_similar([b, c], [a])``, or ``"3cosmul"``, which is
+        ``most_similar_cosmul([b, c], [a])``.
+
+        >>> vectors = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32)
+        >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
+        'queen'
+        """
+        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
+        if method not in ways:
+            raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
+        return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
+
+    @checked
+    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
+        """Return ``most_similar(word)``, by gensim's other name."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    @checked
+    def similar_by_vector(
+        self, vector: Float32s, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Ranking:
+        """Return the words nearest to a ``vector``, which need not be that of a word."""
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
+
+    @checked
+    def most_similar_many(
+        self,
+        words: Sequence[str],
+        *,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        unseen: Unseen = "error",
+    ) -> list[Ranking]:
+        """Return ``most_similar(word)`` for each of ``words``; matrix products make it much faster than a loop.
+
+        >>> e = Embeddings(("north", "east", "both"), np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
+        >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
+        ['both', 'both']
+        """
+        words = listed(words)
+        units = self._units_of(words, unseen)
+        own = [self.key_to_index.get(word, -1) for word in words]
+        found = nearest_rows(*self._searched(restrict_vocab), units, topn=topn + 1 if topn > 0 else 0)
+        rows = zip(found.ids, found.cosines, own, strict=True)
+        return [_ranking(self.words, ids, cosines, {one}, topn) for ids, cosines, one in rows]
+
+    # Saving
+
+    def save(self, path: str | Path, **options: Any) -> None:
+        """Write the vectors to ``path``, as :func:`psdvec.save` does and with its options."""
+        from psdvec.formats import save
+
+        save(self, path, **options)
+
+    @checked
+    def save_word2vec_format(
+        self, path: str | Path, *, binary: bool = False, write_header: bool = True
+    ) -> None:
+        """Write word2vec's format, most frequent word first, and replace what is at ``path``, all as gensim does."""
+        if binary and not write_header:
+            raise InputError(
+                "word2vec's binary format has a header, and none was asked for; write the header, or text"
+            )
+        sorted_already = self.counts is None or bool((np.diff(self.counts) <= 0).all())
+        ordered = self if sorted_already else self.take(np.argsort(-cast(Int64s, self.counts), kind="stable"))
+        ordered.save(path, format="binary" if binary else "text" if write_header else "glove", overwrite=True)
+
     # Helpers
 
     def _lookup(self, *, norm: bool, strict: bool = False) -> VectorOf:
@@ -766,3 +623,87 @@ class Embeddings(Searchable, Shown):
         if unseen.any():
             found[unseen] = need_subwords(self.subwords).deviations_of(vectors[unseen])
         return found
+
+    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
+        wants_spelling(unseen)  # refuses anything else, also where no word is unseen
+        find = partial(self.vector, unseen=unseen)
+        return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
+
+    def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
+        vectors = self.vectors_of(words, unseen=unseen)
+        return np.asarray(vectors / lengths_of(vectors)[:, None])
+
+    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
+        first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
+        return self.vectors[first], self.lengths[first]
+
+
+def append_words(
+    e: Embeddings, words: Iterable[str], vectors: Float32s, counts: Int64s, deviations: Float32s
+) -> Embeddings:
+    """Return ``e`` with more words after its own, which have counts and deviations if its own have."""
+    return Embeddings(
+        (*e.words, *words),
+        np.concatenate([e.vectors, vectors]),
+        None if e.counts is None else np.concatenate([e.counts, counts]),
+        None if e.deviations is None else np.concatenate([e.deviations, deviations]),
+        tokenizer=e.tokenizer,
+        subwords=e.subwords,
+    )
+
+
+def listed(words: Iterable[str]) -> Sequence[str]:
+    """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
+    return words if isinstance(words, (list, tuple)) else demand_words(words)
+
+
+def rank_by_sum(
+    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
+) -> Ranking | Float32s:
+    """Return the words nearest to the weighted mean of ``terms``; if ``topn`` is None, the cosines of all words."""
+    weights = terms.weights
+    mean = unit_vector((weights[:, None] * terms.vectors).sum(axis=0) / np.abs(weights).sum())
+    if topn is None:
+        return cosines_to(mean, vectors, lengths)
+    found = nearest_rows(vectors, lengths, mean[None, :], topn=topn + len(terms.ids) if topn > 0 else 0)
+    return _ranking(words, found.ids[0], found.cosines[0], terms.ids, topn)
+
+
+def rank_by_product(
+    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
+) -> Ranking | Float32s:
+    """Return the words with the largest product of cosines, moved to [0, 1]; if ``topn`` is None, all products."""
+    products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
+    for vector, weight in zip(terms.vectors, terms.weights, strict=True):
+        side = int(weight < 0)
+        products[side] = np.asarray(products[side] * (1 + cosines_to(vector, vectors, lengths)) / 2)
+    scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
+    if topn is None:
+        return scores
+    best = largest_columns(scores[None, :], topn + len(terms.ids) if topn > 0 else 0)[0]
+    return _ranking(words, best, scores[best], terms.ids, topn)
+
+
+def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
+    """Return the cosine of every row with ``unit``, a vector of length 1.
+
+    >>> cosines_to(np.float32([1, 0]), np.float32([[3, 4], [0, 2]]), np.float32([5, 2])).round(2).tolist()
+    [0.6000000238418579, 0.0]
+    """
+    return np.asarray(vectors @ unit / lengths)
+
+
+def cosine(a: Float32s, b: Float32s) -> float:
+    """Return the cosine of two vectors.
+
+    >>> cosine(np.float32([2, 0]), np.float32([0, 1]))
+    0.0
+    """
+    return float(unit_vector(a) @ unit_vector(b))
+
+
+def _ranking(
+    words: Sequence[str], ids: Iterable[int], scores: Float32s, given: Collection[int], topn: int
+) -> Ranking:
+    pairs = [(words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given]
+    return pairs[:topn]

@@ -37,9 +37,7 @@ SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse
 ROWS = "rows"  # beside the vectors in their file, where the two differ: the factor rows
 SCALES = {"signs": np.float32, "constant": np.float32, "row_sums": np.float64, "column_sums": np.float64}
 NGRAMS = "ngrams.safetensors"
-_WIDEST = (
-    1 << 24
-)  # columns that sparse vectors may have beside one per word: 64 MB for each that is looked up
+_WIDEST = 1 << 24  # columns that sparse vectors may have beside one per word: 64 MB for each looked up
 LARGEST = 1e9  # that numbers of a model may be: real ones are near 1
 BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
 MOST_PAIRS = MOST / UNIT  # that counts may add up to

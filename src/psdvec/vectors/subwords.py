@@ -78,9 +78,7 @@ SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the ends of the word counted
 # Chinese characters and Korean syllables, each of which means something.
 _SYLLABLES = ((0x3400, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
-_NULL = (
-    0x110002  # what stands for the letter 0, which would leave no trace in the hash of an n-gram it begins
-)
+_NULL = 0x110002  # what stands for the letter 0, which leaves no trace in the hash of an n-gram it begins
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
 _WORDS = 4096  # whose vectors are summed at a time; no result depends on it
 _STEPS = 127  # codes run from -127 to 127
