@@ -24,7 +24,7 @@ from benchmarks.measure import PSDVEC, run, run_script
 import psdvec
 from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, read_documents
-from psdvec.topic_model.learn import Prior, cluster, document_vectors, learn, share_out, words_of
+from psdvec.topic_model.learn import Prior, cluster, document_vectors, infer_documents, learn, words_of
 from psdvec.topic_model.run import space_of
 from psdvec.topic_model.values import proportions_of
 
@@ -44,7 +44,7 @@ def features(kept: Documents, space: Any, labels: Any, is_train: Any) -> Any:
         )
     prior = Prior(0.1, 0.5)
     every = np.concatenate(tilts)
-    return proportions_of(kept, share_out(kept, space, every, prior=prior, hold=_HOLD), prior)
+    return proportions_of(kept, infer_documents(kept, space, every, prior=prior, hold=_HOLD), prior)
 
 
 def judge(name: str, found: Any, labels: Any, is_train: Any) -> None:

@@ -1,4 +1,4 @@
-"""Learning topics by variational EM: documents share out their words, topics follow the words, until nothing gains.
+"""Learning topics by variational EM: the E-step gives words to topics, the M-step moves topics to their words.
 
 The bound (22) of ``docs/topic-model.md`` rises with every round. Documents are taken in parts of fixed boundaries, each
 part by one thread, and what parts add up is added in their order: the same bytes for any number of threads.
@@ -54,7 +54,7 @@ class Space:
         return self.vectors - self.mean
 
     @cached_property
-    def moment(self) -> Float64s:
+    def covariance(self) -> Float64s:
         """The covariance of the vectors under P, (d, d)."""
         own = self.centred[: self.core]
         return np.asarray((own * self.shares[: self.core, None]).T @ own)
@@ -77,7 +77,7 @@ class Space:
         return np.asarray(found / np.maximum(lengths, 1e-12))
 
 
-# From the words that topics are expected to have, to the topics: equation (23) of ``docs/topic-model.md``.
+# The M-step, from expected counts of words to topics: equation (23) of ``docs/topic-model.md``.
 
 _STEPS = 8  # of conjugate gradients
 _HALVINGS = 6
@@ -86,11 +86,11 @@ _HALVINGS = 6
 def solve_topics(
     space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1
 ) -> Float64s:
-    """Return better ``tilts`` (K, d) for topics that have ``expected`` (n, K) of each word, after ``times`` steps."""
+    """Return better ``tilts`` (K, d), by ``expected`` (n, K) counts of each word, after ``times`` Newton steps."""
     sizes = expected.sum(axis=0)
     is_used = sizes > 0
     means = (expected / np.where(is_used, sizes, 1.0)).T @ space.centred
-    factor = np.asarray(np.linalg.inv(space.moment + hold * np.eye(tilts.shape[1])), dtype=np.float64)
+    factor = np.asarray(np.linalg.inv(space.covariance + hold * np.eye(tilts.shape[1])), dtype=np.float64)
     for _ in range(times):
         chances = space.chances(tilts)
         slopes = means - chances.T @ space.centred - hold * tilts
@@ -252,7 +252,7 @@ class State:
     """Where learning is after a round.
 
     ``tilts`` (K, d); ``gamma`` (m, K + 1), of which ``gamma - prior`` are the words that each topic has in each
-    document; ``expected`` (n, K), the words of each topic; ``bounds``: the bound after each round, in nats a word.
+    document; ``expected`` (n, K), the expected counts of words; ``bounds``: the bound after each round, in nats a word.
     """
 
     tilts: Float64s
@@ -296,7 +296,7 @@ def learn(
             state = State(tilts, _evenly(documents, over), anchored, ())
         stage.advance(len(state.bounds))
         while not state.is_finished:
-            state = _round(documents, space, state, over, hold, anchors, workers)
+            state = _em_round(documents, space, state, over, hold, anchors, workers)
             if file is not None:
                 write_state(file, state)
             stage.note(f"bound {state.bounds[-1]:.4f}")
@@ -304,7 +304,7 @@ def learn(
     return state
 
 
-def share_out(
+def infer_documents(
     documents: Documents,
     space: Space,
     tilts: Float64s,
@@ -313,21 +313,21 @@ def share_out(
     hold: float,
     workers: int | None = None,
 ) -> Float64s:
-    """Return the proportions of documents among topics that stay as they are: gamma, (m, K + 1)."""
+    """Return gamma of documents, (m, K + 1), under topics that stay as they are: the E-step alone."""
     over = prior.over(len(tilts))
     gamma = _evenly(documents, over)
     with limit_blas(1):
-        _expect(documents, offers(space, tilts, hold=hold), over, gamma, workers, steps=100)
+        _e_step(documents, topic_word_probabilities(space, tilts, hold=hold), over, gamma, workers, steps=100)
     return gamma
 
 
-def offers(space: Space, tilts: Float64s, *, hold: float) -> Float64s:
-    """Return what a word gets from each topic and, last, from the background: (n, K + 1), equation (21)."""
+def topic_word_probabilities(space: Space, tilts: Float64s, *, hold: float) -> Float64s:
+    """Return P(w | t) of each topic, less the price of its length, and P(w), last: (n, K + 1), equation (21)."""
     held = space.chances(tilts) * np.exp(-hold / 2 * (tilts**2).sum(axis=1))
     return np.ascontiguousarray(np.column_stack([held, space.shares]))
 
 
-def _round(
+def _em_round(
     documents: Documents,
     space: Space,
     state: State,
@@ -337,9 +337,8 @@ def _round(
     workers: int | None,
 ) -> State:
     gamma = state.gamma.copy()
-    bound, found = _expect(
-        documents, offers(space, state.tilts, hold=hold), over, gamma, workers, steps=_INNER
-    )
+    probabilities = topic_word_probabilities(space, state.tilts, hold=hold)
+    bound, found = _e_step(documents, probabilities, over, gamma, workers, steps=_INNER)
     expected = np.ascontiguousarray(found[:, :-1])
     if anchors is not None:
         expected += anchors
@@ -353,19 +352,19 @@ def _evenly(documents: Documents, over: Float64s) -> Float64s:
     return np.asarray(over + (documents.lengths / len(over))[:, None])
 
 
-def _expect(
+def _e_step(
     documents: Documents,
-    offered: Float64s,
+    probabilities: Float64s,
     over: Float64s,
     gamma: Float64s,
     workers: int | None,
     *,
     steps: int,
 ) -> tuple[float, Float64s]:
-    """Share out the words of all documents; return the bound and the words of each topic, (n, K + 1)."""
-    run = partial(_expect_part, documents, offered, over, gamma, steps)
+    """Fit ``gamma`` in place; return the bound and the expected counts of words, (n, K + 1)."""
+    run = partial(_e_step_of_part, documents, probabilities, over, gamma, steps)
     threads = resolve_workers(workers)
-    total, found = 0.0, np.zeros_like(offered)
+    total, found = 0.0, np.zeros_like(probabilities)
     with ThreadPoolExecutor(threads) as pool:
         for bound, part in map_ordered(pool, run, _parts(documents), ahead=threads):
             total += bound
@@ -373,17 +372,15 @@ def _expect(
     return total, found
 
 
-def _expect_part(
-    documents: Documents, offered: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
+def _e_step_of_part(
+    documents: Documents, probabilities: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
 ) -> tuple[float, Float64s]:
-
     from psdvec.topic_model.kernels import expect_topics  # here, so that topics are read without numba
 
     starts, words, counts = documents.counted
-    found = np.zeros_like(offered)
-    bound = expect_topics(
-        starts[part.start : part.stop + 1], words, counts, offered, over, gamma[part], found, steps, _MOVED
-    )
+    found = np.zeros_like(probabilities)
+    own = starts[part.start : part.stop + 1]
+    bound = expect_topics(own, words, counts, probabilities, over, gamma[part], found, steps, _MOVED)
     return bound, found
 
 

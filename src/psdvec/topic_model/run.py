@@ -32,9 +32,9 @@ from psdvec.topic_model.learn import (
     State,
     cluster,
     document_vectors,
+    infer_documents,
     learn,
     seeded_centres,
-    share_out,
     solve_topics,
     words_of,
 )
@@ -42,7 +42,7 @@ from psdvec.topic_model.page import coherence
 from psdvec.topic_model.values import Topics, proportions_of, sizes_of, top_ids, unit_rows
 from psdvec.vectors.embeddings import Embeddings
 
-# How many topics: as many as foretell best the words of documents that were not used.
+# How many topics: as many as give held-out documents the highest likelihood.
 
 _NUMBERS = (2, 5, 10, 15, 20, 30, 40, 50, 75, 100)
 _EVERY = 10
@@ -83,7 +83,7 @@ def choose_number(
                 workers=workers,
                 progress=SilentProgress(),
             )
-            found[number] = _foretold(known, rest, space, state.tilts, prior, hold, workers)
+            found[number] = _heldout_likelihood(known, rest, space, state.tilts, prior, hold, workers)
             stage.note(f"{number} topics: {found[number].mean():.4f} nats a word")
             stage.advance(1)
     return smallest_within_error(found)
@@ -112,7 +112,7 @@ def _halves(documents: Documents) -> tuple[Documents, Documents]:
     return part(~odd), part(odd)
 
 
-def _foretold(
+def _heldout_likelihood(
     known: Documents,
     rest: Documents,
     space: Space,
@@ -121,8 +121,8 @@ def _foretold(
     hold: float,
     workers: int | None,
 ) -> Float64s:
-    """Return the mean log-probability of the words of each document in ``rest``, given those in ``known``."""
-    gamma = share_out(known, space, tilts, prior=prior, hold=hold, workers=workers)
+    """Return the mean log-likelihood of the words of each document in ``rest``, given those in ``known``."""
+    gamma = infer_documents(known, space, tilts, prior=prior, hold=hold, workers=workers)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     chances = np.column_stack([space.chances(tilts), space.shares])
     starts, words, counts = rest.counted
@@ -167,7 +167,7 @@ def topics(
         folder (each text file is one), a glob, or a list of ``Path`` objects; a list of texts or of lists of words; a
         DataFrame or a list of records.
     topics
-        How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
+        How many, or ``"auto"``: as many as give held-out documents the highest likelihood.
     text, by
         The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
     encoding

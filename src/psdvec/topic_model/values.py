@@ -14,7 +14,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, checked
 from psdvec.progress import Shown, SilentProgress, count_of
 from psdvec.topic_model.documents import Documents, Source, read_documents
-from psdvec.topic_model.learn import HOLD, Prior, Space, share_out, solve_topics
+from psdvec.topic_model.learn import HOLD, Prior, Space, infer_documents, solve_topics
 from psdvec.vectors.embeddings import Embeddings
 
 # Words that name topics: what a topic raises, what it has for itself, and what lies near it.
@@ -85,7 +85,7 @@ class Topics(Shown):
     """Topics as vectors in the space of words, and their part in some documents.
 
     ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
-    how many of each word's occurrences each topic has. ``labels``: the name of each topic, from its seed words or its
+    the expected count of each word in each topic. ``labels``: the name of each topic, from its seed words or its
     own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
     (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
     ``coherence`` (K,): NPMI of each topic's words.
@@ -178,7 +178,7 @@ class Topics(Shown):
 
     def _shares(self, read: Documents, space: Space, workers: int | None) -> Float32s:
         read = read.weighed(space.weights)
-        gamma = share_out(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
+        gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
 
     @checked
