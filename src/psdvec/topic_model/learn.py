@@ -72,9 +72,12 @@ class Space:
 
     def places(self, tilts: Float64s) -> Float64s:
         """Return where topics are among the words: the direction from the mean of all text to theirs, (K, d)."""
-        found = self.chances(tilts)[: self.core].T @ self.centred[: self.core]
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.maximum(lengths, 1e-12))
+        return unit(self.chances(tilts)[: self.core].T @ self.centred[: self.core])
+
+
+def unit(rows: Float64s) -> Float64s:
+    """Return the rows scaled to length 1; a row of zeros stays."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
 # The M-step, from expected counts of words to topics: equation (23) of ``docs/topic-model.md``.
@@ -142,13 +145,12 @@ def _newton_steps(
 def _climb(space: Space, means: Float64s, tilts: Float64s, steps: Float64s, hold: float) -> Float64s:
     """Return ``tilts + steps``, with shorter steps for topics that would fall."""
     before = topic_values(space, means, tilts, hold=hold)
-    for _ in range(_HALVINGS):
+    for scale in (*[0.5] * _HALVINGS, 0.0):
         falls = topic_values(space, means, tilts + steps, hold=hold) < before
         if not falls.any():
-            return np.asarray(tilts + steps)
-        steps = np.where(falls[:, None], steps / 2, steps)
-    falls = topic_values(space, means, tilts + steps, hold=hold) < before
-    return np.asarray(tilts + np.where(falls[:, None], 0.0, steps))
+            break
+        steps = np.where(falls[:, None], scale * steps, steps)
+    return np.asarray(tilts + steps)
 
 
 # Where topics begin: documents as vectors, clustered on the sphere.
@@ -168,7 +170,7 @@ def document_vectors(documents: Documents, space: Space) -> Float64s:
     found = mixing @ space.centred
     found -= found.mean(axis=0)
     found[np.diff(starts) == 0] = 0.0
-    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
+    return unit(found)
 
 
 def seeded_centres(
@@ -181,14 +183,12 @@ def seeded_centres(
     """
     from scipy import sparse
 
-    directions = seeds @ space.centred
-    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    directions = unit(seeds @ space.centred)
     starts, words, _ = documents.counted
     has = sparse.csr_array((np.ones(len(words)), words, starts), shape=(len(documents), len(space.words)))
     scores = has @ seeds.T + units @ directions.T
     nearest = np.argsort(-scores, axis=0, kind="stable")[: max(len(documents) // (2 * clusters), 1)]
-    centres = units[nearest].sum(axis=0)
-    return np.asarray(centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12))
+    return unit(units[nearest].sum(axis=0))
 
 
 def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None = None) -> Int64s:
@@ -204,8 +204,7 @@ def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None
             break
         sums = np.zeros_like(centres)
         np.add.at(sums, owners, units)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
+        centres = np.where(sums.any(axis=1, keepdims=True), unit(sums), centres)
     return np.asarray(owners, dtype=np.int64)
 
 
