@@ -246,6 +246,9 @@ class Prior:
         return np.array([self.topic] * topics + [self.background])
 
 
+PRIOR = Prior()
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """Where learning is after a round.
@@ -272,8 +275,8 @@ def learn(
     space: Space,
     *,
     begin: Float64s,
-    prior: Prior,
-    hold: float,
+    prior: Prior = PRIOR,
+    hold: float = HOLD,
     anchors: Float64s | None = None,
     workers: int | None = None,
     work: Path | None = None,
@@ -308,8 +311,8 @@ def infer_documents(
     space: Space,
     tilts: Float64s,
     *,
-    prior: Prior,
-    hold: float,
+    prior: Prior = PRIOR,
+    hold: float = HOLD,
     workers: int | None = None,
 ) -> Float64s:
     """Return gamma of documents, (m, K + 1), under topics that stay as they are: the E-step alone."""

@@ -27,7 +27,7 @@ from psdvec.topic_model.documents import (
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import (
     HOLD,
-    Prior,
+    PRIOR,
     Space,
     State,
     cluster,
@@ -50,14 +50,7 @@ _MOST = 4000  # documents that take part
 
 
 def choose_number(
-    documents: Documents,
-    space: Space,
-    *,
-    prior: Prior,
-    hold: float,
-    seed: int,
-    workers: int | None,
-    progress: Progress,
+    documents: Documents, space: Space, *, seed: int, workers: int | None, progress: Progress
 ) -> int:
     """Return the number of topics that suits ``documents``."""
     places = np.unique(np.linspace(0, len(documents) - 1, min(len(documents), _MOST)).astype(np.int64))
@@ -74,16 +67,8 @@ def choose_number(
         for number in numbers:
             owners = cluster(units, number, seed=seed)
             begin = words_of(learned, owners, topics=number, words=len(space.words))
-            state = learn(
-                learned,
-                space,
-                begin=begin,
-                prior=prior,
-                hold=hold,
-                workers=workers,
-                progress=SilentProgress(),
-            )
-            found[number] = _heldout_likelihood(known, rest, space, state.tilts, prior, hold, workers)
+            state = learn(learned, space, begin=begin, workers=workers, progress=SilentProgress())
+            found[number] = _heldout_likelihood(known, rest, space, state.tilts, workers)
             stage.note(f"{number} topics: {found[number].mean():.4f} nats a word")
             stage.advance(1)
     return smallest_within_error(found)
@@ -113,16 +98,10 @@ def _halves(documents: Documents) -> tuple[Documents, Documents]:
 
 
 def _heldout_likelihood(
-    known: Documents,
-    rest: Documents,
-    space: Space,
-    tilts: Float64s,
-    prior: Prior,
-    hold: float,
-    workers: int | None,
+    known: Documents, rest: Documents, space: Space, tilts: Float64s, workers: int | None
 ) -> Float64s:
     """Return the mean log-likelihood of the words of each document in ``rest``, given those in ``known``."""
-    gamma = infer_documents(known, space, tilts, prior=prior, hold=hold, workers=workers)
+    gamma = infer_documents(known, space, tilts, workers=workers)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     chances = np.column_stack([space.chances(tilts), space.shares])
     starts, words, counts = rest.counted
@@ -208,7 +187,6 @@ def topics(
     kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)
     anchors_of = _seeds(space, seed_words or {}, progress)
-    prior = Prior()
     with ExitStack() as stack:
         work = None
         if output is not None:
@@ -222,19 +200,15 @@ def topics(
             )
         stack.enter_context(limit_blas(1))
         if number is None:
-            number = max(
-                choose_number(
-                    kept, space, prior=prior, hold=HOLD, seed=seed, workers=workers, progress=progress
-                ),
-                len(anchors_of),
-            )
+            best = choose_number(kept, space, seed=seed, workers=workers, progress=progress)
+            number = max(best, len(anchors_of))
             progress.say(f"held-out words are foretold best by {count_of(number, 'topic')}")
         _check_number(number, kept, len(anchors_of))
         state = _learned(
             kept, space, number, list(anchors_of.values()),
-            prior=prior, seed=seed, quick=quick, workers=workers, work=work, progress=progress,
+            seed=seed, quick=quick, workers=workers, work=work, progress=progress,
         )  # fmt: skip
-        found = _summed_up(kept, space, state, tuple(anchors_of), prior, embeddings)
+        found = _summed_up(kept, space, state, tuple(anchors_of), embeddings)
         if output is not None:
             write_topics(found, output, overwrite=overwrite)
     return found
@@ -309,7 +283,6 @@ def _learned(
     number: int,
     seeds: list[Float64s],
     *,
-    prior: Prior,
     seed: int,
     quick: bool,
     workers: int | None,
@@ -328,14 +301,12 @@ def _learned(
     begin = words_of(documents, owners, topics=number, words=len(space.words))
     if quick:
         tilts = solve_topics(space, begin, np.zeros((number, space.centred.shape[1])), hold=HOLD, times=3)
-        over = prior.over(number)
-        gamma = np.tile(over, (len(documents), 1))
+        gamma = np.tile(PRIOR.over(number), (len(documents), 1))
         gamma[np.arange(len(documents)), owners] += documents.lengths
         return State(tilts, gamma, begin, ())
     return learn(
-        documents, space, begin=begin, prior=prior, hold=HOLD, anchors=anchors, workers=workers, work=work,
-        progress=progress,
-    )  # fmt: skip
+        documents, space, begin=begin, anchors=anchors, workers=workers, work=work, progress=progress
+    )
 
 
 def _summed_up(
@@ -343,11 +314,10 @@ def _summed_up(
     space: Space,
     state: State,
     seeded: tuple[str, ...],
-    prior: Prior,
     embeddings: Embeddings,
 ) -> Topics:
     """Return the topics with their names, the seeded ones first, the others by their size."""
-    shares = proportions_of(documents, state.gamma, prior)
+    shares = proportions_of(documents, state.gamma, PRIOR)
     sizes = sizes_of(shares, documents.lengths)
     others = np.argsort(-sizes[len(seeded) :], kind="stable") + len(seeded)
     order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, checked
 from psdvec.progress import Shown, SilentProgress, count_of
 from psdvec.topic_model.documents import Documents, Source, read_documents
-from psdvec.topic_model.learn import HOLD, Prior, Space, infer_documents, solve_topics, unit
+from psdvec.topic_model.learn import HOLD, PRIOR, Prior, Space, infer_documents, solve_topics, unit
 from psdvec.vectors.embeddings import Embeddings
 
 # Words that name topics: what a topic raises, what it has for itself, and what lies near it.
@@ -81,7 +81,7 @@ class Topics(Shown):
     coherence: Float64s
     bounds: tuple[float, ...]
     tokenizer: str | None
-    prior: Prior = field(default_factory=Prior)
+    prior: Prior = PRIOR
     hold: float = HOLD
     sources: tuple[Mapping[str, Any], ...] = ()
 
