@@ -163,8 +163,7 @@ def document_vectors(documents: Documents, space: Space) -> Float64s:
     from scipy import sparse
 
     starts, words, counts = documents.counted
-    spread = np.bincount(words, minlength=len(space.words))
-    idf = np.log(len(documents) / np.maximum(spread, 1))
+    idf = np.log(len(documents) / np.maximum(documents.document_frequencies(len(space.words)), 1))
     shape = (len(documents), len(space.words))
     mixing = sparse.csr_array((np.log1p(counts) * idf[words], words, starts), shape=shape)
     found = mixing @ space.centred

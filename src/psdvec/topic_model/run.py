@@ -9,21 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from psdvec.arrays import Float64s
+from psdvec.arrays import Float64s, Int64s
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.workspace import digest_of, open_workspace, sweep_finished
-from psdvec.topic_model.documents import (
-    Documents,
-    Source,
-    as_written,
-    frequent_words,
-    read_documents,
-    word_weights,
-)
+from psdvec.topic_model.documents import Documents, Source, as_written, read_documents, word_weights
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import (
     HOLD,
@@ -218,7 +211,7 @@ def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Docum
     """Return the documents in numbers of the words that enough of them have, and the space of these words."""
     if read.tokens.max(initial=-1) < 0:
         raise InputError("no document has a word with a vector; give vectors of the same language")
-    ids = frequent_words(read, words=len(embeddings), least=least)
+    ids: Int64s = np.flatnonzero(read.document_frequencies(len(embeddings)) >= least)
     ids = ids[embeddings.lengths[ids] > 0]
     if len(ids) < 2:
         raise InputError(
