@@ -1,6 +1,6 @@
 """Topics as features of a classifier, in the setting of TopicVec.
 
-python -m benchmarks.bench_topic_features DATA --work WORK [--quotes]
+python -m benchmarks.bench.bench_topic_features DATA --work WORK [--quotes]
 
 Vectors are learned from the postings of 20 Newsgroups, training and test part, without labels. Topics are learned for
 each labelled group of the training part by itself; the proportions of all of them (square roots) are the features of a
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.bench_topics import read_news, strip_posting
-from benchmarks.measure import PSDVEC, run, run_script
+from benchmarks.bench.bench_topics import read_news, strip_posting
+from benchmarks.lib.measure import PSDVEC, run, run_script
 
 import psdvec
 from psdvec.progress import SilentProgress
