@@ -246,6 +246,7 @@ def test_equation_10_is_where_the_gradient_of_9_vanishes(counts, H, recipe):
     np.testing.assert_allclose(gradient, 0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_equation_11_is_what_integrating_over_the_vector_gives():
     """One feature, so that the integral can be done by quadrature; τ² is the likeliest, found by trying."""
     generator = np.random.default_rng(1)
