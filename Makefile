@@ -1,10 +1,14 @@
-# make test: everything a change must pass.   make demo: real vectors from a real Wikipedia dump.   make docs: the site.
+# make check: while you work.   make test: everything a change must pass.   make demo: real vectors from a real Wikipedia dump.   make docs: the site.
 # Each makes its own part of the virtual environment in .venv; a fresh machine needs Python 3.11 or newer, and make.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-skipped torture wheel-test lint demo docs interop screenshots clean
+.PHONY: check test test-skipped torture wheel-test lint demo docs interop screenshots clean
+
+# Style, types and the quick tests, in a minute and a half on two cores; it says how many slow tests it left out.
+check: .venv/dev lint
+	$(BIN)/python -m pytest -n logical --dist loadfile -m "not slow"
 
 test: .venv/dev lint
 	$(BIN)/python -m pytest -n logical --dist loadfile
@@ -19,7 +23,7 @@ TORTURE ?= --minutes 60
 torture: .venv/dev
 	$(BIN)/python -m tests.torture $(TORTURE)
 
-# The wheel, built and tried in an empty environment.
+# The sdist, and the wheel from it, built and tried in an empty environment; what passed is in dist/.
 wheel-test:
 	PYTHON=$(PYTHON) bash scripts/wheel_test.sh
 

@@ -1,8 +1,8 @@
-"""What was skipped is said at the end of every run, in one line; ``--skipped`` runs just that again.
+"""What was skipped or left out is said at the end of every run; ``--skipped`` runs just what was skipped again.
 
 ``make test`` must pass on a machine that has only what the project's own files install. What needs more (torch, a
 browser, other people's programs, real corpora) is skipped there, and remembered, so that it can be run once the
-missing part is there: ``make test-skipped``.
+missing part is there: ``make test-skipped``. ``make check`` leaves slow tests out, and their number is said.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 _REMEMBERED = "psdvec/skipped"
+_LEFT_OUT = pytest.StashKey[int]()  # slow tests that were not asked for
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +30,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        stash = slow[0].config.stash
+        stash[_LEFT_OUT] = stash.get(_LEFT_OUT, 0) + len(slow)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash.get(_LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:  # of pytest-xdist, in whose own process nothing is collected
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = config.stash.get(_LEFT_OUT, 0)
+    if left_out and "slow" in config.option.markexpr:
+        terminalreporter.write_line(f"slow tests left out: {left_out}; make test runs them too")
     reports = terminalreporter.stats.get("skipped", [])
     if not config.getoption("collectonly") and not hasattr(config, "workerinput"):
         config.cache.set(_REMEMBERED, sorted({report.nodeid for report in reports}))

@@ -25,7 +25,7 @@ from psdvec.solver.pmi import margins, pair_terms, pmi, scales_of, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.solver.spelling import trust
 from psdvec.topic_model.kernels import expect_topics
-from psdvec.topic_model.learn import offers, solve_topics
+from psdvec.topic_model.learn import solve_topics, topic_word_probabilities
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared
@@ -242,6 +242,7 @@ def test_equation_10_is_where_the_gradient_of_9_vanishes(counts, H, recipe):
     np.testing.assert_allclose(gradient, 0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_equation_11_is_what_integrating_over_the_vector_gives():
     """One feature, so that the integral can be done by quadrature; τ² is the likeliest, found by trying."""
     generator = np.random.default_rng(1)
@@ -440,7 +441,7 @@ def test_equation_20_counts_words_by_how_few_documents_have_them(told):
 
 def test_equation_21_makes_topics_pay_for_their_length(told):
     _, space, tilts = told
-    found = offers(space, tilts, hold=0.3)
+    found = topic_word_probabilities(space, tilts, hold=0.3)
     for k, t in enumerate(tilts):
         np.testing.assert_allclose(found[:, k], tilted(space, t) * math.exp(-0.3 * (t @ t) / 2), rtol=1e-5)
     np.testing.assert_allclose(found[:, 3], space.shares)
@@ -449,7 +450,7 @@ def test_equation_21_makes_topics_pay_for_their_length(told):
 def test_equation_22_is_the_bound_and_its_top_in_the_proportions_is_where_documents_stop(told):
     documents, space, tilts = told
     starts, words, counts = documents.counted
-    b, alpha = offers(space, tilts, hold=0.01), np.array([0.1, 0.1, 0.1, 0.5])
+    b, alpha = topic_word_probabilities(space, tilts, hold=0.01), np.array([0.1, 0.1, 0.1, 0.5])
 
     def log_beta(x):
         return sum(math.lgamma(one) for one in x) - math.lgamma(sum(x))

@@ -134,6 +134,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 UNCHECKED = {("similarity", "interval")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_no_wrong_argument_ends_in_an_error_that_is_not_ours(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

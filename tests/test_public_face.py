@@ -31,6 +31,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not loaded_by("import psdvec.cli") & HEAVY
 
 
+@pytest.mark.slow
 def test_loading_a_model_and_asking_it_loads_nothing_heavy(tmp_path):
     sentences = [["a", "king", "and", "a", "queen"], ["a", "queen", "and", "a", "king"]] * 9
     model = psdvec.fit(psdvec.count_pairs(sentences, min_count=1), dim=3)

@@ -15,6 +15,7 @@ from psdvec.errors import InputError
 from psdvec.resources import current_memory, parse_size, peak_memory
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_process_is_not_that_of_its_parent():
     before = current_memory()
     large = np.ones(1 << 26)
@@ -41,6 +42,7 @@ def test_what_is_no_number_of_bytes_is_no_size():
         parse_size(float("nan"))
 
 
+@pytest.mark.slow
 def test_the_arithmetic_of_a_process_names_its_kernels_and_leaves_out_what_others_brought():
     """OpenBLAS chooses its kernels by the processor; a variable can tell it another."""
     code = "import json; from psdvec.resources import arithmetic; print(json.dumps(dict(arithmetic())))"

@@ -1,4 +1,4 @@
-"""Commands beside busy loops: ``benchmarks/bench_busy.py``."""
+"""Commands beside busy loops: ``benchmarks/bench/bench_busy.py``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from benchmarks.bench import bench_busy
 
-import bench_busy
 import psdvec
 from psdvec.compare.values import Cost
 

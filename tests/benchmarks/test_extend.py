@@ -1,12 +1,12 @@
-"""Words left out and placed by other means: ``benchmarks/bench_extend.py``."""
+"""Words left out and placed by other means: ``benchmarks/bench/bench_extend.py``."""
 
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.bench.bench_extend import a_la_carte, without
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bench_extend import a_la_carte, without
 from psdvec.counts.count import count_pairs
 from psdvec.vectors.embeddings import Embeddings
 

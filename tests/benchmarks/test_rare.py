@@ -7,14 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.bench import bench_calibration, bench_growth, bench_rare, bench_together
+from benchmarks.studies.nine_sets import named_tasks
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bench_calibration
-import bench_growth
-import bench_rare
-import bench_together
-from nine_sets import named_tasks
 from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Pairs
 from psdvec.solver.extend import extend

@@ -1,4 +1,4 @@
-"""Runs that can be killed and go on, and settings that exist: ``benchmarks/ablation.py`` and ``search.py``."""
+"""Runs that can be killed and go on, and settings that exist: ``benchmarks/studies/ablation.py`` and ``search.py``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from benchmarks.lib import measure
+from benchmarks.lib.corpora import count_once
+from benchmarks.lib.records import Records
+from benchmarks.studies import ablation, search
 
-import ablation
-import measure
-import search
-from corpora import count_once
 from psdvec.errors import InputError, PSDVecError
 from psdvec.methods import METHODS
 from psdvec.options import RECIPES, Recipe, make_recipe
-from records import Records
 
 
 def test_the_rows_of_the_ablation_are_all_that_the_two_recipes_do_differently():

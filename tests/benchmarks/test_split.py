@@ -1,4 +1,4 @@
-"""What chooses a setting is never reported: the parts of ``benchmarks/split.py``."""
+"""What chooses a setting is never reported: the parts of ``benchmarks/studies/split.py``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.studies import split
+from benchmarks.studies.nine_sets import nine_tasks, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-import split
-from nine_sets import nine_tasks, score
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs

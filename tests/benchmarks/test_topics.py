@@ -1,11 +1,11 @@
-"""What ``benchmarks/bench_topics.py`` measures: coherence as OCTIS has it, and words that two lists of topics share."""
+"""What ``bench_topics.py`` measures: coherence as OCTIS has it, and words that two lists of topics share."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.bench_topics import shared_words
-from benchmarks.octis_npmi import octis_coherence
+from benchmarks.bench.bench_topics import shared_words
+from benchmarks.studies.octis_npmi import octis_coherence
 
 from psdvec.topic_model.page import coherence
 from tests.topic_model.test_quality import documents_of

@@ -65,6 +65,7 @@ def test_a_closed_standard_output_is_one_sentence_if_the_result_goes_there(tmp_p
     )
 
 
+@pytest.mark.slow
 def test_names_that_are_not_utf8_are_read_written_and_described(tmp_path):
     name, output = os.fsdecode(b"te\xffxt.txt"), os.fsdecode(b"cou\xffnts")
     (tmp_path / name).write_text("a b a b a b\n")

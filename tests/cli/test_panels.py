@@ -77,6 +77,7 @@ def test_extending_takes_its_numbers_from_the_model_and_says_so(run):
     assert text.count("default: the model's.") == 2
 
 
+@pytest.mark.slow
 @given(
     names=st.sets(st.sampled_from(sorted(NUMBERS))),
     recipe=st.sampled_from(sorted(RECIPES)),

@@ -28,6 +28,8 @@ from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )

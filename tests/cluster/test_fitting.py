@@ -25,6 +25,8 @@ from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and
 from tests.helpers import contents
 from tests.toy import drawn_counts
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )

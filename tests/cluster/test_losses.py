@@ -24,6 +24,8 @@ from psdvec.cluster.client import (
 from psdvec.errors import ClusterError
 from psdvec.resources import arithmetic
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )

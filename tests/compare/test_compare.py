@@ -77,6 +77,7 @@ def in_process(monkeypatch):
 # Processes
 
 
+@pytest.mark.slow
 def test_time_and_memory_of_a_command_are_its_own(tmp_path):
     ballast = np.ones(50_000_000)  # 400 MB in this process, which a child must not be charged with
     cost = run_measured(["--help"], folder=tmp_path, workers=1)
@@ -129,6 +130,7 @@ def test_costs_add_up_in_time_and_not_in_memory():
     assert Cost(1, 2, 30) + Cost(10, 20, 3) == Cost(11, 22, 30)
 
 
+@pytest.mark.slow
 def test_a_whole_comparison_in_processes(tmp_path, corpus, task):
     output = tmp_path / "report"
     code = (

@@ -114,6 +114,7 @@ def test_words_with_blanks_can_come_from_python(tmp_path):
     assert set(again.vocabulary.words) == set(counts.vocabulary.words)
 
 
+@pytest.mark.slow
 def test_sets_are_counted_alike_in_every_run():
     code = (
         "from psdvec.counts.count import count_pairs\n"

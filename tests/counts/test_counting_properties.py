@@ -17,6 +17,7 @@ SENTENCES = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12), min_siz
 WEIGHTINGS = st.sampled_from(["harmonic", "flat", "linear", "power:1.5"])
 
 
+@pytest.mark.slow
 @given(SENTENCES, st.integers(1, 5), WEIGHTINGS, st.integers(1, 4), st.booleans(), st.integers(1, 4))
 def test_counts_equal_the_ten_line_counter(sentences, window, weighting, min_count, close_gaps, workers):
     if max(sum(s.count(word) for s in sentences) for word in "abcdefgh") < min_count:
@@ -32,6 +33,7 @@ def test_counts_equal_the_ten_line_counter(sentences, window, weighting, min_cou
     assert sorted(counts.vocabulary.words) == occurring
 
 
+@pytest.mark.slow
 @given(
     SENTENCES, st.integers(1, 4), st.integers(1, 30), st.integers(1, 3), st.sampled_from(["keep", "close"])
 )
@@ -47,6 +49,7 @@ def test_little_memory_gives_the_same_counts(tmp_path_factory, sentences, window
     assert contents(folder / "runs") == contents(folder / "whole")
 
 
+@pytest.mark.slow
 @given(
     st.text(alphabet="ab c\n\t\r\0é漢'", max_size=80).filter(lambda text: any(c in text for c in "abcé漢")),
     st.integers(4, 20),

@@ -216,6 +216,7 @@ WORD = st.sampled_from(["a", "b", "c", "d", "é", "#", "1,000"])
 SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=12), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(sentences=SENTENCES, window=st.integers(1, 4), gaps=st.sampled_from(["keep", "close"]))
 def test_writing_and_reading_gives_the_same_counts_of_all_words_that_are_not_left_out(
     tmp_path_factory, sentences, window, gaps

@@ -19,6 +19,7 @@ def counted(sentences, **options):
     return count_pairs(sentences, **({"min_count": 1, "window": 3} | options))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SENTENCES, SENTENCES, SENTENCES)
 def test_merging_is_associative_and_commutative_to_the_byte(tmp_path_factory, a, b, c):
@@ -30,6 +31,7 @@ def test_merging_is_associative_and_commutative_to_the_byte(tmp_path_factory, a,
     assert contents(folder / "left") == contents(folder / "right") == contents(folder / "reversed")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SENTENCES, SENTENCES)
 def test_merging_equals_counting_together(a, b):
@@ -39,6 +41,7 @@ def test_merging_equals_counting_together(a, b):
     assert merged.tally == together.tally
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SENTENCES, SENTENCES)
 def test_subtracting_undoes_adding_to_the_byte(tmp_path_factory, a, b):
@@ -49,6 +52,7 @@ def test_subtracting_undoes_adding_to_the_byte(tmp_path_factory, a, b):
     assert contents(folder / "after") == contents(folder / "before")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(SENTENCES, min_size=1, max_size=4), st.integers(1, 3))
 def test_merging_equals_its_definition(parts, min_count):

@@ -27,6 +27,7 @@ def test_there_are_five_scripts():
     assert len(SCRIPTS) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_prints_what_its_docstring_says(script: Path, tmp_path: Path):
     if "psdvec[sklearn]" in script.read_text(encoding="utf-8"):

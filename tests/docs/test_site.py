@@ -123,6 +123,15 @@ def test_the_architecture_lists_every_package():
     assert listed == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
+def test_the_architecture_lists_every_module():
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_/]+)/` \|.*\| ([a-z0-9_` ]+) \|$", text, re.MULTILINE)
+    listed = {f"{package}/{name}.py" for package, names in rows for name in re.findall(r"`(\w+)`", names)}
+    listed |= set(re.findall(r"`(\w+\.py)`", text.partition("Beside them are")[2].partition("**")[0]))
+    modules = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")}
+    assert listed == {name for name in modules if not name.endswith("__init__.py")}
+
+
 def test_the_version_to_cite_is_the_version():
     citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [psdvec.__version__]

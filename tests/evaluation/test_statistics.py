@@ -1,6 +1,6 @@
 """Whether tests and intervals hold: what they claim, checked on made-up sets of which the truth is known.
 
-``benchmarks/bench_statistics.py`` does the same with more draws and over more sizes.
+``benchmarks/bench/bench_statistics.py`` does the same with more draws and over more sizes.
 """
 
 from __future__ import annotations

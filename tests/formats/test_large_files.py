@@ -11,6 +11,8 @@ import pytest
 
 from psdvec.formats import load
 
+pytestmark = pytest.mark.slow
+
 WORDS, DIM = 50_000, 768  # 154 MB, while the program may use 90 MB more than it needs to start
 
 PROGRAM = """

@@ -18,6 +18,8 @@ from examples.sample import make_records, make_text
 import psdvec
 from psdvec import kernels
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "/proc/nowhere"  # a home that nobody can make
 
 

@@ -14,6 +14,8 @@ from psdvec.counts.count import count_pairs
 from psdvec.text.corpus import read_corpus
 from tests.helpers import contents, count_in_small_runs
 
+pytestmark = pytest.mark.slow
+
 KILLS = 50
 
 # Forks children that count, and kills each after a random time, until one gets to the end; repeats until KILLS were

@@ -26,6 +26,8 @@ from psdvec.methods import glove, svd
 from psdvec.progress import SilentProgress
 from psdvec.vectors.sentences import vectorize_file
 
+pytestmark = pytest.mark.slow
+
 QUIET = SilentProgress()
 PRELOADED = "PSDVEC_TEST_PRELOADED"
 

@@ -1,4 +1,4 @@
-"""What the loops of :mod:`psdvec.topic_model.learn` compute, in plain NumPy."""
+"""What the loops of :mod:`psdvec.topic_model.kernels` compute, in plain NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def expect_topics(
     steps: int,
     tolerance: float,
 ) -> float:
-    """See :func:`psdvec.topic_model.learn.expect_topics`: equations (20) to (22) of ``docs/topic-model.md``."""
+    """See :func:`psdvec.topic_model.kernels.expect_topics`: equations (20) to (22) of ``docs/topic-model.md``."""
     bound = 0.0
     for document, mine in enumerate(gamma):
         here = slice(starts[document], starts[document + 1])
@@ -44,7 +44,7 @@ def expect_topics(
 
 
 def count_windows(tokens: Int32s, starts: Int64s, slot_of: Int32s, together: Int64s, window: int) -> int:
-    """See :func:`psdvec.topic_model.learn.count_windows`."""
+    """See :func:`psdvec.topic_model.kernels.count_windows`."""
     windows = 0
     for begin, end in pairwise(starts.tolist()):
         text = tokens[begin:end]

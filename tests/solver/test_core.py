@@ -128,6 +128,7 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panel
         np.testing.assert_allclose(product, first[:m, :m] @ block[:m], atol=4 * HALF * np.abs(first).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [make_recipe("default"), make_recipe("paper")])
 def test_any_number_of_threads_and_any_memory_give_the_same_bits(recipe, panels, tmp_path):
     counts = drawn_counts(words=150, sentences=800)

@@ -69,6 +69,7 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(gpu):
         np.testing.assert_allclose(product, T[:m, :m] @ block[:m], atol=4 * HALF * np.abs(T).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["default", "paper"])
 def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):
     counts = drawn_counts(words=150, sentences=800)

@@ -235,6 +235,7 @@ psdvec.extend(sys.argv[1], sys.argv[2], output=sys.argv[3], quiet=True)
 """
 
 
+@pytest.mark.slow
 def test_killed_and_called_again_it_solves_only_what_is_missing_and_ends_with_the_same_bytes(
     folders, tmp_path, monkeypatch
 ):

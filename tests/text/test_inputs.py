@@ -22,6 +22,7 @@ def everything(counts):
     return counts.vocabulary.words, counts.vocabulary.counts.tolist(), cells(counts), counts.tally
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text(alphabet="ab cÄßé漢'.\n\r\t\0\ufeff", max_size=12), max_size=9),
     st.sampled_from(["unicode", "paper", "whitespace"]),

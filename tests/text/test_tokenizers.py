@@ -35,6 +35,7 @@ def test_unicode_agrees_with_its_definition(text):
     assert words("unicode", text) == [counting.words_unicode(line) for line in text.split("\n")]
 
 
+@pytest.mark.slow
 def test_unicode_agrees_with_its_definition_on_all_short_texts_of_letters_quotes_and_marks():
     texts = ["".join(text) for length in range(1, 4) for text in product("אa'\"\u05b0 .", repeat=length)]
     assert words("unicode", "\n".join(texts)) == [counting.words_unicode(text) for text in texts]

@@ -148,6 +148,7 @@ def test_compression_does_not_matter(tmp_path: Path, compress: Callable[[bytes],
     assert lines == run(tmp_path, data)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(workers=st.integers(1, 5), batch=st.integers(1, 30_000))
 def test_neither_workers_nor_batches_change_a_byte(
@@ -349,6 +350,7 @@ def test_the_command_fails_with_one_line_on_a_truncated_dump(tmp_path: Path) -> 
     assert len((tmp_path / "out.txt.partial").read_text().splitlines()) == 8
 
 
+@pytest.mark.slow
 def test_memory_stays_the_same_however_long_the_dump(tmp_path: Path) -> None:
     path = tmp_path / "dump.bz2"
     body = numbered(3000)[len(HEADER) : -len("</mediawiki>\n")]

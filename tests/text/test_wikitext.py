@@ -161,6 +161,7 @@ def test_pages_of_a_batch_do_not_affect_each_other(pages: list[str]) -> None:
     assert STRIPPER.words(encoded) == [words_of(page) for page in pages]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.one_of(pages, st.text(), st.binary().map(lambda data: data.decode("latin-1"))))
 def test_the_kernels_agree_with_their_twins(page: str) -> None:

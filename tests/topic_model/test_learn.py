@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.storage.workspace import open_workspace
-from psdvec.topic_model.learn import Prior, cluster, document_vectors, learn, offers, share_out, words_of
+from psdvec.topic_model.learn import (
+    Prior,
+    cluster,
+    document_vectors,
+    infer_documents,
+    learn,
+    topic_word_probabilities,
+    words_of,
+)
 from psdvec.topic_model.run import topics
 from tests.helpers import contents
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors, prepared
@@ -111,15 +119,15 @@ def test_a_round_is_not_done_twice(tmp_path: Path):
 def test_proportions_of_a_document_do_not_depend_on_the_others():
     documents, space = prepared()
     tilts = np.random.default_rng(0).standard_normal((3, 12))
-    together = share_out(documents, space, tilts, prior=Prior(), hold=HOLD)
-    alone = share_out(documents.take(np.array([7])), space, tilts, prior=Prior(), hold=HOLD)
+    together = infer_documents(documents, space, tilts, prior=Prior(), hold=HOLD)
+    alone = infer_documents(documents.take(np.array([7])), space, tilts, prior=Prior(), hold=HOLD)
     assert alone[0].tobytes() == together[7].tobytes()
 
 
-def test_what_topics_offer_is_last_that_of_the_background():
+def test_the_last_topic_word_probabilities_are_those_of_the_background():
     _, space = prepared()
     tilts = np.vstack([np.zeros(12), np.ones(12)])
-    found = offers(space, tilts, hold=0.5)
+    found = topic_word_probabilities(space, tilts, hold=0.5)
     np.testing.assert_allclose(found[:, 0], space.shares)
     np.testing.assert_allclose(found[:, 2], space.shares)
     assert found[:, 1].sum() == pytest.approx(np.exp(-0.5 / 2 * 12))

@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )

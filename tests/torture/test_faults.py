@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forked processes are tortured on Linux only")
 def test_no_fault_of_a_sample_loses_anything_and_all_work_goes_on_to_the_same_bytes():

@@ -11,6 +11,8 @@ import pytest
 from tests.torture import confined, readers
 from tests.torture.samples import make_samples
 
+pytestmark = pytest.mark.slow
+
 SEED = 17
 CASES = 300  # of each reader
 

@@ -37,6 +37,7 @@ def test_the_movers_distance_is_that_of_the_best_assignment(first, second, norm)
     )
 
 
+@pytest.mark.slow
 @given(texts, texts, texts)
 def test_the_movers_distance_is_a_distance(first, second, third):
     assert E.wmdistance(first, first[::-1]) == pytest.approx(0, abs=1e-9)

@@ -71,6 +71,7 @@ def check_every_door(e: Embeddings, folder: Path) -> None:
     assert np.array_equal(word_vectors(e).fit_transform(texts), e.vectors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_every_word_of_a_real_text_is_found_by_every_door(tokenizer: str, tmp_path: Path):
     e = vectors_of(counted(TEXT, tokenizer, tmp_path), tokenizer)
@@ -79,6 +80,7 @@ def test_every_word_of_a_real_text_is_found_by_every_door(tokenizer: str, tmp_pa
     check_every_door(e, tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(text=TEXTS, tokenizer=st.sampled_from(list(TOKENIZERS)))
 def test_every_word_of_any_text_is_found_by_every_door(text: str, tokenizer: str, tmp_path: Path):
@@ -140,6 +142,7 @@ def test_a_model_has_the_tokenizer_of_its_counts_in_memory_and_from_disk(
     assert pickle.loads(pickle.dumps(m)).tokenizer == tokenizer
 
 
+@pytest.mark.slow
 def test_vectors_of_another_method_have_the_tokenizer_of_the_counts(corpus: Path, tmp_path: Path):
     count_pairs(read_corpus(corpus / "text.txt", tokenizer="paper"), min_count=1, output=tmp_path / "counts")
     made = fit_method("svd", tmp_path / "counts", output=tmp_path / "svd", dim=3)

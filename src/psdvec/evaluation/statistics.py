@@ -10,7 +10,7 @@ every item above x, and because it raises that of every item above y; it changes
     influence = c / √(VW) − ρ/2 (a/V + b/W)
 
 Without A, these are the influence values of a Pearson correlation of ranks, which are right only if both models err in
-the same manner: see ``benchmarks/bench_statistics.py``.
+the same manner: see ``benchmarks/bench/bench_statistics.py``.
 """
 
 from __future__ import annotations

@@ -73,6 +73,10 @@ class Documents:
         starts, _, counts = self.counted
         return np.diff(np.concatenate([[0.0], np.cumsum(counts)])[starts])
 
+    def document_frequencies(self, words: int) -> Int64s:
+        """Return how many documents have each word, (words,)."""
+        return np.bincount(self.counted[1], minlength=words)
+
     def renumbered(self, numbers: Int32s) -> Documents:
         """Return the documents with word i called ``numbers[i]``, which is -1 for words that are left out."""
         tokens = np.where(self.tokens >= 0, numbers[np.maximum(self.tokens, 0)], -1).astype(np.int32)
@@ -218,13 +222,5 @@ def word_weights(documents: Documents, *, words: int) -> Float64s:
 
     A word that at most one in ten documents has counts in full, one that all of them have, hardly at all.
     """
-    _, found, _ = documents.counted
-    spread = np.bincount(found, minlength=words)
-    idf = np.log(len(documents) / np.maximum(spread, 1))
+    idf = np.log(len(documents) / np.maximum(documents.document_frequencies(words), 1))
     return np.asarray(np.clip(idf / np.log(10.0), _LITTLE, 1.0))
-
-
-def frequent_words(documents: Documents, *, words: int, least: int) -> Int64s:
-    """Return the numbers, rising, of the words that at least ``least`` documents have."""
-    _, found, _ = documents.counted
-    return np.flatnonzero(np.bincount(found, minlength=words) >= least)

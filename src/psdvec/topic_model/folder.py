@@ -19,16 +19,26 @@ from psdvec.arrays import Array
 from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.arrays import parse_json, write_npy
-from psdvec.storage.artefact import Artefact, ArtefactWriter, create_artefact, open_artefact
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
 from psdvec.text.tokenizers import find_tokenizer
 from psdvec.topic_model.learn import Prior, Space
 from psdvec.topic_model.page import as_html, hierarchy, representatives, sizes_over
 from psdvec.topic_model.values import Topics
 
 KIND, VERSION = "topics", 1
-_MATRICES = {"vectors": np.float32, "tilts": np.float64, "expected": np.float32, "proportions": np.float32}
-_COLUMNS = ("shares", "weights", "coherence", "lengths")  # of float64
 _TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
+
+# The arrays: their type, their shape (n words, K topics, d dimensions, m documents), and the least and the most in them
+_ARRAYS: dict[str, tuple[type, str, float, float]] = {
+    "vectors": (np.float32, "nd", -1.01, 1.01),
+    "tilts": (np.float64, "Kd", -_HUGE, _HUGE),
+    "expected": (np.float32, "nK", 0.0, _HUGE),
+    "proportions": (np.float32, "mK", 0.0, 1.01),
+    "shares": (np.float64, "n", _TINY, 1.01),
+    "weights": (np.float64, "n", _TINY, 1.01),
+    "coherence": (np.float64, "K", -1.01, 1.01),
+    "lengths": (np.float64, "m", 0.0, _HUGE),
+}
 
 
 def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -> None:
@@ -51,17 +61,10 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
         packed = WordList.pack(topics.space.words)
         writer.add_array("words", packed.blob)
         writer.add_array("word_offsets", packed.offsets)
-        writer.add_array("shares", topics.space.shares)
-        writer.add_array("weights", topics.space.weights)
-        writer.add_array("coherence", topics.coherence)
-        writer.add_array("lengths", topics.lengths)
-        for name, matrix in (
-            ("vectors", topics.space.vectors),
-            ("tilts", topics.tilts),
-            ("expected", topics.expected.astype(np.float32)),
-            ("proportions", topics.proportions),
-        ):
-            _add_matrix(writer, name, matrix)
+        for name, (dtype, *_) in _ARRAYS.items():
+            with (writer.folder / f"{name}.npy").open("wb") as file:
+                write_npy(file, _array(topics, name).astype(dtype, copy=False))
+            writer.add_file(f"{name}.npy")
         documents = [
             {"name": name, **{field: values[i] for field, values in topics.fields.items()}}
             for i, name in enumerate(topics.names)
@@ -100,8 +103,10 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     made = artefact.parameters
     try:
         words = read_words(artefact)
-        arrays = {name: artefact.array(name, dtype, dimensions=2) for name, dtype in _MATRICES.items()}
-        arrays |= {name: artefact.array(name, np.float64) for name in _COLUMNS}
+        arrays = {
+            name: artefact.array(name, dtype, dimensions=len(shape))
+            for name, (dtype, shape, *_) in _ARRAYS.items()
+        }
         documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
         topic, background = made["prior"]
         fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
@@ -122,13 +127,8 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             sources=artefact.sources,
         )
         _check(found)
-        said = {name: made[name] for name in ("topics", "words", "dim", "documents")}
-        if list(said.values()) != [
-            *found.tilts.shape[:1],
-            len(words),
-            *found.tilts.shape[1:],
-            len(documents),
-        ]:
+        said = [made[name] for name in ("topics", "dim", "words", "documents")]
+        if said != [*found.tilts.shape, len(words), len(documents)]:
             raise ValueError("it holds other topics than it says")
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
@@ -137,18 +137,10 @@ def read_topics(path: str | Path | Artefact) -> Topics:
 
 def _check(topics: Topics) -> None:
     """Raise ValueError unless everything has its shape, and lies where what was written can lie."""
-    n, (k, d) = len(topics.space.words), topics.tilts.shape
-    arrays: dict[str, tuple[Array, tuple[int, ...], float, float]] = {
-        "vectors": (topics.space.vectors, (n, d), -1.01, 1.01),
-        "expected": (topics.expected, (n, k), 0.0, _HUGE),
-        "proportions": (topics.proportions, (len(topics.names), k), 0.0, 1.01),
-        "shares": (topics.space.shares, (n,), _TINY, 1.01),
-        "weights": (topics.space.weights, (n,), _TINY, 1.01),
-        "coherence": (topics.coherence, (k,), -1.01, 1.01),
-        "lengths": (topics.lengths, (len(topics.names),), 0.0, _HUGE),
-        "tilts": (topics.tilts, (k, d), -_HUGE, _HUGE),
-    }
-    for name, (array, shape, low, high) in arrays.items():
+    k, d = topics.tilts.shape
+    sizes = {"n": len(topics.space.words), "K": k, "d": d, "m": len(topics.names)}
+    for name, (_, axes, low, high) in _ARRAYS.items():
+        array, shape = _array(topics, name), tuple(sizes[axis] for axis in axes)
         if array.shape != shape:
             raise ValueError(f"its {name} have shape {array.shape} and not {shape}")
         unknown = np.isnan(array) if name == "coherence" else False
@@ -167,10 +159,9 @@ def _check(topics: Topics) -> None:
         find_tokenizer(topics.tokenizer)
 
 
-def _add_matrix(writer: ArtefactWriter, name: str, matrix: Array) -> None:
-    with (writer.folder / f"{name}.npy").open("wb") as file:
-        write_npy(file, matrix)
-    writer.add_file(f"{name}.npy")
+def _array(topics: Topics, name: str) -> Array:
+    found: Array = getattr(topics.space if name in ("vectors", "shares", "weights") else topics, name)
+    return found
 
 
 def _proportion_rows(topics: Topics) -> Iterator[list[Any]]:

@@ -41,7 +41,7 @@ def _weigh_topics(gamma, weights):
 # word under a topic; prior float64[K]; gamma float64[m, K], changed in place; expected float64[n, K], added to
 @kernel(fastmath=_SUMS)
 def expect_topics(starts, words, counts, chances, prior, gamma, expected, steps, tolerance):
-    """Fit each document's proportions; add up the words that each topic is expected to have; return the bound.
+    """Take the E-step of each document; add its expected counts of words to ``expected``; return the bound.
 
     A document stops after ``steps``, or when a step moves fewer than ``tolerance`` of its words.
     """

@@ -1,4 +1,4 @@
-"""Learning topics by variational EM: documents share out their words, topics follow the words, until nothing gains.
+"""Learning topics by variational EM: the E-step gives words to topics, the M-step moves topics to their words.
 
 The bound (22) of ``docs/topic-model.md`` rises with every round. Documents are taken in parts of fixed boundaries, each
 part by one thread, and what parts add up is added in their order: the same bytes for any number of threads.
@@ -52,7 +52,7 @@ class Space:
         return self.vectors - self.mean
 
     @cached_property
-    def moment(self) -> Float64s:
+    def covariance(self) -> Float64s:
         """The covariance of the vectors under P, (d, d)."""
         own = self.centred[: self.core]
         return np.asarray((own * self.shares[: self.core, None]).T @ own)
@@ -70,12 +70,15 @@ class Space:
 
     def places(self, tilts: Float64s) -> Float64s:
         """Return where topics are among the words: the direction from the mean of all text to theirs, (K, d)."""
-        found = self.chances(tilts)[: self.core].T @ self.centred[: self.core]
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.maximum(lengths, 1e-12))
+        return unit(self.chances(tilts)[: self.core].T @ self.centred[: self.core])
 
 
-# From the words that topics are expected to have, to the topics: equation (23) of ``docs/topic-model.md``.
+def unit(rows: Float64s) -> Float64s:
+    """Return the rows scaled to length 1; a row of zeros stays."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+
+# The M-step, from expected counts of words to topics: equation (23) of ``docs/topic-model.md``.
 
 _STEPS = 8  # of conjugate gradients
 _HALVINGS = 6
@@ -84,11 +87,11 @@ _HALVINGS = 6
 def solve_topics(
     space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1
 ) -> Float64s:
-    """Return better ``tilts`` (K, d) for topics that have ``expected`` (n, K) of each word, after ``times`` steps."""
+    """Return better ``tilts`` (K, d), by ``expected`` (n, K) counts of each word, after ``times`` Newton steps."""
     sizes = expected.sum(axis=0)
     is_used = sizes > 0
     means = (expected / np.where(is_used, sizes, 1.0)).T @ space.centred
-    factor = np.asarray(np.linalg.inv(space.moment + hold * np.eye(tilts.shape[1])), dtype=np.float64)
+    factor = np.asarray(np.linalg.inv(space.covariance + hold * np.eye(tilts.shape[1])), dtype=np.float64)
     for _ in range(times):
         chances = space.chances(tilts)
         slopes = means - chances.T @ space.centred - hold * tilts
@@ -140,13 +143,12 @@ def _newton_steps(
 def _climb(space: Space, means: Float64s, tilts: Float64s, steps: Float64s, hold: float) -> Float64s:
     """Return ``tilts + steps``, with shorter steps for topics that would fall."""
     before = topic_values(space, means, tilts, hold=hold)
-    for _ in range(_HALVINGS):
+    for scale in (*[0.5] * _HALVINGS, 0.0):
         falls = topic_values(space, means, tilts + steps, hold=hold) < before
         if not falls.any():
-            return np.asarray(tilts + steps)
-        steps = np.where(falls[:, None], steps / 2, steps)
-    falls = topic_values(space, means, tilts + steps, hold=hold) < before
-    return np.asarray(tilts + np.where(falls[:, None], 0.0, steps))
+            break
+        steps = np.where(falls[:, None], scale * steps, steps)
+    return np.asarray(tilts + steps)
 
 
 # Where topics begin: documents as vectors, clustered on the sphere.
@@ -159,14 +161,13 @@ def document_vectors(documents: Documents, space: Space) -> Float64s:
     from scipy import sparse
 
     starts, words, counts = documents.counted
-    spread = np.bincount(words, minlength=len(space.words))
-    idf = np.log(len(documents) / np.maximum(spread, 1))
+    idf = np.log(len(documents) / np.maximum(documents.document_frequencies(len(space.words)), 1))
     shape = (len(documents), len(space.words))
     mixing = sparse.csr_array((np.log1p(counts) * idf[words], words, starts), shape=shape)
     found = mixing @ space.centred
     found -= found.mean(axis=0)
     found[np.diff(starts) == 0] = 0.0
-    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12))
+    return unit(found)
 
 
 def seeded_centres(
@@ -179,14 +180,12 @@ def seeded_centres(
     """
     from scipy import sparse
 
-    directions = seeds @ space.centred
-    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    directions = unit(seeds @ space.centred)
     starts, words, _ = documents.counted
     has = sparse.csr_array((np.ones(len(words)), words, starts), shape=(len(documents), len(space.words)))
     scores = has @ seeds.T + units @ directions.T
     nearest = np.argsort(-scores, axis=0, kind="stable")[: max(len(documents) // (2 * clusters), 1)]
-    centres = units[nearest].sum(axis=0)
-    return np.asarray(centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12))
+    return unit(units[nearest].sum(axis=0))
 
 
 def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None = None) -> Int64s:
@@ -202,8 +201,7 @@ def cluster(units: Float64s, clusters: int, *, seed: int, given: Float64s | None
             break
         sums = np.zeros_like(centres)
         np.add.at(sums, owners, units)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
+        centres = np.where(sums.any(axis=1, keepdims=True), unit(sums), centres)
     return np.asarray(owners, dtype=np.int64)
 
 
@@ -245,12 +243,15 @@ class Prior:
         return np.array([self.topic] * topics + [self.background])
 
 
+PRIOR = Prior()
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """Where learning is after a round.
 
     ``tilts`` (K, d); ``gamma`` (m, K + 1), of which ``gamma - prior`` are the words that each topic has in each
-    document; ``expected`` (n, K), the words of each topic; ``bounds``: the bound after each round, in nats a word.
+    document; ``expected`` (n, K), the expected counts of words; ``bounds``: the bound after each round, in nats a word.
     """
 
     tilts: Float64s
@@ -271,8 +272,8 @@ def learn(
     space: Space,
     *,
     begin: Float64s,
-    prior: Prior,
-    hold: float,
+    prior: Prior = PRIOR,
+    hold: float = HOLD,
     anchors: Float64s | None = None,
     workers: int | None = None,
     work: Path | None = None,
@@ -294,7 +295,7 @@ def learn(
             state = State(tilts, _evenly(documents, over), anchored, ())
         stage.advance(len(state.bounds))
         while not state.is_finished:
-            state = _round(documents, space, state, over, hold, anchors, workers)
+            state = _em_round(documents, space, state, over, hold, anchors, workers)
             if file is not None:
                 write_state(file, state)
             stage.note(f"bound {state.bounds[-1]:.4f}")
@@ -302,30 +303,30 @@ def learn(
     return state
 
 
-def share_out(
+def infer_documents(
     documents: Documents,
     space: Space,
     tilts: Float64s,
     *,
-    prior: Prior,
-    hold: float,
+    prior: Prior = PRIOR,
+    hold: float = HOLD,
     workers: int | None = None,
 ) -> Float64s:
-    """Return the proportions of documents among topics that stay as they are: gamma, (m, K + 1)."""
+    """Return gamma of documents, (m, K + 1), under topics that stay as they are: the E-step alone."""
     over = prior.over(len(tilts))
     gamma = _evenly(documents, over)
     with limit_blas(1):
-        _expect(documents, offers(space, tilts, hold=hold), over, gamma, workers, steps=100)
+        _e_step(documents, topic_word_probabilities(space, tilts, hold=hold), over, gamma, workers, steps=100)
     return gamma
 
 
-def offers(space: Space, tilts: Float64s, *, hold: float) -> Float64s:
-    """Return what a word gets from each topic and, last, from the background: (n, K + 1), equation (21)."""
+def topic_word_probabilities(space: Space, tilts: Float64s, *, hold: float) -> Float64s:
+    """Return P(w | t) of each topic, less the price of its length, and P(w), last: (n, K + 1), equation (21)."""
     held = space.chances(tilts) * np.exp(-hold / 2 * (tilts**2).sum(axis=1))
     return np.ascontiguousarray(np.column_stack([held, space.shares]))
 
 
-def _round(
+def _em_round(
     documents: Documents,
     space: Space,
     state: State,
@@ -335,9 +336,8 @@ def _round(
     workers: int | None,
 ) -> State:
     gamma = state.gamma.copy()
-    bound, found = _expect(
-        documents, offers(space, state.tilts, hold=hold), over, gamma, workers, steps=_INNER
-    )
+    probabilities = topic_word_probabilities(space, state.tilts, hold=hold)
+    bound, found = _e_step(documents, probabilities, over, gamma, workers, steps=_INNER)
     expected = np.ascontiguousarray(found[:, :-1])
     if anchors is not None:
         expected += anchors
@@ -351,19 +351,19 @@ def _evenly(documents: Documents, over: Float64s) -> Float64s:
     return np.asarray(over + (documents.lengths / len(over))[:, None])
 
 
-def _expect(
+def _e_step(
     documents: Documents,
-    offered: Float64s,
+    probabilities: Float64s,
     over: Float64s,
     gamma: Float64s,
     workers: int | None,
     *,
     steps: int,
 ) -> tuple[float, Float64s]:
-    """Share out the words of all documents; return the bound and the words of each topic, (n, K + 1)."""
-    run = partial(_expect_part, documents, offered, over, gamma, steps)
+    """Fit ``gamma`` in place; return the bound and the expected counts of words, (n, K + 1)."""
+    run = partial(_e_step_of_part, documents, probabilities, over, gamma, steps)
     threads = resolve_workers(workers)
-    total, found = 0.0, np.zeros_like(offered)
+    total, found = 0.0, np.zeros_like(probabilities)
     with ThreadPoolExecutor(threads) as pool:
         for bound, part in map_ordered(pool, run, _parts(documents), ahead=threads):
             total += bound
@@ -371,17 +371,15 @@ def _expect(
     return total, found
 
 
-def _expect_part(
-    documents: Documents, offered: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
+def _e_step_of_part(
+    documents: Documents, probabilities: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
 ) -> tuple[float, Float64s]:
-
     from psdvec.topic_model.kernels import expect_topics  # here, so that topics are read without numba
 
     starts, words, counts = documents.counted
-    found = np.zeros_like(offered)
-    bound = expect_topics(
-        starts[part.start : part.stop + 1], words, counts, offered, over, gamma[part], found, steps, _MOVED
-    )
+    found = np.zeros_like(probabilities)
+    own = starts[part.start : part.stop + 1]
+    bound = expect_topics(own, words, counts, probabilities, over, gamma[part], found, steps, _MOVED)
     return bound, found
 
 

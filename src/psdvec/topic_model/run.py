@@ -9,32 +9,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from psdvec.arrays import Float64s
+from psdvec.arrays import Float64s, Int64s
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
-from psdvec.topic_model.documents import (
-    Documents,
-    Source,
-    as_written,
-    frequent_words,
-    read_documents,
-    word_weights,
-)
+from psdvec.topic_model.documents import Documents, Source, as_written, read_documents, word_weights
 from psdvec.topic_model.folder import write_topics
 from psdvec.topic_model.learn import (
     HOLD,
-    Prior,
+    PRIOR,
     Space,
     State,
     cluster,
     document_vectors,
+    infer_documents,
     learn,
     seeded_centres,
-    share_out,
     solve_topics,
     words_of,
 )
@@ -42,7 +35,7 @@ from psdvec.topic_model.page import coherence
 from psdvec.topic_model.values import Topics, proportions_of, sizes_of, top_ids, unit_rows
 from psdvec.vectors.embeddings import Embeddings
 
-# How many topics: as many as foretell best the words of documents that were not used.
+# How many topics: as many as give held-out documents the highest likelihood.
 
 _NUMBERS = (2, 5, 10, 15, 20, 30, 40, 50, 75, 100)
 _EVERY = 10
@@ -50,14 +43,7 @@ _MOST = 4000  # documents that take part
 
 
 def choose_number(
-    documents: Documents,
-    space: Space,
-    *,
-    prior: Prior,
-    hold: float,
-    seed: int,
-    workers: int | None,
-    progress: Progress,
+    documents: Documents, space: Space, *, seed: int, workers: int | None, progress: Progress
 ) -> int:
     """Return the number of topics that suits ``documents``."""
     places = np.unique(np.linspace(0, len(documents) - 1, min(len(documents), _MOST)).astype(np.int64))
@@ -74,16 +60,8 @@ def choose_number(
         for number in numbers:
             owners = cluster(units, number, seed=seed)
             begin = words_of(learned, owners, topics=number, words=len(space.words))
-            state = learn(
-                learned,
-                space,
-                begin=begin,
-                prior=prior,
-                hold=hold,
-                workers=workers,
-                progress=SilentProgress(),
-            )
-            found[number] = _foretold(known, rest, space, state.tilts, prior, hold, workers)
+            state = learn(learned, space, begin=begin, workers=workers, progress=SilentProgress())
+            found[number] = _heldout_likelihood(known, rest, space, state.tilts, workers)
             stage.note(f"{number} topics: {found[number].mean():.4f} nats a word")
             stage.advance(1)
     return smallest_within_error(found)
@@ -112,17 +90,11 @@ def _halves(documents: Documents) -> tuple[Documents, Documents]:
     return part(~odd), part(odd)
 
 
-def _foretold(
-    known: Documents,
-    rest: Documents,
-    space: Space,
-    tilts: Float64s,
-    prior: Prior,
-    hold: float,
-    workers: int | None,
+def _heldout_likelihood(
+    known: Documents, rest: Documents, space: Space, tilts: Float64s, workers: int | None
 ) -> Float64s:
-    """Return the mean log-probability of the words of each document in ``rest``, given those in ``known``."""
-    gamma = share_out(known, space, tilts, prior=prior, hold=hold, workers=workers)
+    """Return the mean log-likelihood of the words of each document in ``rest``, given those in ``known``."""
+    gamma = infer_documents(known, space, tilts, workers=workers)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     chances = np.column_stack([space.chances(tilts), space.shares])
     starts, words, counts = rest.counted
@@ -167,7 +139,7 @@ def topics(
         folder (each text file is one), a glob, or a list of ``Path`` objects; a list of texts or of lists of words; a
         DataFrame or a list of records.
     topics
-        How many, or ``"auto"``: as many as foretell best the words of documents that are held out.
+        How many, or ``"auto"``: as many as give held-out documents the highest likelihood.
     text, by
         The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
     encoding
@@ -206,7 +178,6 @@ def topics(
     kept, space = space_of(read, embeddings, least)
     _say_what_is_left_out(kept, progress)
     anchors_of = _seeds(space, seed_words or {}, progress)
-    prior = Prior()
     with ExitStack() as stack:
         work = None
         if output is not None:
@@ -220,19 +191,15 @@ def topics(
             )
         stack.enter_context(limit_blas(1))
         if number is None:
-            number = max(
-                choose_number(
-                    kept, space, prior=prior, hold=HOLD, seed=seed, workers=workers, progress=progress
-                ),
-                len(anchors_of),
-            )
+            best = choose_number(kept, space, seed=seed, workers=workers, progress=progress)
+            number = max(best, len(anchors_of))
             progress.say(f"held-out words are foretold best by {count_of(number, 'topic')}")
         _check_number(number, kept, len(anchors_of))
         state = _learned(
             kept, space, number, list(anchors_of.values()),
-            prior=prior, seed=seed, quick=quick, workers=workers, work=work, progress=progress,
+            seed=seed, quick=quick, workers=workers, work=work, progress=progress,
         )  # fmt: skip
-        found = _summed_up(kept, space, state, tuple(anchors_of), prior, embeddings)
+        found = _summed_up(kept, space, state, tuple(anchors_of), embeddings)
         if output is not None:
             write_topics(found, output, overwrite=overwrite)
     return found
@@ -242,7 +209,7 @@ def space_of(read: Documents, embeddings: Embeddings, least: int) -> tuple[Docum
     """Return the documents in numbers of the words that enough of them have, and the space of these words."""
     if read.tokens.max(initial=-1) < 0:
         raise InputError("no document has a word with a vector; give vectors of the same language")
-    ids = frequent_words(read, words=len(embeddings), least=least)
+    ids: Int64s = np.flatnonzero(read.document_frequencies(len(embeddings)) >= least)
     ids = ids[embeddings.lengths[ids] > 0]
     if len(ids) < 2:
         raise InputError(
@@ -307,7 +274,6 @@ def _learned(
     number: int,
     seeds: list[Float64s],
     *,
-    prior: Prior,
     seed: int,
     quick: bool,
     workers: int | None,
@@ -326,14 +292,12 @@ def _learned(
     begin = words_of(documents, owners, topics=number, words=len(space.words))
     if quick:
         tilts = solve_topics(space, begin, np.zeros((number, space.centred.shape[1])), hold=HOLD, times=3)
-        over = prior.over(number)
-        gamma = np.tile(over, (len(documents), 1))
+        gamma = np.tile(PRIOR.over(number), (len(documents), 1))
         gamma[np.arange(len(documents)), owners] += documents.lengths
         return State(tilts, gamma, begin, ())
     return learn(
-        documents, space, begin=begin, prior=prior, hold=HOLD, anchors=anchors, workers=workers, work=work,
-        progress=progress,
-    )  # fmt: skip
+        documents, space, begin=begin, anchors=anchors, workers=workers, work=work, progress=progress
+    )
 
 
 def _summed_up(
@@ -341,11 +305,10 @@ def _summed_up(
     space: Space,
     state: State,
     seeded: tuple[str, ...],
-    prior: Prior,
     embeddings: Embeddings,
 ) -> Topics:
     """Return the topics with their names, the seeded ones first, the others by their size."""
-    shares = proportions_of(documents, state.gamma, prior)
+    shares = proportions_of(documents, state.gamma, PRIOR)
     sizes = sizes_of(shares, documents.lengths)
     others = np.argsort(-sizes[len(seeded) :], kind="stable") + len(seeded)
     order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)

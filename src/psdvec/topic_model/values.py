@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, checked
 from psdvec.progress import Shown, SilentProgress, count_of
 from psdvec.topic_model.documents import Documents, Source, read_documents
-from psdvec.topic_model.learn import HOLD, Prior, Space, share_out, solve_topics
+from psdvec.topic_model.learn import HOLD, PRIOR, Prior, Space, infer_documents, solve_topics, unit
 from psdvec.vectors.embeddings import Embeddings
 
 # Words that name topics: what a topic raises, what it has for itself, and what lies near it.
@@ -25,17 +25,12 @@ _SPARE = 1.6  # so many times as many are looked at, and those least like the ot
 _POOL = 50  # words among which the exclusive ones are looked for
 
 
-def top_words(space: Space, log_chances: Float64s, *, topn: int) -> list[list[str]]:
-    """Return words that name each topic: what it raises, and what is alike.
+def top_ids(space: Space, log_chances: Float64s, *, topn: int) -> list[Int64s]:
+    """Return the numbers of words that name each topic, the most raised first: what it raises, and what is alike.
 
     Of the words with the highest ``λ log P(w | t) + (1 - λ) log (P(w | t) / P(w))``, the one that is least like the
     others by its vector is left out, again and again; a topic of sport is not named by the month of its finals.
     """
-    return [[space.words[i] for i in ids] for ids in top_ids(space, log_chances, topn=topn)]
-
-
-def top_ids(space: Space, log_chances: Float64s, *, topn: int) -> list[Int64s]:
-    """Return the numbers of these words, the most raised first."""
     most = max(topn, _NAMED)
     return [_alike(space, ids, most)[:topn] for ids in _raised(space, log_chances, topn=round(_SPARE * most))]
 
@@ -43,37 +38,21 @@ def top_ids(space: Space, log_chances: Float64s, *, topn: int) -> list[Int64s]:
 def _raised(space: Space, log_chances: Float64s, *, topn: int) -> list[Int64s]:
     """Return the words by λ; of words that score alike, the first of the vocabulary comes first."""
     scores = log_chances - (1 - RELEVANCE) * np.log(space.shares)[:, None]
-    return [np.argsort(-column, kind="stable")[:topn] for column in scores.T]
+    return [_highest(column, topn) for column in scores.T]
+
+
+def _highest(scores: Float64s, topn: int) -> Int64s:
+    return np.argsort(-scores, kind="stable")[:topn]
 
 
 def _alike(space: Space, ids: Int64s, most: int) -> Int64s:
     """Return at most ``most`` of the words ``ids``, in their order, without those least like the others."""
-    own = space.centred[ids]
-    own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
+    own = unit(space.centred[ids])
     kept = np.arange(len(ids))
     while len(kept) > most:
         likeness = (own[kept] @ own[kept].T).sum(axis=1)
         kept = np.delete(kept, int(likeness.argmin()))
     return np.asarray(ids[kept])
-
-
-def exclusive_words(space: Space, log_chances: Float64s, sizes: Float64s, *, topn: int) -> list[list[str]]:
-    """Return the words among a topic's first fifty that are most surely of that topic and of no other."""
-    joint = np.exp(log_chances) * sizes
-    surely = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-    pools = _raised(space, log_chances, topn=_POOL)
-    return [
-        [space.words[i] for i in ids[np.argsort(-surely[ids, k], kind="stable")[:topn]]]
-        for k, ids in enumerate(pools)
-    ]
-
-
-def nearest_words(space: Space, vectors: Float32s, *, topn: int) -> list[list[str]]:
-    """Return the words nearest to each topic's vector by cosine, both seen from the middle of all text."""
-    own = space.centred / np.maximum(np.linalg.norm(space.centred, axis=1, keepdims=True), 1e-12)
-    return [
-        [space.words[i] for i in np.argsort(-column, kind="stable")[:topn]] for column in (own @ vectors.T).T
-    ]
 
 
 _SHOWN = 10  # topics that a glance shows
@@ -85,7 +64,7 @@ class Topics(Shown):
     """Topics as vectors in the space of words, and their part in some documents.
 
     ``space``: the words that topics are made of. ``tilts`` (K, d): the topics t of equation (19). ``expected`` (n, K):
-    how many of each word's occurrences each topic has. ``labels``: the name of each topic, from its seed words or its
+    the expected count of each word in each topic. ``labels``: the name of each topic, from its seed words or its
     own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
     (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
     ``coherence`` (K,): NPMI of each topic's words.
@@ -102,7 +81,7 @@ class Topics(Shown):
     coherence: Float64s
     bounds: tuple[float, ...]
     tokenizer: str | None
-    prior: Prior = field(default_factory=Prior)
+    prior: Prior = PRIOR
     hold: float = HOLD
     sources: tuple[Mapping[str, Any], ...] = ()
 
@@ -144,17 +123,24 @@ class Topics(Shown):
     @checked
     def top_words(self, topn: int = 10) -> list[list[str]]:
         """Return the words that name each topic, the best first."""
-        return top_words(self.space, self.log_chances, topn=max(topn, 0))
+        return self._spelled(top_ids(self.space, self.log_chances, topn=max(topn, 0)))
 
     @checked
     def exclusive_words(self, topn: int = 10) -> list[list[str]]:
         """Return, for each topic, those of its words that other topics have least of."""
-        return exclusive_words(self.space, self.log_chances, self.sizes, topn=max(topn, 0))
+        joint = np.exp(self.log_chances) * self.sizes
+        surely = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        pools = _raised(self.space, self.log_chances, topn=_POOL)
+        return self._spelled(ids[_highest(surely[ids, k], max(topn, 0))] for k, ids in enumerate(pools))
 
     @checked
     def nearest_words(self, topn: int = 10) -> list[list[str]]:
         """Return the words whose vectors are nearest to each topic's."""
-        return nearest_words(self.space, self.vectors, topn=max(topn, 0))
+        cosines = unit(self.space.centred) @ self.vectors.T
+        return self._spelled(_highest(column, max(topn, 0)) for column in cosines.T)
+
+    def _spelled(self, chosen: Iterable[Int64s]) -> list[list[str]]:
+        return [[self.space.words[i] for i in ids] for ids in chosen]
 
     @checked
     def transform(
@@ -174,11 +160,8 @@ class Topics(Shown):
         space = self.space if model is None else with_words(self.space, model)
         words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
         read = read_documents(documents, words, text=text, encoding=encoding, progress=SilentProgress())
-        return self._shares(read, space, workers)
-
-    def _shares(self, read: Documents, space: Space, workers: int | None) -> Float32s:
         read = read.weighed(space.weights)
-        gamma = share_out(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
+        gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
 
     @checked

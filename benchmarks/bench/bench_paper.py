@@ -1,6 +1,7 @@
 """Section 5 of the paper on real text: core words, then more words band by band, with time, memory and scores.
 
-    python benchmarks/bench_paper.py TESTSETS CORPUS... --work FOLDER [--words 25000 80000 130000 180000] [--dim 500]
+    python -m benchmarks.bench.bench_paper TESTSETS CORPUS... --work FOLDER [--words 25000 80000 130000 180000]
+    [--dim 500]
 
 The texts, raw, plain or compressed, are counted together with a flat window of 3. The first ``--words`` are fitted
 together, and each further number is one ``psdvec extend`` with the paper's ridge: 2, 4, 8 and so on. All steps are
@@ -13,13 +14,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks.lib.corpora import TOKENIZERS
+from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.studies.nine_sets import nine_tasks, score
+from benchmarks.studies.split import take
+
 import psdvec
-from corpora import TOKENIZERS
-from measure import PSDVEC, run, run_script
-from nine_sets import nine_tasks, score
 from psdvec.counts.matrix import load_counts
 from psdvec.resources import format_size
-from split import take
 
 
 def main():

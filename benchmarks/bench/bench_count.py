@@ -1,6 +1,6 @@
 """Counting: starting, side by side with GloVe's own programs, in bounded memory, and as the corpus grows.
 
-    GLOVE_BUILD=path/to/GloVe/build python benchmarks/bench_count.py CORPUS [--only PART ...]
+    GLOVE_BUILD=path/to/GloVe/build python -m benchmarks.bench.bench_count CORPUS [--only PART ...]
 
 CORPUS is raw text, plain or compressed; it is cut into words beforehand, so that all programs read the same ones.
 GloVe's programs count it once and four times over; without GLOVE_BUILD their rows are left out. Each command runs
@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from benchmarks.lib.corpora import add_corpus_arguments, write_words
+from benchmarks.lib.measure import PSDVEC, Cost, best, run, run_script, table
 
-from corpora import add_corpus_arguments, write_words
-from measure import PSDVEC, Cost, best, run, run_script, table
 from psdvec.counts.matrix import UNIT, load_counts
 
 REPEATS = int(os.environ.get("REPEATS", "3"))

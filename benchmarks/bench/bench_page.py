@@ -1,6 +1,6 @@
 """What the explorer's page costs: bytes and seconds until it is there, and how smoothly its map moves.
 
-    python -m benchmarks.bench_page [--points 20000] [--seconds 4] [--loads 5]
+    python -m benchmarks.bench.bench_page [--points 20000] [--seconds 4] [--loads 5]
 
 Vectors are random, in a dozen heaps: the work depends on the number of points alone. A load is timed from the request
 until the map is drawn, which the server has ready, by a browser that has nothing in its cache, then by one that has

@@ -1,6 +1,6 @@
 """Neighbours, analogies, opening and reading, side by side with gensim, as ratios in one run.
 
-    python benchmarks/bench_queries.py [neighbours] [analogies] [reading] [--words 50000] [--dim 300]
+    python -m benchmarks.bench.bench_queries [neighbours] [analogies] [reading] [--words 50000] [--dim 300]
 
 Vectors are random: the work does not depend on their values. Analogies are Google's 19,544 questions where
 gensim ships them, with the words they hold put into the vocabulary. The peak memory is of the whole

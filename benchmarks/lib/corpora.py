@@ -11,7 +11,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from measure import PSDVEC, run
+from benchmarks.lib.measure import PSDVEC, run
+
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import InputError
 

@@ -1,6 +1,6 @@
 """Whether the tests and intervals of an evaluation hold: type I error, power and coverage, by simulation.
 
-python benchmarks/bench_statistics.py [--draws 2000] [--only correlations unlike analogies coverage family]
+python -m benchmarks.bench.bench_statistics [--draws 2000] [--only correlations unlike analogies coverage family]
 
 correlations: two models are noisy copies of one signal, and human scores are rounded, so that they tie. Under the null
 hypothesis the models are equally good, and a test at 5 % should find a difference in 5 of 100 sets; otherwise the

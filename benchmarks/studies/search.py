@@ -1,13 +1,13 @@
 """The search for good settings, with the same number of tries for every method, on development questions only.
 
-    python benchmarks/search.py CORPUS TESTSETS --work FOLDER [--words 50000] [--dim 300] [--methods svd glove ...]
-    [--also 'skipgram:sample 1e-4, 15 epochs=vectors.txt' ...]
+    python -m benchmarks.studies.search CORPUS TESTSETS --work FOLDER [--words 50000] [--dim 300]
+    [--methods svd glove ...] [--also 'skipgram:sample 1e-4, 15 epochs=vectors.txt' ...]
 
 CORPUS is raw text, plain or compressed. Each method is trained with every entry of ``SETTINGS``, six at most, chosen
 from what its authors and Levy, Goldberg and Dagan (2015) advise, and scored on the development questions of
-``benchmarks/split.py`` and nothing else. The best of each is what a comparison on the reported questions should use.
-``--also`` judges vectors that were trained elsewhere, such as by the authors' own program, by the same questions and
-words; each is one more try of its method.
+``benchmarks/studies/split.py`` and nothing else. The best of each is what a comparison on the reported questions should
+use. ``--also`` judges vectors that were trained elsewhere, such as by the authors' own program, by the same questions
+and words; each is one more try of its method.
 
 Counts, models and results are kept below FOLDER: a run that was killed goes on where it was.
 """
@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.lib.corpora import add_corpus_arguments, count_once
+from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.records import Records
+from benchmarks.studies.nine_sets import score
+from benchmarks.studies.split import development_tasks
 
 import psdvec
-from corpora import add_corpus_arguments, count_once
-from measure import PSDVEC, run, run_script
-from nine_sets import score
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import InputError, PSDVecError
 from psdvec.methods import METHODS
 from psdvec.methods.run import settings_of
-from records import Records
-from split import development_tasks
 
 COUNTING = ("window", "weighting", "gaps")
 

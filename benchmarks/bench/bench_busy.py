@@ -1,6 +1,6 @@
 """What a busy machine costs: count, fit and extend alone, and beside as many busy loops as there are cores.
 
-    python benchmarks/bench_busy.py CORPUS [--words 50000] [--new-words 5000] [--dim 300] [--repeats 1]
+    python -m benchmarks.bench.bench_busy CORPUS [--words 50000] [--new-words 5000] [--dim 300] [--repeats 1]
 
 CORPUS is raw text, plain or compressed. Each command runs in a process of its own, alone and busy in turn; the quickest
 of its runs counts. The loops are processes that spin in Python at normal priority. Half of the machine is then ours: a
@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from corpora import add_corpus_arguments
-from measure import PSDVEC, Cost, best, run, run_script
+from benchmarks.lib.corpora import add_corpus_arguments
+from benchmarks.lib.measure import PSDVEC, Cost, best, run, run_script
+
 from psdvec.resources import resolve_workers
 
 PROCESSOR, WALL = 1.15, 2.3  # the most that busy may cost, times what it costs alone

@@ -1,6 +1,6 @@
 """Topics beside those of other programs, on 20 Newsgroups and on BBC News, as OCTIS measures them.
 
-python -m benchmarks.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
+python -m benchmarks.bench.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
 
 DATA holds the two sets (see the options), PYTHON is an interpreter with the rivals (``topic_rivals.py`` says which),
 MODEL and COUNTS are vectors of other text and the counts they were made from, by ``--tokenizer paper``. Every method
@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.measure import PSDVEC, run, run_script
-from benchmarks.octis_npmi import octis_coherence
-from benchmarks.records import Records
+from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.records import Records
+from benchmarks.studies.octis_npmi import octis_coherence
 
 from psdvec.compare.values import Cost
 from psdvec.errors import InputError
@@ -144,7 +144,7 @@ def learn_rival(
 ) -> Cost:
     """Run a rival's program, which keeps its topics beside ``place``."""
     _, listed = data.write(given.work)
-    script = Path(__file__).with_name("topic_rivals.py")
+    script = Path(__file__).parents[1] / "studies" / "topic_rivals.py"
     how = ["--topics", *map(str, numbers), "--seed", str(seed)]
     return run([given.rivals, script, method, listed, place, *how])
 

@@ -1,12 +1,12 @@
 """What each departure from the paper is worth: the rows of docs/results/departures.md, one at a time.
 
-    python benchmarks/ablation.py CORPUS TESTSETS --work FOLDER [--words 30000] [--dim 200] [--seeds 3] [--device cuda]
-        [--recipes default paper]
+    python -m benchmarks.studies.ablation CORPUS TESTSETS --work FOLDER [--words 30000] [--dim 200] [--seeds 3]
+    [--device cuda] [--recipes default paper]
 
 CORPUS is raw text, plain or compressed. First the default recipe, with one departure at a time taken back to what the
 paper does; then the paper's recipe, with one at a time put to what we do. Prints two tables in Markdown, a mean over
 seeds and its standard deviation in each cell: development questions, reported ones, untouched sets
-(``benchmarks/split.py``), and the seconds of one fit.
+(``benchmarks/studies/split.py``), and the seconds of one fit.
 
 Counts, one for each window, and results are kept below FOLDER: a run that was killed goes on where it was. Where the
 counts are there already, numba is not needed on a machine that fits on its GPU, and CORPUS is only a name.
@@ -24,16 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.lib.corpora import add_corpus_arguments, count_once
+from benchmarks.lib.measure import run_script
+from benchmarks.lib.records import Records
+from benchmarks.studies.nine_sets import score
+from benchmarks.studies.split import all_parts
 
-from corpora import add_corpus_arguments, count_once
-from measure import run_script
-from nine_sets import score
 from psdvec.counts.matrix import load_counts
 from psdvec.methods.psd import paper_core
 from psdvec.options import RECIPES, make_recipe
 from psdvec.solver.fit import fit
-from records import Records
-from split import all_parts
 
 COUNTING = {
     "default": {"window": 20, "weighting": "harmonic"},

@@ -1,6 +1,6 @@
 """Compare ``psdvec extract`` with gensim's WikiCorpus: the same dumps, the same run, two workers each.
 
-Run ``python benchmarks/bench_extract.py [DUMP ...]``. It takes the English sample that comes with gensim, its
+Run ``python -m benchmarks.bench.bench_extract [DUMP ...]``. It takes the English sample that comes with gensim, its
 pages repeated in a temporary folder to 244 MB of XML, since real dumps are larger than the sample; dumps given
 as arguments follow as they are. It prints a table of speeds (XML before compression), ratio and peak memory,
 and writes nothing else.
@@ -8,6 +8,7 @@ and writes nothing else.
 
 from __future__ import annotations
 
+import argparse
 import bz2
 import subprocess
 import sys
@@ -49,13 +50,18 @@ class Measure:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dumps", nargs="*", type=Path, help="dumps of MediaWiki")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         theirs = folder / "theirs.py"
         theirs.write_text(THEIRS)
         warm_up(folder)
         print(f"{'dump':28}", *(f"{name:>11}" for name in COLUMNS))
-        for dump in [repeated_sample(folder), *map(Path, sys.argv[1:])]:
+        for dump in [repeated_sample(folder), *options.dumps]:
             report(dump, folder, theirs)
 
 

@@ -1,6 +1,6 @@
 """Topics as features of a classifier, in the setting of TopicVec.
 
-python -m benchmarks.bench_topic_features DATA --work WORK [--quotes]
+python -m benchmarks.bench.bench_topic_features DATA --work WORK [--quotes]
 
 Vectors are learned from the postings of 20 Newsgroups, training and test part, without labels. Topics are learned for
 each labelled group of the training part by itself; the proportions of all of them (square roots) are the features of a
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.bench_topics import read_news, strip_posting
-from benchmarks.measure import PSDVEC, run, run_script
+from benchmarks.bench.bench_topics import read_news, strip_posting
+from benchmarks.lib.measure import PSDVEC, run, run_script
 
 import psdvec
 from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, read_documents
-from psdvec.topic_model.learn import Prior, cluster, document_vectors, learn, share_out, words_of
+from psdvec.topic_model.learn import Prior, cluster, document_vectors, infer_documents, learn, words_of
 from psdvec.topic_model.run import space_of
 from psdvec.topic_model.values import proportions_of
 
@@ -44,7 +44,7 @@ def features(kept: Documents, space: Any, labels: Any, is_train: Any) -> Any:
         )
     prior = Prior(0.1, 0.5)
     every = np.concatenate(tilts)
-    return proportions_of(kept, share_out(kept, space, every, prior=prior, hold=_HOLD), prior)
+    return proportions_of(kept, infer_documents(kept, space, every, prior=prior, hold=_HOLD), prior)
 
 
 def judge(name: str, found: Any, labels: Any, is_train: Any) -> None:

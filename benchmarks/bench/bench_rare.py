@@ -1,6 +1,6 @@
 """Rare Words with all its pairs: words that were fitted, words placed beside them, and words that were never seen.
 
-    python benchmarks/bench_rare.py CORPUS TESTSETS [--words 50000] [--dim 300] [--fasttext]
+    python -m benchmarks.bench.bench_rare CORPUS TESTSETS [--words 50000] [--dim 300] [--fasttext]
 
 CORPUS is raw text, plain or compressed. The most frequent words are fitted. Of the words of the test set beyond them,
 those that occur in the corpus are counted and can be placed; the others are unseen. The rows:
@@ -24,10 +24,12 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from bench_extend import counts_of, timed, train_fasttext
-from corpora import add_corpus_arguments, write_words
-from measure import run_script
-from nine_sets import named_tasks
+from benchmarks.bench.bench_extend import counts_of, timed, train_fasttext
+from benchmarks.lib.corpora import add_corpus_arguments, write_words
+from benchmarks.lib.measure import run_script
+from benchmarks.studies.nine_sets import named_tasks
+from benchmarks.studies.split import take
+
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.evaluation.evaluate import evaluate
@@ -37,7 +39,6 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
-from split import take
 
 FEWEST = 10  # pairs with vectors that a kind must have, to have a correlation
 FITTED, PLACED, UNSEEN = "fitted", "placed", "unseen"

@@ -1,6 +1,6 @@
 """A fit within several memory limits, by one thread and by all, and on a local cluster: time, peak memory, same bytes.
 
-    python benchmarks/bench_memory.py CORPUS --work FOLDER [--words 50000] [--dim 300] [--memory 1G 2G]
+    python -m benchmarks.bench.bench_memory CORPUS --work FOLDER [--words 50000] [--dim 300] [--memory 1G 2G]
     [--clusters 1 2]
 
 CORPUS is raw text, plain or compressed; its counts are kept below FOLDER. Every fit is a process of its own. The
@@ -14,8 +14,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from corpora import add_corpus_arguments, count_once
-from measure import PSDVEC, run, run_script
+from benchmarks.lib.corpora import add_corpus_arguments, count_once
+from benchmarks.lib.measure import PSDVEC, run, run_script
+
 from psdvec.storage.artefact import open_artefact
 
 

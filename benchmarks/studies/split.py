@@ -1,6 +1,6 @@
 """Chosen on what, reported on what: which questions may choose a setting, and which may only be reported.
 
-    python benchmarks/split.py [TESTSETS]
+    python -m benchmarks.studies.split [TESTSETS]
 
 prints what each number of the default recipe was chosen on and, with a folder of test sets, the size of every part.
 
@@ -24,8 +24,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from measure import run_script
-from nine_sets import named_tasks, nine_tasks
+from benchmarks.lib.measure import run_script
+from benchmarks.studies.nine_sets import named_tasks, nine_tasks
+
 from psdvec.evaluation.tasks import Analogies, Pairs, Task
 
 DEVELOPMENT, REPORTED = 0, 1  # the parity of a question's place, and the side of a pair of words

@@ -1,7 +1,7 @@
 """Words that come later: what they lose against being fitted together, and what other ways to place them would give.
 
-    python benchmarks/bench_extend.py CORPUS TESTSETS [--domain CORPUS2] [--words 50000] [--dim 300] [--held-out 500]
-    [--fasttext]
+    python -m benchmarks.bench.bench_extend CORPUS TESTSETS [--domain CORPUS2] [--words 50000] [--dim 300]
+    [--held-out 500] [--fasttext]
 
 CORPUS is raw text, plain or compressed. Some words of the test sets are left out of the fit and placed afterwards, from
 the same counts (and from those of CORPUS2). Most questions of the nine sets hold none of them, and change only because
@@ -30,10 +30,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmarks.lib.corpora import add_corpus_arguments, write_words
+from benchmarks.lib.measure import run_script
+from benchmarks.studies.nine_sets import nine_tasks, score, test_words
+from benchmarks.studies.split import take
 
-from corpora import add_corpus_arguments, write_words
-from measure import run_script
-from nine_sets import nine_tasks, score, test_words
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
@@ -45,7 +46,6 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
-from split import take
 
 FEWEST = 10  # questions with a word left out that a set must have, to be in the mean over such questions
 

@@ -1,11 +1,11 @@
 """Quality, time and peak memory of count + fit, side by side with gensim's programs on the same words in one run.
 
-    python benchmarks/bench_fit.py CORPUS TESTSETS [--words 50000] [--dim 300] [--recipe default]
+    python -m benchmarks.bench.bench_fit CORPUS TESTSETS [--words 50000] [--dim 300] [--recipe default]
     [--rivals word2vec skipgram fasttext]
 
 CORPUS is raw text, plain or compressed. Each command runs in a process of its own. The points are those of the paper's
-nine sets, then the means of the three parts of ``benchmarks/split.py``. A skip-gram of five epochs takes most of an
-hour; ``--epochs 1`` trains one, and all epochs take the same time.
+nine sets, then the means of the three parts of ``benchmarks/studies/split.py``. A skip-gram of five epochs takes most
+of an hour; ``--epochs 1`` trains one, and all epochs take the same time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from benchmarks.lib.corpora import add_corpus_arguments
+from benchmarks.lib.measure import PSDVEC, Cost, run, run_script
+from benchmarks.studies.nine_sets import nine_tasks, score, show
+from benchmarks.studies.split import all_parts
+
 import psdvec
-from corpora import add_corpus_arguments
-from measure import PSDVEC, Cost, run, run_script
-from nine_sets import nine_tasks, score, show
-from split import all_parts
 
 RIVALS = ("word2vec", "skipgram", "fasttext")
 

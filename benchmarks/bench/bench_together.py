@@ -1,6 +1,6 @@
 """All words fitted together, and the paper's split beside it: a core together, the other words placed by ridge.
 
-    python benchmarks/bench_together.py TESTSETS CORPUS [CORPUS ...] --work FOLDER [--words 200000] [--core 25000]
+    python -m benchmarks.bench.bench_together TESTSETS CORPUS [CORPUS ...] --work FOLDER [--words 200000] [--core 25000]
     [--dim 300] [--memory 4G]
 
 The texts, raw, plain or compressed, are counted together by ``--tokenizer paper`` and a window of 20; the counts are
@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks.bench.bench_rare import correlation
+from benchmarks.lib.corpora import count_together
+from benchmarks.lib.measure import PSDVEC, Cost, run, run_script
+from benchmarks.studies.nine_sets import named_tasks, nine_tasks, score
+
 import psdvec
-from bench_rare import correlation
-from corpora import count_together
-from measure import PSDVEC, Cost, run, run_script
-from nine_sets import named_tasks, nine_tasks, score
 from psdvec.evaluation.tasks import Pairs, Task
 from psdvec.resources import format_size
 

@@ -1,7 +1,7 @@
 """The paper's size on a GPU, from counts in host memory: 25,000 core words, 155,000 by ridge, and 180,000 all together.
 
-    python benchmarks/bench_gpu.py [--device cuda] [--words 180000] [--pairs 90] [--core 25000] [--dim 500] [--rounds 4]
-    [--repeats 2]
+    python -m benchmarks.bench.bench_gpu [--device cuda] [--words 180000] [--pairs 90] [--core 25000] [--dim 500]
+    [--rounds 4] [--repeats 2]
 
 Needs torch. Times include bringing the counts to the device and the vectors back, with the device
 synchronised, and every run's is printed; at the end stands what the last one's products would take at the card's peak

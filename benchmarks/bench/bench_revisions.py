@@ -1,6 +1,7 @@
 """Two checkouts of psdvec on the same work, in turn: time and memory of each stage, and whether the bytes agree.
 
-    python benchmarks/bench_revisions.py BEFORE AFTER CORPUS [--words 30000] [--core 26000] [--dim 200] [--repeats 5]
+    python -m benchmarks.bench.bench_revisions BEFORE AFTER CORPUS [--words 30000] [--core 26000] [--dim 200]
+    [--repeats 5]
 
 BEFORE and AFTER are folders with a ``src/psdvec``. The runs alternate, so that what disturbs the machine disturbs both,
 and the quickest of each counts. At the end, every file that the two wrote is compared byte by byte.
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import PSDVEC, Cost, best, run
+from benchmarks.lib.measure import PSDVEC, Cost, best, run
 
 QUERIES = """
 import psdvec

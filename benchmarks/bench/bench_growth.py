@@ -1,7 +1,7 @@
 """How the time and the memory of a fit grow with the pairs: real text, at several sizes of the vocabulary.
 
-    python benchmarks/bench_growth.py CORPUS [CORPUS ...] --work FOLDER [--words 10000 20000 50000 200000] [--dim 300]
-    [--memory 4G]
+    python -m benchmarks.bench.bench_growth CORPUS [CORPUS ...] --work FOLDER [--words 10000 20000 50000 200000]
+    [--dim 300] [--memory 4G]
 
 Each CORPUS is raw text, plain or compressed; they are counted together, by ``--tokenizer paper`` and a window of 20,
 and their counts are kept below FOLDER. Every fit is a process of its own. The last line is a straight line through the
@@ -14,9 +14,9 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from benchmarks.lib.corpora import count_together
+from benchmarks.lib.measure import PSDVEC, run, run_script
 
-from corpora import count_together
-from measure import PSDVEC, run, run_script
 from psdvec.counts.matrix import map_counts
 
 

@@ -1,6 +1,6 @@
 """Counting and solving on a Dask cluster of this machine, against one process without Dask.
 
-    python benchmarks/bench_distributed.py CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
+    python -m benchmarks.bench.bench_distributed CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
 
 CORPUS is raw text, plain or compressed; it is unpacked beforehand, so that it can be cut. Each worker has one thread,
 and so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
-from corpora import add_corpus_arguments
-from measure import run_script
+from benchmarks.lib.corpora import add_corpus_arguments
+from benchmarks.lib.measure import run_script
+
 from psdvec.cluster.client import open_client, run_jobs
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts

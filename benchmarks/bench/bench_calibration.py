@@ -1,6 +1,7 @@
 """How far to trust the deviation of a new word, placed or unseen: compare vectors made of less with those made of more.
 
-    python benchmarks/bench_calibration.py CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000] [--held-out 500]
+    python -m benchmarks.bench.bench_calibration CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000]
+    [--held-out 500]
 
 CORPUS is raw text, plain or compressed. The core is fitted on all of it without the held-out words.
 
@@ -27,10 +28,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from benchmarks.bench.bench_extend import without
+from benchmarks.lib.corpora import add_corpus_arguments, write_words
+from benchmarks.lib.measure import run_script
 
-from bench_extend import without
-from corpora import add_corpus_arguments, write_words
-from measure import run_script
 from psdvec.counts.count import count_pairs
 from psdvec.resources import format_size, peak_memory
 from psdvec.solver.extend import extend

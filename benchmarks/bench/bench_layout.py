@@ -1,6 +1,6 @@
 """How long a map of words takes to draw, the memory that takes, and how many neighbours it keeps.
 
-    python -m benchmarks.bench_layout MODEL [--words 20000 50000]
+    python -m benchmarks.bench.bench_layout MODEL [--words 20000 50000]
 
 Each layout is drawn in a process of its own, from reading the model to naming the regions. Fidelity is the share of a
 word's ten nearest words by cosine, among those on the map, that are among its ten nearest dots.
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import cast
 
-from benchmarks.measure import run, run_script
+from benchmarks.lib.measure import run, run_script
 
 from psdvec.formats import load
 from psdvec.maps.drawing import LAYOUTS, LayoutName, draw, take_words
@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for words in options.words:
             for layout in LAYOUTS:
-                command = [sys.executable, "-m", "benchmarks.bench_layout", options.model]
+                command = [sys.executable, "-m", "benchmarks.bench.bench_layout", options.model]
                 printed = Path(folder) / "fidelity"
                 cost = run([*command, "--words", str(words), "--layout", layout], stdout=printed)
                 numbers = f"{cost.wall:8.1f} {cost.processor:8.1f} {cost.memory / 1e6:8.0f}"
