@@ -512,3 +512,13 @@ def test_a_format_is_added_by_one_line_of_the_table(tmp_path: Path, monkeypatch:
         save(e, tmp_path / "v.other")
     with pytest.raises(InputError, match="exists already"):
         save(e, tmp_path / "v.toy")
+
+
+def test_vectors_that_arrive_in_small_pieces_are_recognised(tmp_path: Path):
+    save(toy(), tmp_path / "v.txt")
+    save(toy(), tmp_path / "v.bin")
+    for name in ("v.txt", "v.bin"):
+        data = (tmp_path / name).read_bytes()
+        pieces = (data[i : i + 3] for i in range(0, len(data), 3))
+        (tmp_path / "v").write_bytes(b"".join(map(gzip.compress, pieces)))
+        assert_equal(load(tmp_path / "v"), toy())

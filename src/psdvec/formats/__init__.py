@@ -45,6 +45,7 @@ else:
 _COMPRESSED = (".gz", ".xz")
 _NEVER_COMPRESSED = (".bz2", ".zst")
 _SNIFFED = 1 << 16
+_BUFFER = 1 << 18
 _FASTTEXT = (793712314).to_bytes(4, "little")
 
 __all__ = ["FORMATS", "BadRows", "Format", "VectorFormat", "choose_format", "load", "save"]
@@ -174,8 +175,8 @@ def _load_folder(path: Path, rules: ReadingRules, progress: Progress) -> Embeddi
 
 def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     with open_stream(path) as stream:
-        source = io.BufferedReader(stream, _SNIFFED)
-        head = source.peek()
+        source = io.BufferedReader(stream, _BUFFER)
+        head = source.peek()[:_SNIFFED]
         _refuse_foreign(head, stream.name)
         for one in reversed(TABLE):  # text, which almost anything may look like, comes last
             if not one.is_folder and one.recognises(head):

@@ -145,10 +145,12 @@ class ByteStream(io.RawIOBase):
         return self.readall() if size < 0 else self._read(size)
 
     def readinto(self, buffer: Any) -> int:
-        """Read into the beginning of ``buffer``, and return how many bytes."""
-        data = self._read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        """Fill ``buffer`` as far as there are bytes, and return how many; whoever looks ahead sees enough of them."""
+        filled = 0
+        while filled < len(buffer) and (data := self._read(len(buffer) - filled)):
+            buffer[filled : filled + len(data)] = data
+            filled += len(data)
+        return filled
 
     def _read(self, size: int) -> bytes:
         raise NotImplementedError
