@@ -189,6 +189,7 @@ def test_the_texts_are_those_that_a_bad_expression_fears():
     )
 
 
+@pytest.mark.slow
 def test_expressions_are_found_with_the_methods_that_are_called():
     found = {(one.module, method) for one in expressions() for method in one.methods}
     assert {

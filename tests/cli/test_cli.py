@@ -78,6 +78,7 @@ def test_what_was_left_out_or_replaced_is_reported(psdvec, tmp_path):
     ) in err
 
 
+@pytest.mark.slow
 def test_every_command_that_reads_text_warns_of_another_encoding_and_takes_it(psdvec, tmp_path):
     (tmp_path / "latin.txt").write_bytes(("le café noir\nun thé noir\n" * 20).encode("latin-1"))
     commands = {

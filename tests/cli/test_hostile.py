@@ -56,6 +56,7 @@ def test_a_closed_standard_input_is_one_sentence(tmp_path, command):
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_standard_output_is_one_sentence_if_the_result_goes_there(tmp_path):
     (tmp_path / "dump.xml").write_text(DUMP)
     done = psdvec("extract", "dump.xml", "-o", "-", "-q", cwd=tmp_path, preexec_fn=lambda: os.close(1))
@@ -78,6 +79,7 @@ def test_names_that_are_not_utf8_are_read_written_and_described(tmp_path):
     assert (missing.returncode, missing.stderr.count(b"\n")) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_json_is_json_whatever_letters_standard_output_has(tmp_path, vectors, encoding):
     done = psdvec("similar", vectors, "c", "--json", "-q", cwd=tmp_path, env={"PYTHONIOENCODING": encoding})

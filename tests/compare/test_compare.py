@@ -95,6 +95,7 @@ def test_a_measured_command_reads_and_prints_where_it_is_told(tmp_path):
     assert (tmp_path / "out").read_text() == "a\nb\n"
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_says_why(tmp_path):
     with pytest.raises(FailedCommandError, match="there is no 'nowhere'; check the name"):
         run_measured(["fit", "nowhere", "-o", "model"], folder=tmp_path, workers=1)
@@ -119,6 +120,7 @@ def test_two_comparisons_do_not_share_a_folder(tmp_path, corpus, task, in_proces
             compare([corpus], output=tmp_path / "out", methods=["svd"], tasks=[task], dim=4)
 
 
+@pytest.mark.slow
 def test_lines_of_a_command_are_passed_on(tmp_path, corpus):
     lines: list[str] = []
     run_measured(["count", str(corpus), "-o", "counts"], folder=tmp_path, workers=1, note=lines.append)
@@ -168,6 +170,7 @@ def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice
     assert (code, said) == (130, f"psdvec: interrupted; {advice}\n")
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_for_any_method_of_counts():
     compile_kernels([name for name, method in METHODS.items() if method.reads == "counts"], "whitespace")
 
@@ -180,6 +183,7 @@ def test_kernels_are_compiled_for_any_tokenizer(tokenizer):
 # Steps
 
 
+@pytest.mark.slow
 def test_every_method_reads_the_column_and_the_encoding_that_are_named(tmp_path, corpus, task, in_process):
     rows = "".join(f'é,"{line}",é\n' for line in corpus.read_text().splitlines())
     (tmp_path / "rows.csv").write_bytes(f"id,body,note\n{rows}".encode("latin-1"))
@@ -218,6 +222,7 @@ def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, co
     assert found.settings["word2vec"]["window"] == 2
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_trained_again(tmp_path, corpus, task, in_process):
     options = {"output": tmp_path / "report", "dim": 5, "tasks": [task]}
     first = compare([str(corpus)], methods=["svd", "cca"], **options)
@@ -260,6 +265,7 @@ def test_what_is_damaged_is_made_again(tmp_path, corpus, task, in_process):
         in_process.clear()
 
 
+@pytest.mark.slow
 def test_a_method_trained_with_several_seeds_is_judged_by_their_mean(tmp_path, corpus, task, in_process):
     output = tmp_path / "report"
     options = {"dim": 5, "tasks": [task], "workers": 1}

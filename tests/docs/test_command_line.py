@@ -127,6 +127,7 @@ def test_info_in_a_pipe_prints_one_line_per_fact(run, tmp_path: Path):
     assert max(map(len, output.splitlines())) > 100
 
 
+@pytest.mark.slow
 def test_completion_offers_commands_and_options():
     def complete(line: str) -> list[str]:
         asked = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}

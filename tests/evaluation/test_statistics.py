@@ -109,6 +109,7 @@ def test_equal_models_are_told_apart_in_five_of_a_hundred_sets(n: int, draws: in
     assert np.mean(found) == pytest.approx(LEVEL, abs=3 * math.sqrt(LEVEL * (1 - LEVEL) / draws))
 
 
+@pytest.mark.slow
 def test_the_test_finds_what_a_paired_bootstrap_finds():
     rng = np.random.default_rng(2)
     found = []

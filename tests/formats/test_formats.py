@@ -58,6 +58,7 @@ def test_every_format_gives_back_what_it_was_given(format, e, tmp_path_factory):
     assert_equal(load(path), e)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(e=embeddings())
 def test_a_model2vec_folder_gives_back_single_words(e, tmp_path_factory):
@@ -459,6 +460,7 @@ def test_a_model2vec_folder_with_too_few_vectors_is_refused(tmp_path: Path):
         load(tmp_path / "m")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=60))
 @example(data=b"\x00 \v")

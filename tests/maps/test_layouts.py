@@ -21,6 +21,7 @@ def dots(seed: int, *, width: float, number: int = 600):
     return np.random.default_rng(seed).uniform(-width / 2, width / 2, size=(number, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "tolerance"), [(1e-4, 1e-5), (1.0, 1e-4), (10.0, 1e-3), (40.0, 0.1)])
 def test_repulsion_on_the_grid_is_that_of_all_pairs(width, tolerance):
     places = dots(0, width=width)

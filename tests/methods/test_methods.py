@@ -69,6 +69,7 @@ def name(request):
     return request.param
 
 
+@pytest.mark.slow
 def test_vectors_are_finite_one_per_word_in_the_vocabulary_s_order(name):
     text = sentences()
     vectors = fit(name, text)
@@ -253,6 +254,7 @@ def test_svd_adds_contexts_of_unit_length():
     )
 
 
+@pytest.mark.slow
 def test_singular_vectors_of_a_larger_matrix_are_arpack_s():
     rng = np.random.default_rng(0)
     decay = rng.standard_normal((900, 40)) * 0.8 ** np.arange(40)
@@ -443,6 +445,7 @@ def test_given_vectors_are_coded_without_a_corpus(tmp_path):
     np.testing.assert_array_equal(made.vectors, sparse.encode(given).vectors)
 
 
+@pytest.mark.slow
 def test_codes_and_dictionary_are_no_worse_than_scikit_learn_s():
     from sklearn.decomposition import DictionaryLearning
 

@@ -123,6 +123,7 @@ def test_equations_without_a_solution_are_told():
         ridge._factorised(A[2].numpy(), np.ones(2))
 
 
+@pytest.mark.slow
 def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
     recipe, file = make_recipe("default", rounds=4, head=40), tmp_path / "round"
     rounds = rounds_of(problem_of(drawn_counts(), recipe, device=gpu), rank=6, recipe=recipe)

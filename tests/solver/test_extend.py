@@ -324,6 +324,7 @@ def test_the_ridge_of_greatest_evidence_is_found_where_the_evidence_has_several_
     assert fooled > 5, "a search that stops at the first fall would have passed"
 
 
+@pytest.mark.slow
 def test_no_blas_uses_threads_of_its_own_while_a_word_is_solved(counts, model, tmp_path):
     """In a process of its own, since SciPy's BLAS must not have been loaded before."""
     counts.save(tmp_path / "counts")

@@ -334,6 +334,7 @@ def psdvec(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[b
     )
 
 
+@pytest.mark.slow
 def test_the_command_reads_standard_input_and_reports_what_it_did() -> None:
     done = psdvec(
         "extract", "-", "-o", "-", "--paper", given=bz2.compress(make_dump(page("A", "The '''cat'''.")))
@@ -342,6 +343,7 @@ def test_the_command_reads_standard_input_and_reports_what_it_did() -> None:
     assert b"1 pages read, 1 articles kept" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_fails_with_one_line_on_a_truncated_dump(tmp_path: Path) -> None:
     done = psdvec("extract", "-", "-o", str(tmp_path / "out.txt"), given=numbered(9)[:-200])
     assert done.returncode == 1

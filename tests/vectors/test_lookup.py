@@ -88,6 +88,7 @@ def test_every_word_of_any_text_is_found_by_every_door(text: str, tokenizer: str
     check_every_door(vectors_of(counted(text, tokenizer, tmp_path), tokenizer), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_a_model2vec_folder_cuts_any_text_as_counting_does(tokenizer: str, tmp_path: Path):
     e = vectors_of(counted(TEXT + SCRIPTS, tokenizer, tmp_path), tokenizer)
@@ -109,6 +110,7 @@ def test_words_are_found_in_the_middle_of_a_sentence(tmp_path: Path):
         assert [one for one in e.tokenize(SENTENCES.replace("{}", word)) if one == word] == [word] * 4
 
 
+@pytest.mark.slow
 def test_words_that_plain_vectors_cannot_find_are_counted_in_the_folder(tmp_path: Path):
     e = vectors_of(("king", "u.s", "3.5", "don't"), None)
     assert unreachable_words(e.words, None) == ["u.s", "3.5", "don't"]
