@@ -29,7 +29,8 @@ def test_the_peak_stays_when_the_memory_is_freed():
     large = np.ones(1 << 25)
     high = peak_memory()
     del large
-    assert peak_memory() >= high > current_memory()
+    assert peak_memory() >= 0.99 * high  # Linux adds up the pages of several threads only now and then
+    assert high > current_memory()
 
 
 @pytest.mark.parametrize("size", ["1.5G", 1_500_000_000, 1.5e9, np.int64(1_500_000_000)])

@@ -203,6 +203,7 @@ def test_unseen_words_are_left_out_or_taken_by_their_spelling():
         WordVectors(e, unseen="error").fit(texts)
 
 
+@pytest.mark.slow
 def test_topics_pass_every_check_of_an_estimator_behind_a_matrix_of_numbers():
     vectors = np.random.default_rng(0).standard_normal((10, 4)).astype(np.float32)
     e = Embeddings(tuple(f"w{i}" for i in range(10)), vectors)

@@ -55,6 +55,7 @@ def test_each_command_is_run_alone_and_then_beside_the_loops(monkeypatch: pytest
     assert walls == {"fit": (1, 2), "extend": (5, 6)}
 
 
+@pytest.mark.slow
 def test_the_commands_count_fit_and_place_the_words_that_were_not_fitted(tmp_path: Path):
     bench_busy.warm_up(tmp_path, "paper")
     model, larger = (psdvec.load(tmp_path / name) for name in ("model", "larger"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from benchmarks.bench.bench_extend import a_la_carte, without
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from psdvec.vectors.embeddings import Embeddings
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=8), min_size=1, max_size=10)
 
 
+@pytest.mark.slow
 @given(SENTENCES, st.sets(st.sampled_from("abcdef"), max_size=3))
 def test_counts_without_some_words_are_those_of_the_other_words_alone(sentences, out):
     counts = count_pairs(sentences, min_count=1, quiet=True)

@@ -94,6 +94,7 @@ def test_spelling_covers_the_pairs_that_placing_leaves_out(text: Path, tmp_path:
     }
 
 
+@pytest.mark.slow
 def test_words_fitted_together_and_words_placed_are_counted_once_and_both_scored(
     text: Path, tmp_path: Path, monkeypatch, capsys
 ):

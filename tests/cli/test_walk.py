@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from examples.sample import make_records, make_text
 
 WALKS = """
@@ -19,6 +20,7 @@ evaluate larger --task pairs.tsv
 """
 
 
+@pytest.mark.slow
 def test_every_stage_can_be_walked_through(tmp_path):
     for name, text, lines in (
         ("text.txt", make_text("text"), 60),

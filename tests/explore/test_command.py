@@ -49,6 +49,7 @@ def test_it_ends_at_once_while_a_map_is_being_drawn(library):
         assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "begun",
     [

@@ -12,6 +12,8 @@ from psdvec.counts.count import count_pairs
 from psdvec.storage.artefact import META
 from tests.torture.stages import STAGES, make_inputs
 
+pytestmark = pytest.mark.slow
+
 WITHOUT = {"fit svd", "merge", "import grams", "extract", "evaluate", "vectorize", "export grams", "compare"}
 WORKING = [stage for stage in STAGES if stage.name not in WITHOUT and not stage.name.startswith("convert")]
 FOLDERS = [

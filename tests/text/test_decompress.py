@@ -240,6 +240,7 @@ def test_a_missing_block_is_noticed(tmp_path: Path) -> None:
         read_all(path)
 
 
+@pytest.mark.slow
 def test_several_threads_read_and_refuse_what_one_does_whichever_bit_is_changed(tmp_path):
     data = bz2.compress(b"to be or not to be") + bz2.compress(b"that is the question")
     outcomes = set()
