@@ -83,13 +83,8 @@ def measure(
     said: deque[str] = deque(maxlen=20)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary, (stdout or nowhere).open("wb") as sink:
         result = Path(temporary) / "result.json"
-        launch = [
-            sys.executable,
-            "-m",
-            "psdvec.compare.values",
-            str(result),
-            str((stdin or nowhere).resolve()),
-        ]
+        # By its file: the command may be that of another psdvec, which PYTHONPATH names.
+        launch = [sys.executable, "-P", __file__, str(result), str((stdin or nowhere).resolve())]
         with subprocess.Popen(
             [*launch, *command], cwd=folder, env=environment,
             stdin=subprocess.PIPE, stdout=sink, stderr=subprocess.PIPE, text=True, errors="replace",
