@@ -1,4 +1,4 @@
-"""Compiled loops, each with a slow twin in :mod:`tests.reference` that defines it, and LAPACK's routines.
+"""How loops are compiled; each stands beside what it serves, and has a slow twin in :mod:`tests.reference`.
 
 Every loop is compiled through :func:`kernel`. None starts threads of its own: OpenMP, which numba would use, ends the
 forked children of a process that has used it. Callers give stretches to threads (:func:`psdvec.parallel.in_stretches`).

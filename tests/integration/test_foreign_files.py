@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,19 @@ def test_only_what_psdvec_wrote_is_overwritten(stage, spoil, here, inputs, run):
     for path in (here / "out", here / "there"):
         arguments = [str(path) if argument == "out" else argument for argument in stage.argv(inputs)]
         assert_refused(run(*arguments, *(stage.overwrite or ())), expected)
+    assert everything(here) == before
+
+
+OF_US = [stage for stage in FOLDERS if stage.name != "convert to model2vec"]
+
+
+@pytest.mark.parametrize("stage", OF_US, ids=lambda stage: stage.name)
+def test_what_is_of_another_kind_is_not_overwritten(stage, here, inputs, run):
+    """Such as the counts by the vectors that are fitted to them."""
+    is_counts = any(word in stage.name for word in ("count", "merge", "import"))
+    shutil.copytree(inputs / ("model" if is_counts else "counts"), here / "out")
+    before = everything(here)
+    assert_refused(run(*stage.argv(inputs), *(stage.overwrite or ())), "would replace; choose another output")
     assert everything(here) == before
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from psdvec.counts.matrix import Cooccurrence, Tally, in_memory, map_counts, write_counts
+from psdvec.counts.matrix import KIND, Cooccurrence, Tally, in_memory, map_counts, write_counts
 from psdvec.counts.pairs import count_text
 from psdvec.counts.segments import (
     FORMAT,
@@ -152,7 +152,7 @@ def count_pairs(
         each = None if memory is None else parse_size(memory)
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
-    check_resumable(output, overwrite=overwrite)
+    check_resumable(output, kind=KIND, overwrite=overwrite)
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
@@ -239,7 +239,7 @@ def plan_counting(
     """
     what = Counting(**counting)
     _check_place(output, on_cluster=cluster is not None, workers=workers, block_size=block_size)
-    check_output(output, overwrite=overwrite)
+    check_output(output, overwrite=overwrite, kind=KIND)
     words = what.max_words if vocabulary is None else len(set(vocabulary))
     size = corpus.raw_size
     lines = [

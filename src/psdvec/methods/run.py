@@ -90,7 +90,7 @@ def fit_method(
     from psdvec.counts.matrix import load_counts
     from psdvec.storage.artefact import check_output
     from psdvec.text.tokenizers import tokenizer_of
-    from psdvec.vectors.model import Model, write_model
+    from psdvec.vectors.model import KIND, Model, write_model
 
     demand_positive(dim, "dim")
     demand_seed(seed)
@@ -100,7 +100,7 @@ def fit_method(
         raise InputError(f"the method {name} reads only counts; leave out the corpus")
     if method.reads == "corpus" and corpus is None and changed.get("vectors") is None:
         raise InputError(f"the method {name} reads the text itself; give the corpus as well as its counts")
-    check_output(output, overwrite=overwrite)
+    check_output(output, overwrite=overwrite, kind=KIND)
     store = load_counts(counts)
     source = store if method.reads == "counts" else _open_corpus(corpus, store)
     common = {

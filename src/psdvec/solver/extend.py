@@ -300,7 +300,7 @@ def extend(
     """
     progress = SilentProgress() if quiet else progress
     ridge = None if ridge is None else str(ridge)
-    check_resumable(output, overwrite=overwrite)
+    check_resumable(output, kind=KIND, overwrite=overwrite)
     hardware = None
     if client is None:
         hardware = open_device(device, workers=workers)

@@ -34,7 +34,7 @@ from psdvec.solver.rounds import build_problem, solve
 from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
-from psdvec.vectors.model import Constants, Model, demand_finite, say_empty, write_model
+from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
 
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
@@ -166,7 +166,7 @@ def fit(
     """
     progress = SilentProgress() if quiet else progress
     settings = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
-    check_resumable(output, overwrite=overwrite)
+    check_resumable(output, kind=KIND, overwrite=overwrite)
     with ExitStack() as stack:
         hardware = stack.enter_context(
             _open(
@@ -413,7 +413,7 @@ def plan_fit(
     what = Fitting(**fitting)
     settings = what.settings
     if output is not None:
-        check_output(output, overwrite=overwrite)
+        check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
     words, core = _words_of(store, max_words=what.max_words, core=what.core)

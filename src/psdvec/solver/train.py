@@ -23,7 +23,7 @@ from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
 from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
-from psdvec.vectors.model import Model
+from psdvec.vectors.model import KIND, Model
 
 _ENDING = ".train.work"
 
@@ -112,7 +112,7 @@ def train(
     if client is None:
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
-    check_resumable(output, overwrite=overwrite, endings=(".work", _ENDING))
+    check_resumable(output, kind=KIND, overwrite=overwrite, endings=(".work", _ENDING))
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:

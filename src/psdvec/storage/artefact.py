@@ -294,7 +294,7 @@ def create_artefact(
         ``overwrite`` is false.
     """
     path = Path(path)
-    check_output(path, overwrite=overwrite)
+    check_output(path, overwrite=overwrite, kind=kind)
     with replaced_folder(path, overwrite=overwrite) as folder:
         writer = ArtefactWriter(folder)
         yield writer
@@ -315,8 +315,8 @@ def create_artefact(
             check_output(path, overwrite=True)  # again: something may have been put into it meanwhile
 
 
-def check_output(path: str | Path, *, overwrite: bool) -> None:
-    """Raise :class:`InputError` if an artefact must not be written to ``path``."""
+def check_output(path: str | Path, *, overwrite: bool, kind: str | None = None) -> None:
+    """Raise :class:`InputError` if an artefact must not be written to ``path``; of a known ``kind``, only over such."""
     path = Path(path)
     check_name(path)
     restore(path)
@@ -334,6 +334,11 @@ def check_output(path: str | Path, *, overwrite: bool) -> None:
         )
     if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
+    found = parse_json((path / META).read_bytes())["kind"]
+    if kind is not None and kind != found:
+        raise InputError(
+            f"'{path}' holds {_in_words(found)}, which {_in_words(kind)} would replace; choose another output name"
+        )
 
 
 def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:

@@ -246,13 +246,13 @@ def open_workspace(
 
 
 def check_resumable(
-    output: str | Path | None, *, overwrite: bool, endings: Sequence[str] = (".work",)
+    output: str | Path | None, *, kind: str, overwrite: bool, endings: Sequence[str] = (".work",)
 ) -> None:
     """Raise :class:`InputError` if there is an ``output`` that must not be written; finished work is swept first."""
     if output is not None:
         for ending in endings:
             sweep_finished(Path(output), ending=ending)
-        check_output(output, overwrite=overwrite)
+        check_output(output, overwrite=overwrite, kind=kind)
 
 
 def sweep_finished(output: Path, *, ending: str = ".work") -> None:

@@ -17,7 +17,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.topic_model.documents import Documents, Source, as_written, read_documents, word_weights
-from psdvec.topic_model.folder import write_topics
+from psdvec.topic_model.folder import KIND, write_topics
 from psdvec.topic_model.learn import (
     HOLD,
     PRIOR,
@@ -170,7 +170,7 @@ def topics(
     demand_positive(min_documents, "min_documents")
     demand_seed(seed)
     resolve_workers(workers)  # refuses a number that makes no sense before any work
-    check_resumable(output, overwrite=overwrite)
+    check_resumable(output, kind=KIND, overwrite=overwrite)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
     read = read_documents(documents, embeddings, text=text, by=fields, encoding=encoding, progress=progress)
