@@ -84,7 +84,8 @@ def test_every_word_of_a_real_text_is_found_by_every_door(tokenizer: str, tmp_pa
 @settings(max_examples=30)
 @given(text=TEXTS, tokenizer=st.sampled_from(list(TOKENIZERS)))
 def test_every_word_of_any_text_is_found_by_every_door(text: str, tokenizer: str, tmp_path: Path):
-    text = text.replace("\0", " ").replace("\r", " ") + " one"
+    # White space that the tokenizer takes for a part of a word, such as U+00A0, is refused by a Model2Vec folder.
+    text = "".join(" " if c == "\0" or (c.isspace() and c != "\n") else c for c in text) + " one"
     check_every_door(vectors_of(counted(text, tokenizer, tmp_path), tokenizer), tmp_path)
 
 
