@@ -3,7 +3,7 @@
 :func:`read_grams` takes the files that ``gramcount.pl`` wrote and returns a
 :class:`~psdvec.counts.matrix.Cooccurrence`. A row of ``top2grams`` is a word with the words that follow it, and words
 that were not counted keep their places in the text: H of ``docs/theory.md`` with flat weights and gaps kept.
-``docs/formats.md`` describes both formats; :mod:`psdvec.counts.grams` writes them.
+``docs/formats.md`` describes both formats; :func:`write_grams` writes them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A segment is a block of text (or a batch of sentences) as ids of its own: words are numbered in the order in which they
 first appear in it. Segments therefore depend neither on each other nor on the number of workers nor on the vocabulary,
 which :func:`choose_words` chooses afterwards from the words of all of them.
-:mod:`psdvec.counts.segments` makes segments, :mod:`psdvec.counts.pairs` counts their pairs.
+:func:`number_text` makes segments, :mod:`psdvec.counts.pairs` counts their pairs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A workspace is a folder ``NAME.work`` beside the output ``NAME``. It remembers the plan it serves: what was finished for
 the same plan is used again, unless any of it is damaged; what belongs to another plan is discarded. What is in it are
-pieces (:mod:`psdvec.storage.workspace`), artefacts and other workspaces. Only one process at a time may hold it.
+pieces (files and folders with their checksums), artefacts and other workspaces. Only one process at a time may hold it.
 
 A folder is a workspace only if the file ``lock`` in it carries our mark, which is there from the moment in which the
 folder has its name. Anything else of that name, and whatever has a link in it, is refused and left as it is.

@@ -1,7 +1,7 @@
 """Turns wikitext, the markup of MediaWiki, into prose.
 
 A :class:`Stripper` knows the prefixes that a wiki gives its files and categories, and cleans pages in batches: to
-text with case and punctuation, or to English words as in the paper. The kernels in :mod:`psdvec.text.wikitext` do
+text with case and punctuation, or to English words as in the paper. The kernels below do
 the work; :mod:`tests.reference.wikitext` defines the rules.
 """
 
