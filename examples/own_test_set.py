@@ -2,8 +2,8 @@
 
 Prints:
 
-     8 dimensions: 17 of 90 right
-    20 dimensions: 65 of 90 right
+     8 dimensions: 34 of 90 right
+    20 dimensions: 62 of 90 right
     50 dimensions: 90 of 90 right
 """
 

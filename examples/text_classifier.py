@@ -2,7 +2,7 @@
 
 Prints:
 
-    190 of 200 unseen sentences classified correctly
+    193 of 200 unseen sentences classified correctly
 """
 
 from sklearn.linear_model import LogisticRegression

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,39 @@ import pytest
 from psdvec.counts import pairs as out_of_core
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.pairs import Range
+from psdvec.progress import SilentProgress, Stage
 from psdvec.storage.artefact import META, seal
+
+
+class Watched(SilentProgress):
+    """Notes the stages and remarks of long work, ``heard``, and the ``units`` that it finishes one after the other.
+
+    It is interrupted at the stage or remark that begins with ``stop_at``, or after ``stop_after`` such units.
+    """
+
+    def __init__(self, *, stop_at: str | None = None, stop_after: int | None = None) -> None:
+        self.heard: list[str] = []
+        self.units: list[float] = []
+        self._stop_at, self._stop_after = stop_at, stop_after
+
+    def stage(self, label: str, *, total: float | None, unit: str) -> AbstractContextManager[Stage]:
+        self.say(label)
+        return super().stage(label, total=total, unit=unit)
+
+    def say(self, text: str) -> None:
+        self.heard.append(text)
+        if self._stop_at is not None and text.startswith(self._stop_at):
+            raise KeyboardInterrupt
+
+    def advance(self, done: float, **rates: float) -> None:
+        if len(self.units) == self._stop_after:
+            raise KeyboardInterrupt
+        self.units.append(done)
+
+    @property
+    def rounds(self) -> list[int]:
+        """The numbers of the rounds that were done."""
+        return [int(text.split(":")[0][6:]) for text in self.heard if text.startswith("round ")]
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:
@@ -65,10 +98,10 @@ def count_in_small_runs(
 ) -> None:
     """Make counting proceed as it would with little memory: short chunks, small blocks, several merge passes."""
 
-    def plan(
+    def portions(
         ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None
-    ) -> out_of_core.RunPlan:
-        return out_of_core.RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
+    ) -> out_of_core.Portions:
+        return out_of_core.Portions(n, rows or Range(0, n), ids, chunk, cells, workers)
 
-    monkeypatch.setattr(out_of_core, "plan_runs", plan)
+    monkeypatch.setattr(out_of_core, "choose_portions", portions)
     monkeypatch.setattr(out_of_core, "FAN_IN", fan_in)

@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 
 from psdvec.options import Recipe
-from psdvec.solver.spelling import learn_subwords
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.subwords import Subwords
+from psdvec.vectors.subwords import Subwords, learn_subwords
 
 DIM = 8
 STEMS = ("play", "read", "walk", "think", "sing", "漢字", "größ", "école")

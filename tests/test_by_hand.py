@@ -20,7 +20,9 @@ from tests.toy import fit_recipe, measured, problem_of, rounds_of
 
 THEORY = (Path(__file__).parent.parent / "docs" / "theory.md").read_text(encoding="utf-8")
 SENTENCES = [line.split() for line in ("the cat sat", "the dog sat", "a cat ran")]
-RECIPE = make_recipe(unigram=1.0, majoriser=0.0, emphasis=0.0, rounds=2, ridge="2", damping=0.0)
+RECIPE = make_recipe(
+    unigram=1.0, saturation=1.0, majoriser=0.0, emphasis=0.0, rounds=2, ridge="2", damping=0.0
+)
 HALF = 2e-3  # the solver keeps pairs in half precision, the page shows three decimals of exact numbers
 
 

@@ -21,15 +21,15 @@ from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.options import make_recipe
 from psdvec.solver.extend import extend
-from psdvec.solver.pmi import margins, pair_terms, pmi, scales_of, weight
+from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
-from psdvec.solver.spelling import trust
 from psdvec.topic_model.kernels import expect_topics
 from psdvec.topic_model.learn import solve_topics, topic_word_probabilities
+from psdvec.vectors.subwords import what_others_say
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared
-from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of
+from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of, scales_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("theory", "spelling", "topic-model")  # their equations are numbered as one sequence
@@ -296,7 +296,7 @@ def telling(counts):
 
 @pytest.fixture(scope="module")
 def spelled(telling):
-    return fit_recipe(telling, make_recipe(spelling_noise=30.0), dim=6, max_words=CORE)
+    return fit_recipe(telling, make_recipe(spelling_noise=30.0, spelling_ridge=1.0), dim=6, max_words=CORE)
 
 
 def ngram_matrix(model, words):
@@ -344,6 +344,7 @@ def test_equation_15_adds_the_prediction_and_keeps_the_length(spelled):
 
 
 def test_equation_16_is_lowest_at_a_new_word_whose_prior_is_its_spelling(telling, H, spelled):
+    spelled = replace(spelled, subwords=replace(spelled.subwords, share=2.0))
     w = CORE + 3
     word = telling.vocabulary.words[w]
     R, y, f = cells_of(telling, H, spelled, w)
@@ -379,7 +380,7 @@ def test_equation_17_is_what_learning_with_one_more_word_would_predict(telling, 
         np.testing.assert_allclose(with_it, p + pull / (1 + pull) * (U[w] - p), atol=1e-9)
     inverse = np.linalg.inv(Z.T @ (c[:, None] * Z) + np.eye(Z.shape[1]))
     h = c * np.einsum("ij,jk,ik->i", Z, inverse, Z)
-    assert spelled.subwords.leverage == pytest.approx(h.mean() / (c.mean() * (1 - h.mean())), rel=0.2)
+    assert spelled.subwords.leverage == pytest.approx(h.mean() / (c.mean() * (1 - h.mean())), rel=0.25)
     placed = extend(spelled, telling, words=list(words))
     assert len(placed.learned) > 5
     seen = placed.counts[CORE:] / (placed.counts[CORE:] + 30.0)
@@ -390,18 +391,39 @@ def test_equation_17_is_what_learning_with_one_more_word_would_predict(telling, 
     np.testing.assert_allclose(unit_rows(placed.vectors[CORE:]), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_equation_18_trusts_predictions_as_far_as_they_hold_for_words_left_out():
+def two_views(s, t, *, n=20_000, d=30):
+    """Draw true directions, and for each two unit vectors whose cosines with it are s and t, otherwise unrelated."""
     generator = np.random.default_rng(0)
-    n, d, own = 4000, 30, 0.2
-    u = unit_rows(generator.standard_normal((n, d)))
-    for signal, noise in ((0.6, 0.2), (0.3, 0.5), (0.1, 0.6)):
-        others = signal * u + noise * unit_rows(generator.standard_normal((n, d)))
-        p = own * u + (1 - own) * others  # equation (17), with u known for certain
-        S = (1 - own) ** 2 * signal
-        N = (1 - own) ** 2 * (signal**2 + noise**2) - S
-        expected = 1.0 if S >= 4 * N else S / (4 * N)
-        assert trust(u, p, own) == pytest.approx(expected, rel=0.1)
-    assert trust(u, own * u + 0.3 * unit_rows(generator.standard_normal((n, d))), own) < 0.05
+    truth, one, other = (unit_rows(generator.standard_normal((n, d))) for _ in range(3))
+    return truth, *(
+        unit_rows(
+            c * truth
+            + np.sqrt(1 - c**2) * unit_rows(each - np.sum(each * truth, axis=1, keepdims=True) * truth)
+        )
+        for c, each in ((s, one), (t, other))
+    )
+
+
+def test_equation_18_weighs_two_views_by_what_each_knows_of_the_truth():
+    for s, t in ((0.8, 0.5), (0.4, 0.3), (0.6, 0.6)):
+        truth, u, q = two_views(s, t)
+        own, size = 0.1, 0.5
+        p = own * u + (1 - own) * size * q  # equation (17), with u known for certain
+        others = what_others_say(u, p, own)
+        a = others.share(t / s)
+
+        def cosine(a, u=u, p=p, truth=truth):
+            return np.mean(np.sum(unit_rows(u + a * p) * truth, axis=1))
+
+        assert others.product / np.sqrt(others.square) == pytest.approx(s * t, abs=0.01)
+        assert others.slope == pytest.approx(min(s * t / size, 1), rel=0.1)
+        assert cosine(a) >= max(cosine(factor * a) for factor in (0.5, 0.8, 1.25, 2)) - 0.001
+
+
+def test_equation_18_trusts_no_letters_that_tell_no_more_than_chance():
+    _, u, q = two_views(0.6, 0.0)
+    assert what_others_say(u, 0.2 * u + 0.3 * q, 0.2).share(0.7) < 0.05
+    assert what_others_say(u, 0.2 * u + 0.3 * q, 0.2).share(0.7) > 0
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ HOME = Path(psdvec.__file__).parent
 
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
-    "errors", "arrays", "resources", "progress", "options", "parallel", "pages",
+    "errors", "arrays", "resources", "progress", "options", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
@@ -30,12 +30,12 @@ UPWARDS = {
     ("counts.count", "cluster.counting"): "count_pairs(client=...) hands its work to a cluster; Dask is optional",
     ("solver.extend", "formats"): "extend(path, ...) takes vectors in any format; formats know how a model is stored",
     ("solver.fit", "cluster.fitting"): "fit(client=...) hands its work to a cluster; Dask is optional",
-    ("solver.extend", "cluster.solving"): "extend(client=...) hands its work to a cluster; Dask is optional",
+    ("solver.extend", "cluster.fitting"): "extend(client=...) hands its work to a cluster; Dask is optional",
 }  # fmt: skip
 
 # Imports inside functions that would make a circle.
 BACK = {
-    ("topic_model.values", "topic_model.folder"): "topics.save(path) writes a folder, and a folder is made of topics",
+    ("topic_model.topics", "topic_model.page"): "topics.save(path) writes a folder, and a folder is made of topics",
     ("solver.devices", "solver.devices.cpu"): "open_device() loads the device that is asked for",
     ("solver.devices", "solver.devices.gpu"): "open_device() loads the device that is asked for",
 }  # fmt: skip

@@ -42,8 +42,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "count_words": (psdvec.count_words, {"corpus": TEXT, "min_count": 1, "max_words": None, "workers": 1}),
     "count_pairs": (
         psdvec.count_pairs,
-        {"corpus": TEXT, "tokenizer": None, "vocabulary": None, "min_count": 1, "max_words": None, "window": 2,
-         "weighting": "flat", "gaps": "keep", "memory": None, "workers": 1, "client": None, "block_size": None},
+        {"corpus": TEXT, "tokenizer": None, "case": None, "vocabulary": None, "min_count": 1, "max_words": None,
+         "window": 2, "weighting": "flat", "gaps": "keep", "memory": None, "workers": 1, "client": None,
+         "block_size": None},
     ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
@@ -74,7 +75,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "load": (psdvec.load, {"path": "nowhere"}),
     "load vectors": (load_vectors, {"path": "nowhere", "limit": None, "bad_rows": "refuse", "scratch": None}),
     "save": (psdvec.save, {"embeddings": PLAIN, "path": "no/folder", "format": None, "spaces": None}),
-    "read_corpus": (psdvec.read_corpus, {"paths": "nowhere", "tokenizer": "unicode", "errors": "replace"}),
+    "read_corpus": (
+        psdvec.read_corpus,
+        {"paths": "nowhere", "tokenizer": "unicode", "case": None, "errors": "replace"},
+    ),
     "Embeddings": (
         Embeddings,
         {"words": ("a", "b"), "vectors": np.eye(2), "counts": None, "deviations": None, "tokenizer": None,
@@ -277,8 +281,8 @@ def test_dimensions_that_the_text_cannot_fill_are_told_once(caplog):
     model = psdvec.train(["a b"] * 5, min_count=1, dim=300)
     said = [line for line in caplog.messages if "dimensions" in line]
     assert said == [
-        "2 words of this text fill only 1 of 300 dimensions, and the others are 0; ask for fewer dimensions, or give "
-        "more text"
+        "2 words of this text fill only 1 of the 300 dimensions asked for, and all further numbers of each vector are "
+        "0; ask for 1, or give more text"
     ]
     assert model.rows.any(axis=0).sum() == 1
     caplog.clear()

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from psdvec import progress
-from psdvec.cli.progress_bar import BarProgress, make_progress
-from psdvec.progress import LogProgress, Pace, SilentProgress, format_rate, is_compiling
+from psdvec import kernels, resources
+from psdvec.cli.tables import BarProgress, make_progress
+from psdvec.progress import LogProgress, Pace, SilentProgress, format_rate
+from psdvec.resources import Compilations, compilations, memory_in_use
 
 
 @pytest.fixture
@@ -142,13 +143,13 @@ def test_no_rate_is_shown_as_nothing(rate):
 
 
 def test_it_is_known_when_numba_compiles_and_when_it_does_not():
-    progress.hear_numba()
+    assert kernels  # which hear numba
     heard = []
-    assert not is_compiling()
+    assert not compilations.under_way
 
     def watch():
         while not stop.is_set():
-            heard.append(is_compiling())
+            heard.append(compilations.under_way)
             time.sleep(0.001)
 
     stop, thread = threading.Event(), threading.Thread(target=watch)
@@ -159,34 +160,32 @@ def test_it_is_known_when_numba_compiles_and_when_it_does_not():
     thread.join()
     assert any(heard)
     heard.clear()
-    assert not is_compiling()
+    assert not compilations.under_way
     add(3, 4)
-    assert not is_compiling()
+    assert not compilations.under_way
 
 
 def test_what_compiling_takes_is_left_out_of_the_memory_in_use(monkeypatch):
-    compilations, size = progress._Compilations(), 100_000_000
-    monkeypatch.setattr(progress, "_compilations", compilations)
-    monkeypatch.setattr(progress, "current_memory", lambda: size)
+    compilations, size = Compilations(), 100_000_000
+    monkeypatch.setattr(resources, "compilations", compilations)
+    monkeypatch.setattr(resources, "current_memory", lambda: size)
     cold = []
     for by, grown in ((+1, 20), (+1, 30), (-1, 5), (-1, 7), (+1, 15), (-1, 0)):  # the second within the first
         compilations.change(by)
         size += grown * 1_000_000
-        cold.append(progress.memory_in_use())
+        cold.append(memory_in_use())
     assert cold[-3:] == [107_000_000, 122_000_000, 107_000_000]  # but for what was taken between the two
     assert compilations.taken == 70_000_000
 
 
 def test_a_stage_that_waits_for_the_compiler_says_so(log, monkeypatch):
-    monkeypatch.setattr(progress._compilations, "under_way", 1)
+    monkeypatch.setattr(compilations, "under_way", 1)
     assert lines_of([5])[0] == "psdvec: digging: compiling, once"
     assert "compiling, once" in drawn([5, 5])
 
 
 def test_importing_progress_does_not_load_numba():
-    code = (
-        "import sys; from psdvec.progress import is_compiling; is_compiling(); print('numba' in sys.modules)"
-    )
+    code = "import sys, psdvec.progress; print('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
@@ -215,9 +214,8 @@ def test_the_bar_shows_slow_rates_per_minute_and_the_time_left():
     assert "1:36:00 left" in drawn([60] * 4)  # the last half minute has only one of them
 
 
-def test_lines_of_the_command_line_are_written_once(log, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
-    handler = logging.StreamHandler(stream)
+def test_lines_of_the_command_line_are_written_once(log, capsys):
+    handler = logging.StreamHandler()
     log.addHandler(handler)
     try:
         shown = make_progress()
@@ -226,4 +224,4 @@ def test_lines_of_the_command_line_are_written_once(log, monkeypatch, capsys):
             pass
     finally:
         log.removeHandler(handler)
-    assert stream.getvalue().count("digging") == 1
+    assert capsys.readouterr().err.count("digging") == 1

@@ -240,7 +240,7 @@ def test_topics_of_texts_are_columns_that_a_pipeline_learns_from():
 
 
 def test_topics_are_those_of_the_library_and_survive_pickling():
-    from psdvec.topic_model.run import topics
+    from psdvec.topic_model.topics import topics
 
     encoder = Topics(toy(), n_topics=2, min_documents=1, random_state=3, seed_words={"ill": ["bad"]})
     encoder.fit(TOPIC_TEXTS)

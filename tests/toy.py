@@ -14,7 +14,7 @@ from psdvec.counts.matrix import Cooccurrence
 from psdvec.options import Recipe
 from psdvec.solver import rounds
 from psdvec.solver.devices import Device, open_device
-from psdvec.solver.devices.cpu import layout_of
+from psdvec.solver.devices.cpu_pairs import layout_of
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, measure_constants, word_scales
 from psdvec.solver.rounds import Problem, Round, build_problem
@@ -42,6 +42,11 @@ def measured(counts: Cooccurrence, recipe: Recipe, words: int | None = None) -> 
     return constants, word_scales(rows[:words], columns[:words], constants)
 
 
+def scales_of(model: Model) -> WordScales:
+    """Return the scales of the core words of ``model``."""
+    return word_scales(model.row_sums, model.column_sums, model.constants)
+
+
 def problem_of(
     counts: Cooccurrence, recipe: Recipe, words: int | None = None, device: Device | None = None
 ) -> Problem:
@@ -57,7 +62,7 @@ def fit_recipe(counts: Cooccurrence, recipe: Recipe, **options) -> Model:
 
 def dense_widths(counts: Cooccurrence, words: int) -> np.ndarray:
     """Return how many of the first columns of each row the CPU keeps dense, (n,)."""
-    return np.concatenate([np.full(place.rows, place.width) for place in layout_of(counts, words)])
+    return np.concatenate([np.full(extent.rows, extent.width) for extent in layout_of(counts, words)])
 
 
 def rounds_of(problem: Problem, **options: Any) -> list[Round]:

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.evaluation.answers import ANALOGY_METHODS
-from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.evaluate import ANALOGY_METHODS, evaluate
 from psdvec.evaluation.tasks import Analogies
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.formats import load, save

@@ -20,9 +20,14 @@ import time
 import numpy as np
 from scipy import stats
 
-from psdvec.evaluation.clusters import cluster_interval, paired_cluster_test
 from psdvec.evaluation.scores import holm
-from psdvec.evaluation.statistics import paired_spearman_test, paired_test, spearman
+from psdvec.evaluation.statistics import (
+    cluster_interval,
+    paired_cluster_test,
+    paired_spearman_test,
+    paired_test,
+    spearman,
+)
 
 LEVEL = 0.05
 SIZES = (65, 200, 400, 1000, 3000)

@@ -23,10 +23,9 @@ from benchmarks.lib.measure import PSDVEC, run, run_script
 
 import psdvec
 from psdvec.progress import SilentProgress
-from psdvec.topic_model.documents import Documents, read_documents
-from psdvec.topic_model.learn import Prior, cluster, document_vectors, infer_documents, learn, words_of
-from psdvec.topic_model.run import space_of
-from psdvec.topic_model.values import proportions_of
+from psdvec.topic_model.documents import Documents, choose_words, read_documents
+from psdvec.topic_model.learn import Prior, Space, cluster, document_vectors, infer_documents, learn, words_of
+from psdvec.topic_model.topics import proportions_of
 
 _HOLD = 0.001  # a tenth of the default: features may say more than what can be named
 _TOPICS = 30  # for each of the twenty groups
@@ -79,7 +78,8 @@ def main() -> None:
         run([*PSDVEC, "train", file, "-o", folder, "--dim", given.dim, "--min-count", "5"])
     model = psdvec.load(folder)
     read = read_documents(texts, model, progress=SilentProgress())
-    kept, space = space_of(read, model, 5)
+    kept, ids = choose_words(read, model, 5)
+    space = Space.of(kept, model, ids)
     means = document_vectors(kept, space)
     judge("TF-IDF", tf_idf(texts), labels, is_train)
     judge("mean vectors", means, labels, is_train)

@@ -36,9 +36,8 @@ from benchmarks.studies.octis_npmi import octis_coherence
 from psdvec.compare.values import Cost
 from psdvec.errors import InputError
 from psdvec.topic_model.documents import Documents
-from psdvec.topic_model.folder import read_topics
-from psdvec.topic_model.page import coherence
-from psdvec.topic_model.values import Topics
+from psdvec.topic_model.page import read_topics
+from psdvec.topic_model.topics import Topics, coherence
 
 NUMBERS = (10, 20, 30, 40, 50)
 RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")

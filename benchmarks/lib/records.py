@@ -1,10 +1,66 @@
-"""Results as JSON lines, one a run, so that a benchmark that was killed goes on where it was."""
+"""Results of benchmarks: steps as JSON lines, so that a run that was killed goes on where it was, and records.
+
+A record is what a finished run leaves in ``benchmarks/results``: :func:`made_by` says what made it, and beside that it
+holds all raw figures. :mod:`benchmarks.lib.tables` writes the tables of the pages from it.
+"""
 
 from __future__ import annotations
 
+import datetime
 import json
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+VERSIONS = (
+    "numpy",
+    "scipy",
+    "numba",
+    "gensim",
+    "scikit-learn",
+)  # what figures may depend on beside our own code
+
+
+def made_by() -> dict[str, Any]:
+    """Return the command that runs, its commit and date, and the machine: what a record begins with."""
+    ask = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
+    )  # fmt: skip
+    cpu = Path("/proc/cpuinfo")
+    models = [
+        line.partition(":")[2].strip()
+        for line in (cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else [])
+        if line.startswith("model name")
+    ]
+    return {
+        "command": " ".join(["python", "-m", _module(), *sys.argv[1:]]),
+        "commit": ask.stdout.strip(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": (models or [platform.machine()])[0],
+        "processors": os.cpu_count(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}},
+    }
+
+
+def _module() -> str:
+    return ".".join(Path(sys.argv[0]).with_suffix("").parts[-3:])
+
+
+def write_record(path: Path, figures: dict[str, Any]) -> None:
+    """Write a record: what made it, and the ``figures``."""
+    text = json.dumps({**made_by(), **figures}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def made_where(record: dict[str, Any]) -> str:
+    """Return the sentence that stands below the tables of a record: when and on what it was measured."""
+    machine = f"{record['processors']} processors ({record['machine']})"
+    return f"{record['date']}, {machine}: `{record['command']}`"
 
 
 class Records:

@@ -135,10 +135,10 @@ def main():
 
 def measure(variant: Variant, seed: int, parts, records: Records, options) -> dict[str, Any]:
     """Fit and score one variant from one random start, or find what came of it before."""
-    plan = make_recipe(variant.recipe, **variant.changes)
+    recipe = make_recipe(variant.recipe, **variant.changes)
     key = {
         "corpus": Path(options.corpus).name, "tokenizer": options.tokenizer, "words": options.words,
-        "dim": options.dim, "counting": variant.counting, "recipe": asdict(plan), "third": variant.third,
+        "dim": options.dim, "counting": variant.counting, "recipe": asdict(recipe), "third": variant.third,
         "seed": seed, "device": options.device,
         "questions": {part: sum(len(task.items) for task in parts[part]) for part in PARTS},
     }  # fmt: skip

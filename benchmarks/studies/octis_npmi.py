@@ -14,7 +14,7 @@ import numpy as np
 
 from psdvec.arrays import Int64s
 from psdvec.topic_model.documents import Documents
-from psdvec.topic_model.page import WINDOW, npmi
+from psdvec.topic_model.topics import WINDOW, npmi
 
 
 def octis_coherence(documents: Documents, topics: Sequence[Int64s], *, words: int) -> float:

@@ -44,23 +44,31 @@ _ENWIKI_HALVES = (
     "enwiki-38m, every other question of the nine sets, MTurk-771 and Rare Words (the dev mean until now)"
 )
 _ENWIKI_ALL = "enwiki-38m, all questions of the nine sets, the reported ones among them"
+_ALL_SIZES = (
+    "parts of Simple Wikipedia of 0.2, 0.75 and 3 million words, and enwiki, by the mean rank over the sizes, the "
+    "development questions"
+)
 
 CHOICES = (
     Choice("smoothing κ, background β, majoriser γ, emphasis δ", _ENWIKI_HALVES),
-    Choice("unigram α, exponent p, saturation", _ENWIKI_HALVES),
-    Choice("rounds, relaxation ω, momentum θ", _ENWIKI_ALL),
+    Choice("exponent p", _ENWIKI_HALVES),
+    Choice("rounds, unigram α, saturation", _ALL_SIZES),
+    Choice("relaxation ω, momentum θ", _ENWIKI_ALL),
     Choice("head, negligible", _ENWIKI_ALL),
     Choice(
         "damping η",
         "enwiki-38m, 500 words left out of the fit (others than bench_extend's) on all questions of the nine sets, and "
         "600 rare ones on Rare Words",
     ),
-    Choice("power, spelling a, spelling_ridge λ, spelling_noise c₀", "enwiki-38m, the development questions"),
+    Choice("power, spelling τ, spelling_ridge λ, spelling_noise c₀", _ALL_SIZES),
     Choice(
         "the mean of a new word's prior",
         "enwiki-38m, 470 words left out of the fit and placed from one line in fifty; no test set",
     ),
-    Choice("4 of equation (18)", "enwiki-38m, parts of Simple Wikipedia and made-up text; no test set"),
+    Choice(
+        "0.1 and 8 of equation (18)",
+        "parts of Simple Wikipedia, shuffled letters and made-up text; no test set",
+    ),
     Choice("3.8, the factor of a deviation", "enwiki-38m, 500 words placed twice; no test set"),
 )
 

@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
-    from psdvec.topic_model.run import topics
-    from psdvec.topic_model.values import Topics
+    from psdvec.topic_model.topics import Topics, topics
     from psdvec.vectors.embeddings import Embeddings
     from psdvec.vectors.model import Model
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Cooccurrence",
@@ -67,7 +66,7 @@ _HOMES = {
     "PSDVecError": "errors",
     "Recipe": "options",
     "Report": "evaluation.report",
-    "Topics": "topic_model.values",
+    "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
     "count_words": "counts.count",
@@ -78,7 +77,7 @@ _HOMES = {
     "merge_counts": "counts.merge",
     "read_corpus": "text.corpus",
     "save": "formats",
-    "topics": "topic_model.run",
+    "topics": "topic_model.topics",
     "train": "solver.train",
 }
 

@@ -1,7 +1,10 @@
-"""Names of the array types that signatures use, each for one dtype; shapes are stated where they matter."""
+"""Names of the array types that signatures use, each for one dtype, and memory that large arrays lie in."""
 
 from __future__ import annotations
 
+import math
+import mmap
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,3 +18,28 @@ Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
+
+
+def own_memory(size: int, dtype: type[np.generic]) -> Array:
+    """Return an array of ``size`` zeros in memory of its own, which the system has back as soon as it is dropped.
+
+    What C's allocator gives and takes stays with the process, for arrays of up to 32 MB. The memory is private: a page
+    that could be shared with other processes costs half as much again to begin with.
+    """
+    length = max(int(size) * np.dtype(dtype).itemsize, 1)
+    memory = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(memory, dtype, count=int(size))
+
+
+class Scratch(threading.local):
+    """Arrays that each thread fills again and again, because new memory would cost as much as the work."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Array] = {}
+
+    def array(self, dtype: type[np.generic], *shape: int) -> Array:
+        """Return an array that this thread may fill until it asks for the next of this type."""
+        size, name = math.prod(shape), dtype.__name__
+        if name not in self._held or self._held[name].size < size:
+            self._held[name] = own_memory(size, dtype)
+        return self._held[name][:size].reshape(shape)

@@ -127,12 +127,6 @@ def demand_words(words: Any, name: str = "words") -> list[str]:
     return found
 
 
-@typing.overload
-def demand_positive(number: int, name: str) -> int: ...
-@typing.overload
-def demand_positive(number: int | None, name: str) -> int | None: ...
-
-
 def demand_positive(number: int | None, name: str) -> int | None:
     """Return ``number`` if it is None, or 1 or more and no more than anything here can have."""
     if number is None:
@@ -249,7 +243,8 @@ def _kind_of(hint: Any) -> _Kind:
     if origin in (UnionType, typing.Union):
         return _one_of([_kind_of(each) for each in inner])
     if origin is typing.Literal:
-        return _TEXT  # which of them there are, the function says
+        named = " or ".join(f'"{each}"' for each in inner)
+        return _Kind(named, _TEXT.read)  # that it is one of them, the function demands
     if origin in (Sequence, Iterable):
         kind = _kind_of(inner[0])
         return _ANYTHING if kind is _ANYTHING and origin is Iterable else _list_of(kind)

@@ -1,21 +1,25 @@
 """How loops are compiled; each stands beside what it serves, and has a slow twin in :mod:`tests.reference`.
 
 Every loop is compiled through :func:`kernel`. None starts threads of its own: OpenMP, which numba would use, ends the
-forked children of a process that has used it. Callers give stretches to threads (:func:`psdvec.parallel.in_stretches`).
+forked children of a process that has used it. Callers give stretches to threads
+(:func:`psdvec.resources.in_stretches`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.event import Listener, register
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from psdvec.progress import hear_numba, logger
+from psdvec.progress import logger
+from psdvec.resources import compilations
 
 UNKEPT = (
     "what numba compiles cannot be kept here, so that every process compiles anew, for up to a minute; "
@@ -28,16 +32,25 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     ``options`` are those of ``numba.njit``.
     """
-    import numba
-
     if function is None:
         return lambda function: kernel(function, **options)
-    hear_numba()
-    compiled = numba.njit(nogil=True, **options)(function)
-    compiled._cache = _Cache(
-        function
-    )  # as compiled.enable_caching() does, which fails where nothing can be kept
+    compiled = njit(nogil=True, **options)(function)
+    # As compiled.enable_caching() does, which fails where nothing can be kept.
+    compiled._cache = _Cache(function)
     return compiled
+
+
+class _Listener(Listener):
+    """Hears when numba compiles; it says nothing of what it has in its cache."""
+
+    def on_start(self, event: Any) -> None:
+        compilations.change(1)
+
+    def on_end(self, event: Any) -> None:
+        compilations.change(-1)
+
+
+register("numba:compile", _Listener())
 
 
 class _Cache:
@@ -46,23 +59,16 @@ class _Cache:
     A folder that cannot be written, a full disk or a damaged file cost the time to compile again, and nothing else.
     """
 
-    _is_said = False  # once per process
-
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._found: Any = None
 
-    @property
+    @cached_property
     def _cache(self) -> Any:
-        from numba.core.caching import FunctionCache, NullCache
-
-        if self._found is None:
-            try:
-                self._found = FunctionCache(self._function)
-            except (RuntimeError, OSError):  # numba found no place that can be written
-                self._found = NullCache()
-                _Cache.say_once()
-        return self._found
+        try:
+            return FunctionCache(self._function)
+        except (RuntimeError, OSError):  # numba found no place that can be written
+            _say_unkept()
+            return NullCache()
 
     @property
     def cache_path(self) -> str | None:
@@ -83,55 +89,24 @@ class _Cache:
         try:
             self._cache.save_overload(signature, result)
         except Exception:
-            _Cache.say_once()
+            _say_unkept()
 
     def flush(self) -> None:
         """Forget what was kept."""
         try:
             self._cache.flush()
         except Exception:
-            _Cache.say_once()
-
-    def enable(self) -> None:
-        """Use the cache, as is the case from the beginning."""
-        self._cache.enable()
-
-    def disable(self) -> None:
-        """Neither use nor change the cache."""
-        self._cache.disable()
-
-    @classmethod
-    def say_once(cls) -> None:
-        """Say that compiled code is not kept, unless that was said."""
-        if not cls._is_said:
-            cls._is_said = True
-            logger.warning("%s", UNKEPT)
+            _say_unkept()
 
 
-# What processors do and numba has no word for: numbers of half precision, and fetching memory ahead of its use.
+@cache  # once per process
+def _say_unkept() -> None:
+    logger.warning("%s", UNKEPT)
 
-LARGEST = 65504.0
-_GROW = np.float32(2.0**112)  # the exponents of the two formats differ by so much
-_SHRINK = np.float32(2.0**-112)
+
+# What processors do and numba has no word for: fetching memory ahead of its use.
 
 _TO_READ, _INTO_ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's instruction
-
-
-@kernel(inline="always")
-def from_half(half):
-    """Return the float32 whose value the uint16 ``half`` stands for; it must be finite."""
-    bits = (np.uint32(half) & np.uint32(0x7FFF)) << np.uint32(13)
-    bits |= (np.uint32(half) & np.uint32(0x8000)) << np.uint32(16)
-    return np.uint32(bits).view(np.float32) * _GROW
-
-
-@kernel(inline="always")
-def to_half(number):
-    """Return the nearest half of a float32, as uint16; what is too large becomes the largest."""
-    bits = np.float32(np.float32(number) * _SHRINK).view(np.uint32)
-    size = bits & np.uint32(0x7FFFFFFF)
-    size = (size + np.uint32(0xFFF) + ((size >> np.uint32(13)) & np.uint32(1))) >> np.uint32(13)
-    return np.uint16(min(size, np.uint32(0x7BFF)) | ((bits >> np.uint32(16)) & np.uint32(0x8000)))
 
 
 def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:

@@ -14,12 +14,13 @@ from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
 from psdvec.vectors import model
+from psdvec.vectors.subwords import say_weights
 
-TOPICS = "topics"  # psdvec.topic_model.folder.KIND; what it takes to read them is loaded when some are
+TOPICS = "topics"  # psdvec.topic_model.topics.KIND; what it takes to read them is loaded when some are
 
 
 def _load_topics(artefact: Artefact) -> Any:
-    from psdvec.topic_model.folder import read_topics
+    from psdvec.topic_model.page import read_topics
 
     return read_topics(artefact)
 
@@ -70,10 +71,10 @@ def verify(artefact: Artefact) -> None:
         _load(artefact)
 
 
-def describe(artefact: Artefact) -> dict[str, Any]:
+def describe_artefact(artefact: Artefact) -> dict[str, Any]:
     """Return everything that is known of an artefact, as plain values for programs; no array is read through.
 
-    >>> describe(open_artefact("counts/"))["words"]
+    >>> describe_artefact(open_artefact("counts/"))["words"]
     163
     """
     _check_parameters(artefact)
@@ -99,23 +100,25 @@ def summarise(artefact: Artefact) -> dict[str, str]:
     >>> summarise(open_artefact("counts/"))["counted"]
     'tokenizer unicode, window 20, weighting harmonic, gaps keep'
     """
-    facts = describe(artefact)
-    counting = facts if artefact.kind == matrix.KIND else facts.get("counting")
+    facts = describe_artefact(artefact)
+    counting = facts if artefact.kind == matrix.KIND else facts.get("counting", {})
+    tally = facts.get("tally", {"tokens": 0, "sentences": 0})
+    # Another program may have counted, and not have said how many sentences there were.
+    sentences = f" in {tally['sentences']:,} sentences" if tally["sentences"] else ""
     lines = {
         "what": _what(facts),
         "words": _words(facts),
-        "dimensions": _number(facts.get("dim")),
-        "pairs": _number(facts.get("pairs")),
+        "dimensions": f"{facts['dim']:,}" if "dim" in facts else "",
+        "pairs": f"{facts['pairs']:,}" if "pairs" in facts else "",
         "recipe": facts["recipe name"],
-        "settings": _listed(facts.get("settings")),
-        "counted": _listed(
-            {name: counting[name] for name in COUNTED if name in counting} if counting else None
-        ),
-        "read": _read(facts.get("tally")),
+        "settings": _listed(facts.get("settings", {})),
+        "spelling": _spelling(facts),
+        "counted": _listed({name: counting[name] for name in COUNTED if name in counting}),
+        "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
-        "computed": _computed_with(facts.get("arithmetic")),
+        "computed": _computed_with(facts.get("arithmetic", {})),
     }
     return {name: text for name, text in lines.items() if text}
 
@@ -148,6 +151,15 @@ def _extent(artefact: Artefact) -> dict[str, int]:
     return extent if "dim" in artefact.parameters else {**extent, "dim": model.read_model(artefact).dim}
 
 
+def _spelling(facts: Mapping[str, Any]) -> str:
+    """Say how much spelling weighs in the vectors of a model that has learned it."""
+    try:
+        told = [facts["subwords"][name] for name in ("share", "leverage", "size")]
+        return say_weights(*told, noise=facts["recipe"]["spelling_noise"])
+    except (KeyError, TypeError, ZeroDivisionError):  # no spelling, or of an older version
+        return ""
+
+
 def _recipe_name(parameters: Mapping[str, Any]) -> str | None:
     numbers = parameters.get("recipe")
     try:
@@ -170,52 +182,37 @@ def _what(facts: Mapping[str, Any]) -> str:
     return f"word vectors, by the method {facts['method']}" if "method" in facts else "word vectors"
 
 
-def _words(facts: Mapping[str, Any]) -> str | None:
+def _words(facts: Mapping[str, Any]) -> str:
     total, core = facts.get("words"), facts.get("core")
     if total is None or core is None:
-        return _number(total)
+        return "" if total is None else f"{total:,}"
+    fitted, others = "fitted together", "placed by ridge"
     if facts.get("adopted"):
-        others = f", {total - core:,} others" if total > core else ""
-        return f"{total:,}: {core:,} with scales measured from counts{others}"
-    placed = f", {total - core:,} placed by ridge" if total > core else ""
-    return f"{total:,}: {core:,} fitted together{placed}"
+        fitted, others = "with scales measured from counts", "others"
+    return f"{total:,}: {core:,} {fitted}" + (f", {total - core:,} {others}" if total > core else "")
 
 
-def _number(value: int | None) -> str | None:
-    return None if value is None else f"{value:,}"
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _listed(values: Mapping[str, Any] | None) -> str | None:
-    return None if values is None else ", ".join(f"{name} {value}" for name, value in values.items())
-
-
-def _computed_with(arithmetic: Mapping[str, Any] | None) -> str | None:
+def _computed_with(arithmetic: Mapping[str, Any]) -> str:
     """Name what people can change: versions, and for which processor they computed."""
     if not arithmetic:
-        return None
-    versions = (f"{name} {arithmetic.get(name, 'unknown')}" for name in ("numpy", "scipy", "numba"))
+        return ""
+    versions = _listed({name: arithmetic.get(name, "unknown") for name in ("numpy", "scipy", "numba")})
     kernels = sorted({one.rpartition(" ")[2] for one in str(arithmetic.get("blas", "unknown")).split(", ")})
     others = " and others" if "others" in arithmetic else ""
-    return f"with {', '.join(versions)}, BLAS {' '.join(kernels)}, on {arithmetic.get('processor', 'unknown')}{others}"
-
-
-def _read(tally: Mapping[str, int] | None) -> str | None:
-    if tally is None:
-        return None
-    sentences = tally["sentences"]  # 0 where another program counted, and did not say
-    return f"{tally['tokens']:,} words" + (f" in {sentences:,} sentences" if sentences else "")
+    return f"with {versions}, BLAS {' '.join(kernels)}, on {arithmetic.get('processor', 'unknown')}{others}"
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
-    shown = [_source(source) for source in sources[:SHOWN]]
-    more = len(sources) - len(shown)
-    return ", ".join([*shown, f"and {more:,} more"] if more else shown)
-
-
-def _source(source: Mapping[str, Any]) -> str:
-    kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
-    if kind is not None:
-        return f"the {kind} '{source[kind]}'"
-    size = source.get("bytes")
-    known = f" ({format_size(size)})" if isinstance(size, int) and size else ""
-    return f"{source.get('name', 'a text without a name')}{known}"
+    shown = []
+    for source in sources[:SHOWN]:
+        kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
+        size = source.get("bytes")
+        known = f" ({format_size(size)})" if isinstance(size, int) and size else ""
+        name = f"{source.get('name', 'a text without a name')}{known}"
+        shown.append(name if kind is None else f"the {kind} '{source[kind]}'")
+    more = [f"and {len(sources) - SHOWN:,} more"] if len(sources) > SHOWN else []
+    return ", ".join(shown + more)

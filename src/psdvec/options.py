@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from psdvec.errors import InputError, check_fields, demand_positive, demand_seed
 from psdvec.progress import Shown
@@ -26,6 +26,7 @@ TOKENIZER, ERRORS, ENCODING = "unicode", "replace", "utf-8"  # how text is read
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default
+DIM = 300  # dimensions, and the most that "auto" chooses
 HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
@@ -99,7 +100,8 @@ class Recipe(Shown):
     power
         Of the eigenvalues in the vectors, equation (13); in the factorisation it is 1/2.
     spelling
-        a of equation (15): how much a word's spelling counts in its vector, beside its contexts; 0 is off.
+        τ of equation (18): how much letters know of what contexts know of a word, from which follows how much both
+        count in its vector; 0 is off.
     spelling_ridge, spelling_noise
         λ of equation (14), and c₀: how often a word must have been seen for its vector to count half of what it may.
     own_cap
@@ -110,25 +112,25 @@ class Recipe(Shown):
     smoothing: float = 0.2
     background: float = 0.2
     exponent: float = 0.5
-    saturation: float = 1.0
+    saturation: float = 2.0
     cut: float = 0.0
     majoriser: float = 0.2
     emphasis: float = 0.2
-    unigram: float = 0.75
+    unigram: float = 0.85
     diagonal: bool = True
     negligible: float = 0.13
     spectrum: str = "signed"
     start: str = "zero"
     head: int = 12_500
-    rounds: int = 6
+    rounds: int = 7
     relaxation: float = 1.5
     momentum: float = 0.5
     ridge: str = "0.5"
     damping: float = 0.04
-    power: float = 0.35
-    spelling: float = 2.0
-    spelling_ridge: float = 1.0
-    spelling_noise: float = 100.0
+    power: float = 0.42
+    spelling: float = 0.7
+    spelling_ridge: float = 2.0
+    spelling_noise: float = 20.0
     own_cap: bool = False
 
     def __post_init__(self) -> None:
@@ -267,7 +269,7 @@ class Counting:
 class Fitting:
     """The options that decide what is fitted; see :func:`psdvec.fit`."""
 
-    dim: int = 300
+    dim: int | Literal["auto"] = DIM
     recipe: str = "default"
     changes: Mapping[str, Any] | None = None
     core: int | None = None
@@ -279,12 +281,19 @@ class Fitting:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("dim", "core", "max_words", "min_contexts"):
-            demand_positive(getattr(self, name), name)
+        if isinstance(self.dim, str) and self.dim != "auto":
+            raise InputError(f'dim is {self.dim[:40]!r}; give a whole number, or "auto"')
+        for name in ("most_dim", "core", "max_words", "min_contexts"):
+            demand_positive(getattr(self, name), "dim" if name == "most_dim" else name)
         demand_seed(self.seed)
         if self.memory is not None:
             parse_size(self.memory)
         self.settings  # noqa: B018 - refuses a wrong recipe
+
+    @property
+    def most_dim(self) -> int:
+        """The dimensions, or the most that ``"auto"`` chooses."""
+        return DIM if self.dim == "auto" else self.dim
 
     @cached_property
     def settings(self) -> Recipe:

@@ -2,8 +2,8 @@
 
 They accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stage` for each part of the work. The
 library's default, :class:`LogProgress`, writes to the log ``psdvec``, or to standard error where nobody listens to that
-log; the command line draws a bar instead (:mod:`psdvec.cli.progress_bar`). :class:`Pace` measures speed and time left
-for both, and :func:`is_compiling` tells why the first run stands still at first.
+log; the command line draws a bar instead (:mod:`psdvec.cli.tables`). :class:`Pace` measures speed and time left
+for both, and :data:`psdvec.resources.compilations` tells why the first run stands still at first.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
-from typing import Any, Protocol, TextIO
+from typing import Protocol, TextIO
 
 from psdvec.errors import one_line, printable
-from psdvec.resources import current_memory, format_size
+from psdvec.resources import compilations, format_size
 
 logger = logging.getLogger("psdvec")
 
@@ -27,7 +27,6 @@ COMPILING = "compiling, once"
 _RECENT = 30.0  # seconds of the past that a rate is measured over
 _FEWEST = 4  # updates that it is measured over at least, if there were as many
 _APART = 0.25  # updates that follow sooner count as one
-_MOST_TAKEN = 200_000_000  # bytes for compiling; what is more was taken by other threads
 _TICK = 0.5  # seconds between two looks at a stage that says nothing
 
 
@@ -82,23 +81,21 @@ class Shown:
 
 
 class SilentProgress:
-    """Shows nothing."""
+    """Shows nothing: neither remarks nor stages, of which each is this object itself."""
 
     @contextmanager
     def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[Stage]:
         """See :meth:`Progress.stage`."""
-        yield _SilentStage()
+        yield self
 
     def say(self, text: str) -> None:
         """See :meth:`Progress.say`."""
 
-
-class _SilentStage:
     def advance(self, done: float, **rates: float) -> None:
-        pass
+        """See :meth:`Stage.advance`."""
 
     def note(self, text: str) -> None:
-        pass
+        """See :meth:`Stage.note`."""
 
 
 class LogProgress:
@@ -175,7 +172,7 @@ class _LogStage:
     def _state(self, now: float) -> str:
         """Say how far the stage has come, as far as that is known."""
         done = self.pace.done
-        if is_compiling():
+        if compilations.under_way:
             return COMPILING
         if not done:
             return f"working for {now - self.start:.0f} s"
@@ -268,63 +265,3 @@ def _ticking(look: Callable[[], None]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-
-
-class _Compilations:
-    """How many functions numba is compiling now; it says so itself, and says nothing of those it has in its cache.
-
-    ``taken`` is how much larger the process has become meanwhile, in bytes.
-    """
-
-    def __init__(self) -> None:
-        self.under_way = 0
-        self.taken = self._before = 0
-        self.is_listening = False
-        self.lock = threading.Lock()
-
-    def change(self, by: int) -> None:
-        with self.lock:
-            was, self.under_way = (
-                self.under_way,
-                max(self.under_way + by, 0),
-            )  # one that ends may have begun unheard
-            if was == 0 and self.under_way:
-                self._before = current_memory()
-            elif was and self.under_way == 0:
-                self.taken += max(current_memory() - self._before, 0)
-
-
-_compilations = _Compilations()
-
-
-def is_compiling() -> bool:
-    """Tell whether numba is compiling a function now, which it does once and then keeps."""
-    return _compilations.under_way > 0
-
-
-def memory_in_use() -> int:
-    """Return the resident size of this process in bytes, as it would be if all kernels had come from numba's cache.
-
-    So a first run plans its memory as the second does. It is larger by what compiling takes, about 100 MB.
-    """
-    return max(current_memory() - min(_compilations.taken, _MOST_TAKEN), 0)
-
-
-def hear_numba() -> None:
-    """Have numba report when it compiles; :func:`psdvec.kernels.kernel` asks for it."""
-    import numba.core.event
-
-    events: Any = numba.core.event
-    with _compilations.lock:
-        if _compilations.is_listening:
-            return
-        _compilations.is_listening = True
-
-    class Listener(events.Listener):  # type: ignore[misc]
-        def on_start(self, event: Any) -> None:
-            _compilations.change(1)
-
-        def on_end(self, event: Any) -> None:
-            _compilations.change(-1)
-
-    events.register("numba:compile", Listener())

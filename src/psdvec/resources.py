@@ -1,23 +1,27 @@
-"""What the machine has: memory and processors, how sizes are written, and what to say of a full disk."""
+"""What the machine has: memory and processors, and how threads share work."""
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import platform
 import re
 import resource
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from psdvec.errors import InputError, ResourceError, demand_whole
+from psdvec.errors import InputError, demand_whole
 
+_MOST_TAKEN = 200_000_000  # bytes for compiling; what is more was taken by other threads
 _MOST_WORKERS = 256  # threads that a machine of fewer processors may be asked for
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -190,19 +194,89 @@ def current_memory() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-@contextmanager
-def disk_errors_explained(path: Path) -> Iterator[None]:
-    """Turn errors of a full disk or missing permissions below ``path`` into sentences that say what to do."""
+class Compilations:
+    """How many functions numba is compiling now, which :mod:`psdvec.kernels` hears from it.
+
+    ``taken`` is how much larger the process has become meanwhile, in bytes.
+    """
+
+    def __init__(self) -> None:
+        self.under_way = self.taken = self._before = 0
+        self._lock = threading.Lock()
+
+    def change(self, by: int) -> None:
+        """Count one that begins, 1, or ends, -1; one that ends may have begun unheard."""
+        with self._lock:
+            was, self.under_way = self.under_way, max(self.under_way + by, 0)
+            if was == 0 and self.under_way:
+                self._before = current_memory()
+            elif was and self.under_way == 0:
+                self.taken += max(current_memory() - self._before, 0)
+
+
+compilations = Compilations()
+
+
+def memory_in_use() -> int:
+    """Return the resident size of this process in bytes, as it would be if all kernels had come from numba's cache.
+
+    So a first run plans its memory as the second does. It is larger by what compiling takes, about 100 MB.
+    """
+    return max(current_memory() - min(compilations.taken, _MOST_TAKEN), 0)
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def map_ordered(
+    executor: Executor, function: Callable[[In], Out], items: Iterable[In], *, ahead: int
+) -> Iterator[Out]:
+    """Yield ``function(item)`` in the order of ``items``, with at most ``ahead`` items taken in advance.
+
+    An :class:`InputError` raised by ``items`` is raised again after the results of all items before it.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     list(map_ordered(pool, abs, [-1, 2, -3], ahead=2))
+    [1, 2, 3]
+    """
+    waiting: deque[Future[Out]] = deque()
+    iterator, fault = iter(items), None
     try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise ResourceError(
-                f"the disk is full: writing below '{path}' failed ({error.strerror}); "
-                "free some space and run the same command again"
-            ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise InputError(
-                f"cannot write below '{path}' ({error.strerror}); choose another output or change its permissions"
-            ) from error
-        raise
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                break
+            except InputError as error:
+                fault = error
+                break
+            waiting.append(executor.submit(function, item))
+            while waiting and (waiting[0].done() or len(waiting) > ahead):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+    if fault:
+        raise fault
+
+
+def in_stretches(
+    executor: Executor, function: Callable[[int, int], Out], size: int, *, threads: int
+) -> list[Out]:
+    """Return ``function(begin, end)`` of as many equal stretches of ``range(size)`` as there are ``threads``, in order.
+
+    The first is computed by the caller's own thread while the others are under way.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     in_stretches(pool, lambda begin, end: (begin, end), 7, threads=3)
+    [(0, 2), (2, 4), (4, 7)]
+    """
+    bounds = [size * thread // threads for thread in range(threads + 1)]
+    others = [executor.submit(function, *ends) for ends in pairwise(bounds[1:])]
+    own = function(*bounds[:2])
+    return [own, *(future.result() for future in others)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     """What both transformers are: made with vectors, and given texts."""
 
     vectors: Embeddings | str | Path | None
+    tokenizer: str | Tokenizer | None
+    embeddings_: Embeddings
     n_features_out_: int
 
     @property
@@ -57,6 +59,38 @@ class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"{type(self).__name__} was given no vectors; give it a model, or the path of one"
             )
         return self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
+
+    def _cut(self, X: Any) -> list[list[str]]:
+        """Return the words of each text."""
+        tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
+        return [list(tokenize(text)) for text in self._read(X)]
+
+    def _read(self, X: Any) -> list[str]:
+        """Return the texts, one per row, or say what was given instead; of a table, such as a DataFrame, its column."""
+        taker = f"{type(self).__name__} takes"
+        if isinstance(X, str):
+            raise InputError(f"{taker} a list of texts, but was given a single string; put it into a list")
+        if isinstance(X, Mapping) or not isinstance(X, Iterable):
+            raise InputError(f"{taker} a list of texts, but was given {X!r:.40}; give a list")
+        shape = getattr(X, "shape", (1,))
+        if len(shape) != 1:
+            table = np.asarray(X)
+            if table.ndim != 2 or table.shape[1] != 1:
+                names = ", ".join(f"'{name}'" for name in getattr(X, "columns", ()))
+                raise InputError(
+                    f"{taker} one column of texts, but was given a table of shape {tuple(shape)}"
+                    + (f" with the columns {names}" if names else "")
+                    + "; give one of its columns"
+                )
+            X = table[:, 0].tolist()
+        texts = list(X)
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"row {row} of the texts, counted from 0, is {text!r:.40} and not a string; leave it out, "
+                    "or put an empty string in its place"
+                )
+        return texts
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -74,9 +108,9 @@ class WordVectors(_TextTransformer):
     vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads
     weighting : ``"mean"``, or ``"sif"``, which gives rare words more weight and removes the common direction
     a : the constant of SIF
-    tokenizer : how texts are cut into words: ``"unicode"``, ``"paper"``, ``"whitespace"``, or a function from a text to
-        a list of words; if None, as the vectors' own text was cut. Where that is not known, words are runs of letters
-        and digits, lower-cased if the vocabulary has no capitals
+    tokenizer : how texts are cut into words: ``"unicode"``, ``"unicode-cased"``, ``"paper"``, ``"whitespace"``, or a
+        function from a text to a list of words; if None, as the vectors' own text was cut. Where that is not known,
+        words are runs of letters and digits, lower-cased if the vocabulary has no capitals
     unseen : ``"ignore"`` leaves words without a vector out, ``"spelling"`` gives them one by their spelling
 
     Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column.
@@ -121,7 +155,7 @@ class WordVectors(_TextTransformer):
             need_subwords(self.embeddings_.subwords)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
-        texts = _read_texts(X, "WordVectors")
+        texts = self._read(X)
         if self.weighting == "sif":
             means = self._means(texts)
             self.direction_ = common_direction(means.T.astype(np.float64) @ means)
@@ -130,14 +164,12 @@ class WordVectors(_TextTransformer):
     def transform(self, X: Iterable[str]) -> Float32s:
         """Return the vectors of the texts, (len(X), d) float32."""
         check_is_fitted(self)
-        means = self._means(_read_texts(X, "WordVectors"))
+        means = self._means(X)
         return means if self.direction_ is None else without_direction(means, self.direction_)
 
-    def _means(self, texts: Sequence[str]) -> Float32s:
-        tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
+    def _means(self, X: Any) -> Float32s:
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
-        words = [tokenize(text) for text in texts]
-        return mean_vectors(self.embeddings_, words, weights=weights, unseen=self.unseen)
+        return mean_vectors(self.embeddings_, self._cut(X), weights=weights, unseen=self.unseen)
 
 
 class Topics(_TextTransformer):
@@ -195,12 +227,12 @@ class Topics(_TextTransformer):
             raise InputError(
                 f"random_state is {self.random_state!r}; give a number, so that topics can be repeated"
             )
-        from psdvec.topic_model.run import topics
+        from psdvec.topic_model.topics import topics
 
         self.embeddings_ = self._open()
         self.topics_ = topics(
             self.embeddings_,
-            self._cut(_read_texts(X, "Topics")),
+            self._cut(X),
             self.n_topics,
             seed_words=self.seed_words,
             min_documents=self.min_documents,
@@ -213,41 +245,4 @@ class Topics(_TextTransformer):
     def transform(self, X: Iterable[str]) -> Float32s:
         """Return the proportions of the texts, (len(X), number of topics) float32; the topics stay as they are."""
         check_is_fitted(self)
-        return self.topics_.transform(self._cut(_read_texts(X, "Topics")))
-
-    def _cut(self, texts: Sequence[str]) -> list[list[str]]:
-        tokenize = make_tokenizer(self.embeddings_, self.tokenizer)
-        return [list(tokenize(text)) for text in texts]
-
-
-def _read_texts(X: Any, taker: str) -> list[str]:
-    """Return the texts, one per row, or say what was given to ``taker`` instead."""
-    if isinstance(X, str):
-        raise InputError(f"{taker} takes a list of texts, but was given a single string; put it into a list")
-    if isinstance(X, Mapping) or not isinstance(X, Iterable):
-        raise InputError(f"{taker} takes a list of texts, but was given {X!r:.40}; give a list")
-    texts: list[str] = []
-    for row, text in enumerate(_only_column(X, taker)):
-        if not isinstance(text, str):
-            raise InputError(
-                f"row {row} of the texts, counted from 0, is {text!r:.40} and not a string; leave it out, "
-                "or put an empty string in its place"
-            )
-        texts.append(text)
-    return texts
-
-
-def _only_column(X: Any, taker: str) -> Iterable[Any]:
-    """Return what is in the rows of ``X``; of a table, such as a DataFrame, its only column."""
-    shape = getattr(X, "shape", None)
-    if shape is None or len(shape) == 1:
-        return cast("Iterable[Any]", X)
-    table = np.asarray(X)
-    if table.ndim == 2 and table.shape[1] == 1:
-        return cast("Iterable[Any]", table[:, 0].tolist())
-    names = ", ".join(f"'{name}'" for name in getattr(X, "columns", ()))
-    raise InputError(
-        f"{taker} takes one column of texts, but was given a table of shape {tuple(shape)}"
-        + (f" with the columns {names}" if names else "")
-        + "; give one of its columns"
-    )
+        return self.topics_.transform(self._cut(X))

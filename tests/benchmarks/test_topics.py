@@ -7,7 +7,7 @@ import pytest
 from benchmarks.bench.bench_topics import shared_words
 from benchmarks.studies.octis_npmi import octis_coherence
 
-from psdvec.topic_model.page import coherence
+from psdvec.topic_model.topics import coherence
 from tests.topic_model.test_quality import documents_of
 
 

@@ -22,20 +22,10 @@ TEXT = "the cat sat\nthe dog sat\na cat ran\n"
 
 
 @pytest.fixture
-def psdvec(capsys, monkeypatch, tmp_path):
+def psdvec(run, monkeypatch, tmp_path):
     """Run a command in a folder with a small corpus; return exit code, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "corpus.txt").write_text(TEXT)
-
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["psdvec", *arguments])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        printed = capsys.readouterr()
-        return exit_.value.code or 0, printed.out, printed.err
-
     return run
 
 
@@ -125,13 +115,13 @@ def test_grams_of_the_original_toolbox_are_read_and_written(psdvec, tmp_path):
     [
         (("count", "missing.txt", "-o", "c"), "there is no file 'missing.txt'; check the name"),
         (
-            ("count", "corpus.txt", "-o", "c"),
+            ("count", "corpus.txt", "-o", "c", "-q"),
             "no word occurs 5 times or more among 9 words",
         ),
         (("count", "corpus.txt", "-o", "c", "--vocab", "missing"), "cannot read 'missing'"),
         (("count", "corpus.txt", "-o", "corpus.txt"), "'corpus.txt' exists and is not an artefact of psdvec"),
         (
-            ("count", "corpus.txt", "-o", "c", "--memory", "1M", "--min-count", "1"),
+            ("count", "corpus.txt", "-o", "c", "--memory", "1M", "--min-count", "1", "-q"),
             "does not fit into 1.0 MB",
         ),
         (("info", "missing"), "there is no 'missing'; check the name"),
@@ -141,9 +131,9 @@ def test_grams_of_the_original_toolbox_are_read_and_written(psdvec, tmp_path):
 def test_errors_are_one_sentence_on_standard_error_and_exit_code_1(psdvec, tmp_path, arguments, message):
     code, out, err = psdvec(*arguments)
     assert (code, out) == (1, "")
-    last = err.strip().splitlines()[-1]
-    assert last.startswith("psdvec: ")
-    assert message in last
+    (sentence,) = err.splitlines()
+    assert sentence.startswith("psdvec: ")
+    assert message in sentence
     assert (tmp_path / "corpus.txt").read_text() == TEXT
     assert not (tmp_path / "c").exists()
 
@@ -254,3 +244,31 @@ def test_a_signal_inside_a_callback_of_c_is_not_lost(name):
     )
     assert done.stderr == "psdvec: interrupted; run the same command again to continue\n"
     assert done.returncode == 130
+
+
+def test_case_that_is_kept_stays_with_the_counts_and_the_model(psdvec, tmp_path):
+    text = "Das Essen ist gut, wir essen gern.\nGut ist, wer das Essen teilt und mit uns isst.\n"
+    (tmp_path / "text").write_text(text * 9)
+    train = ("train", "text", "--dim", "3", "--min-count", "1", "-q", "-o")
+    assert psdvec(*train, "cased", "--case", "keep", "--keep", "cased-counts")[0] == 0
+    assert psdvec(*train, "folded", "--case", "fold", "--keep", "folded-counts")[0] == 0
+    assert psdvec(*train, "plain", "--keep", "plain-counts")[0] == 0
+    assert contents(tmp_path / "plain-counts") == contents(tmp_path / "folded-counts")
+    assert {"Essen", "essen", "Gut", "gut"} <= set(load_counts("cased-counts").vocabulary.words)
+    assert "Essen" not in load_counts("folded-counts").vocabulary.words
+    for folder in ("cased", "cased-counts"):
+        assert "tokenizer unicode-cased" in psdvec("info", folder)[1]
+    code, out, err = psdvec("similar", "cased", "Essen", "essen", "TEILT", "-n", "1")
+    assert (code, err, [word in out for word in ("Essen ~", "essen ~", "TEILT looked up as teilt")]) == (
+        0,
+        "",
+        [True] * 3,
+    )
+    for command in (("merge", "cased-counts", "folded-counts"), ("extend", "cased", "folded-counts")):
+        code, _, err = psdvec(*command, "-o", "neither")
+        assert (code, err.count("\n")) == (1, 1)
+        assert "tokenizer unicode-cased" in err
+        assert "tokenizer unicode" in err
+    code, _, err = psdvec("count", "text", "-o", "neither", "--tokenizer", "paper", "--case", "keep")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "'paper' puts words into lower case, but --case keep was given; use --tokenizer unicode" in err

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.cli import main
 from psdvec.cli.tables import format_table
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
@@ -139,10 +138,8 @@ def test_a_fault_of_our_own_is_not_called_a_lack_of_memory(run, vectors, monkeyp
         raise RuntimeError("a fault")
 
     monkeypatch.setattr("psdvec.cli.query.load", fail)
-    monkeypatch.setattr("signal.signal", lambda *handler: None)
-    monkeypatch.setattr("sys.argv", ["psdvec", "similar", str(vectors), "c", "-q"])
     with pytest.raises(RuntimeError, match="a fault"):
-        main()
+        run("similar", vectors, "c", "-q")
 
 
 def test_a_package_that_does_not_fit_into_memory_is_not_called_missing(monkeypatch):
@@ -218,17 +215,13 @@ def test_every_message_is_one_line_that_moves_no_cursor_and_ends_with_what_to_do
     ],
     ids=" ".join,
 )
-def test_a_seed_below_0_is_one_sentence(tmp_path, vectors, command, monkeypatch, capsys):
+def test_a_seed_below_0_is_one_sentence(tmp_path, vectors, command, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     Path("text.txt").write_text("a b a b a b\n")
     Path("pairs.txt").write_text("ä c 1\n東京 c 2\n")
-    count_pairs("text.txt", min_count=1, output="counts")
-    monkeypatch.setattr(sys, "argv", ["psdvec", *command, "--seed", "-1"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == "psdvec: the seed is -1; give a number from 0 to 4294967295\n"
+    count_pairs("text.txt", min_count=1, output="counts", quiet=True)
+    code, _, said = run(*command, "--seed", "-1", "-q")
+    assert (code, said) == (1, "psdvec: the seed is -1; give a number from 0 to 4294967295\n")
     assert not Path("out").exists()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import psdvec
-from psdvec.loading import describe, summarise
+from psdvec.loading import describe_artefact, summarise
 from psdvec.storage.artefact import create_artefact, open_artefact
 from tests.cli.test_cli import TEXT
 
@@ -125,7 +125,7 @@ def test_many_sources_are_cut_short_for_people_only(made, tmp_path):
     psdvec.count_pairs(psdvec.read_corpus(tmp_path), min_count=1, output=tmp_path / "counts")
     artefact = open_artefact(tmp_path / "counts")
     assert summarise(artefact)["from"].endswith("e.txt (34 B), and 3 more")
-    assert len(describe(artefact)["sources"]) == 8
+    assert len(describe_artefact(artefact)["sources"]) == 8
 
 
 def test_what_another_version_wrote_is_described_as_far_as_it_can_be(tmp_path, run):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psdvec.cluster import counting, solving
+from psdvec.cluster import counting, fitting
 from psdvec.cluster.client import check_workers, open_client
 from psdvec.cluster.counting import plan_blocks
 from psdvec.counts import pairs as out_of_core_module
@@ -23,6 +23,7 @@ from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceE
 from psdvec.resources import current_memory, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.storage.workspace import read_piece
 from psdvec.text.corpus import read_corpus
 from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents
@@ -136,9 +137,9 @@ def test_rows_are_shared_among_the_workers_and_stay_so_when_work_is_resumed(
     assert blocks > 10
     assert shares == 2
     work = tmp_path / "counts.work"
-    groups, ranges = json.loads((work / "shares").read_bytes().splitlines()[0])
-    assert groups == [[0, blocks]], "nothing needs adding up"
-    assert len(ranges) == 2
+    shares, _ = read_piece(work / "shares")
+    assert shares["groups"] == [[0, blocks]], "nothing needs adding up"
+    assert len(shares["ranges"]) == 2
     (work / "pairs" / "0-1").rename(tmp_path / "lost")
     monkeypatch.setattr(counting, "check_workers", lambda client, work: {"tcp://all": 7})
     count()
@@ -192,7 +193,7 @@ def extend_on(client, model, output):
 
 @pytest.mark.parametrize("block", [7, 1000])
 def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(solving, "MOST_WORDS", block)
+    monkeypatch.setattr(fitting, "MOST_WORDS", block)
     extension = extend_on(client, model, tmp_path / "larger")
     assert contents(tmp_path / "larger") == contents(model / "single")
     assert extension.learned
@@ -202,7 +203,7 @@ def test_new_words_are_the_same_bytes_for_any_block(client, model, tmp_path, mon
 
 @pytest.mark.parametrize("dying", ["one", "all"])
 def test_workers_killed_while_solving_cost_nothing_but_time(client, model, tmp_path, monkeypatch, dying):
-    monkeypatch.setattr(solving, "MOST_WORDS", 5)
+    monkeypatch.setattr(fitting, "MOST_WORDS", 5)
     chosen = [some_worker(client)] if dying == "one" else None
     client.run(die_at, "psdvec.solver.ridge", "solve_words", str(tmp_path / "dead"), workers=chosen)
     extend_on(client, model, tmp_path / "larger")

@@ -14,15 +14,14 @@ from psdvec.counts.matrix import load_counts
 from psdvec.errors import ClusterError, InputError
 from psdvec.formats import load
 from psdvec.resources import arithmetic
-from psdvec.solver import rounds as problem
 from psdvec.solver import rounds as rounds_module
-from psdvec.solver.devices import cpu as cpu_layout
+from psdvec.solver.devices import cpu_pairs
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import write_round
 from psdvec.solver.train import train
 from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and_workers, started
-from tests.helpers import contents
+from tests.helpers import Watched, contents
 from tests.toy import drawn_counts
 
 pytestmark = pytest.mark.slow
@@ -51,8 +50,7 @@ def fitted(tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Cut small problems into several blocks; the places of the blocks go to the workers, which need not know."""
-    for module in (problem, cpu_layout):
-        monkeypatch.setattr(module, "TILE", 16)
+    monkeypatch.setattr(cpu_pairs, "TILE", 16)
 
 
 def test_a_fit_is_the_same_bytes_on_a_cluster(client, fitted, tmp_path, small_blocks):
@@ -63,6 +61,13 @@ def test_a_fit_is_the_same_bytes_on_a_cluster(client, fitted, tmp_path, small_bl
     alone = contents(tmp_path / "alone")
     assert contents(tmp_path / "together") == alone
     assert contents(tmp_path / "from disk") == alone
+
+
+def test_a_cluster_chooses_the_same_dimensions(client, fitted, tmp_path):
+    counts, _, _ = fitted
+    fit(counts, dim="auto", output=tmp_path / "alone")
+    fit(counts, dim="auto", memory="1M", output=tmp_path / "together", client=client)
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 @pytest.mark.parametrize("dying", [1, 3, 9, 24])
@@ -164,10 +169,8 @@ def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, m
         with pytest.raises(ClusterError, match="was lost; finished work is kept: run it again to continue"):
             fit(counts, **options, output=tmp_path / "model", client=lost)
     monkeypatch.undo()
-    numbers = []
-    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
-    fit(counts, **options, output=tmp_path / "model")
-    assert numbers == [3, 4]
+    fit(counts, **options, output=tmp_path / "model", progress=(watched := Watched()))
+    assert watched.rounds == [3, 4]
     assert contents(tmp_path / "model") == whole
 
 

@@ -75,7 +75,7 @@ def test_what_a_lost_worker_did_not_get_is_sent_again():
     client = LosingClient(losses=2)
     assert hand_out(client, "setting") == ("handed out", "setting")
     assert client.sent == 3
-    assert ask_workers(LosingClient(losses=1), print) == [7]
+    assert ask_workers(LosingClient(losses=1), print) == {"tcp://worker": 7}
 
 
 @pytest.mark.usefixtures("answering")
@@ -87,7 +87,7 @@ def test_if_a_worker_is_lost_while_it_is_asked_the_others_are_asked_again(monkey
         return next(answers)
 
     monkeypatch.setattr(client, "_run", run)
-    assert ask_workers(client, print) == [5]
+    assert ask_workers(client, print) == {"tcp://there": 5}
 
 
 @pytest.mark.usefixtures("answering")

@@ -19,6 +19,7 @@ from psdvec.cli import app
 from psdvec.compare import jobs as steps
 from psdvec.compare import run as comparing
 from psdvec.compare.jobs import FailedCommandError, compile_kernels, run_measured, warm_up
+from psdvec.compare.report import CORE_WORDS, COSTS
 from psdvec.compare.run import compare
 from psdvec.compare.values import Cost, measure
 from psdvec.errors import InputError, ResourceError
@@ -280,9 +281,7 @@ def test_a_method_trained_with_several_seeds_is_judged_by_their_mean(tmp_path, c
     score = found.report.get("glove", "pairs")
     assert (score.value, score.spread) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
     assert (score.seeds, found.report.get("ppmi", "pairs").seeds) == (3, 1)
-    table = found.tables.evaluation.seeds
-    assert table is not None
-    assert [row[:2] for row in table.rows] == [("glove", "3")]
+    assert [row[:2] for row in found.tables["Spread over seeds"].rows] == [("glove", "3")]
     assert "Spread over seeds" in (output / "report.md").read_text()
     assert "Spread over seeds" in (output / "report.html").read_text()
 
@@ -386,9 +385,7 @@ def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process)
         settings={"smoothing": 0.1, "ridge": "3", "core": 15, "diagonal": True},
     )  # fmt: skip
     assert formats.load(output / "models" / "psd").vectors.tobytes() == alone.vectors.tobytes()
-    table = found.tables.core
-    assert table is not None
-    assert [row[1] for row in table.rows] == ["15", "45"]
+    assert [row[1] for row in found.tables[f"Table 3. {CORE_WORDS}"].rows] == ["15", "45"]
 
 
 def test_a_comparison_is_resampled_once_for_its_three_reports(
@@ -435,7 +432,7 @@ def test_a_method_whose_package_is_missing_is_left_out_with_the_line(
     monkeypatch.setitem(METHODS, "word2vec", replace(METHODS["word2vec"], package="no_such_package"))
     found = compare([str(corpus)], output=tmp_path / "r", methods=["word2vec", "svd"], dim=5, tasks=[task])
     assert [one.method for one in found.runs] == ["svd"]
-    assert "pip install 'psdvec[compare]'" in found.tables.remarks[0]
+    assert "pip install 'psdvec[compare]'" in found.remarks[0]
 
 
 def test_the_summary_says_plainly_which_methods_are_left_out(
@@ -503,7 +500,7 @@ def test_other_vectors_and_a_second_corpus_stand_beside(tmp_path, corpus, task, 
     assert found.report.models == ("svd", "ppmi", "theirs")
     assert found.quality["theirs"] == found.quality["svd"]
     assert [size["tokens"] for size in found.sizes] == [6000, 3000]
-    assert "ratio of times" in found.tables.costs.header
+    assert "ratio of times" in found.tables[f"Table 2. {COSTS}"].header
     assert "Growth of the training time" in (tmp_path / "two" / "report.html").read_text()
     assert (tmp_path / "two" / "second" / "models" / "svd").is_dir()
 

@@ -6,7 +6,15 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-from psdvec.compare.report import as_markdown, as_page, as_values, make_tables
+from psdvec.compare.report import (
+    CORE_WORDS,
+    COSTS,
+    as_markdown,
+    as_page,
+    as_values,
+    make_remarks,
+    make_tables,
+)
 from psdvec.compare.values import Comparison, Cost, TrainingRun
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.report import make_tables as make_report_tables
@@ -29,22 +37,26 @@ def made_up(*, second: bool = False) -> Comparison:
         "sizes": ({"tokens": 1000, "vocabulary": 60}, {"tokens": 300, "vocabulary": 60})[
             : 2 if second else 1
         ],
-        "left_out": {"word2vec": "no package"},
     }
+    left_out = {"word2vec": "no package"}
     report, later = evaluate({}, []), later if second else ()
+    evaluation = make_report_tables(report)
     return Comparison(
         header={"date": "today", "machine": "a <small> one"},
         runs=runs,
         second=later,
         quality={"psd": 0.5, "svd": 0.4},
         report=report,
-        tables=make_tables(make_report_tables(report), runs, later, **found),
+        left_out=left_out,
+        evaluation=evaluation,
+        tables=make_tables(evaluation, runs, later, **found),
+        remarks=make_remarks(runs, later, left_out, judged=False),
         **found,
     )
 
 
 def test_table_two_adds_steps_and_divides_by_the_second_corpus():
-    rows = made_up(second=True).tables.costs.rows
+    rows = made_up(second=True).tables[f"Table 2. {COSTS}"].rows
     assert rows[0] == ("psd", "1", "36.0", "36.0", "3.0 GB", "2.0", "38.0", "6.0", "6.0", "9 B", "6.0")
     assert rows[1][-1] == "3.0"
     assert rows[2][:3] == ("glove", "–", "failed")
@@ -59,9 +71,7 @@ def test_methods_that_read_the_text_are_not_charged_with_counting():
 
 
 def test_table_three_sets_core_words_against_the_others():
-    table = made_up().tables.core
-    assert table is not None
-    assert table.rows == (
+    assert made_up().tables[f"Table 3. {CORE_WORDS}"].rows == (
         ("core", "20", "30.0", "3.0 GB", "40", "1.0"),
         ("by ridge", "40", "6.0", "1.0 GB", "400", "10.0"),
     )

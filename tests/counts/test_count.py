@@ -37,16 +37,16 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path, workers, monkeypat
 def test_any_memory_gives_the_same_bytes(tmp_path, memory, monkeypatch):
     """The smaller budget leaves room for less than half of the text, so there are runs to merge."""
     monkeypatch.setattr(out_of_core, "memory_in_use", lambda: 160_000_000)
-    plans = []
-    plan_runs = out_of_core.plan_runs
+    chosen = []
+    choose_portions = out_of_core.choose_portions
     monkeypatch.setattr(
-        out_of_core, "plan_runs", lambda *a, **k: plans.append(plan_runs(*a, **k)) or plans[-1]
+        out_of_core, "choose_portions", lambda *a, **k: chosen.append(choose_portions(*a, **k)) or chosen[-1]
     )
     rng = np.random.default_rng(0)
     sentences = [[f"w{i}" for i in rng.zipf(1.3, 1000).clip(max=300)] for _ in range(700)]
     count_pairs(sentences, output=tmp_path / "default")
     count_pairs(sentences, memory=memory, workers=2, output=tmp_path / "bounded")
-    assert (plans[-1].ids <= plans[-1].chunk) == (memory == "4G")
+    assert (chosen[-1].ids <= chosen[-1].chunk) == (memory == "4G")
     assert contents(tmp_path / "default") == contents(tmp_path / "bounded")
 
 

@@ -51,9 +51,9 @@ def test_little_memory_gives_the_same_counts(tmp_path_factory, sentences, window
 
 @pytest.mark.slow
 @given(
-    st.text(alphabet="ab c\n\t\r\0é漢'", max_size=80).filter(lambda text: any(c in text for c in "abcé漢")),
+    st.text(alphabet="aB c\n\t\r\0é漢'", max_size=80).filter(lambda text: any(c in text for c in "aBcé漢")),
     st.integers(4, 20),
-    st.sampled_from(["unicode", "whitespace"]),
+    st.sampled_from(["unicode", "unicode-cased", "whitespace"]),
     st.integers(1, 9),
 )
 def test_where_blocks_are_cut_does_not_matter(tmp_path_factory, text, block_bytes, tokenizer, chunk):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import sys
 
 import numpy as np
 import pytest
 
 import psdvec
-from psdvec import cli
 from psdvec.counts.count import count_pairs
 from psdvec.counts.grams import write_grams
 from psdvec.counts.matrix import load_counts
@@ -56,28 +53,24 @@ def change(counts, name, place, difference):
     ],
     ids=" ".join,
 )
-def test_every_command_refuses_damaged_counts_in_one_sentence(store, arguments, capsys, monkeypatch):
+def test_every_command_refuses_damaged_counts_in_one_sentence(store, arguments, run, monkeypatch):
     if arguments[0] == "explore":
         for extra in ("starlette", "uvicorn"):
             pytest.importorskip(extra)
     monkeypatch.chdir(store)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
-    monkeypatch.setattr(sys, "argv", ["psdvec", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    said = capsys.readouterr().err.strip()
-    assert exit_.value.code not in (None, 0)
-    assert said == "psdvec: 'damaged' is damaged: its pairs do not fit its words; count again"
+    code, _, said = run(*arguments)
+    assert code != 0
+    assert said == "psdvec: 'damaged' is damaged: its pairs do not fit its words; count again\n"
     assert not (store / "new").exists()
 
 
 def test_every_function_refuses_damaged_counts(store):
-    from psdvec.cluster import solving
+    from psdvec.cluster import fitting
 
     for opened in (
         psdvec.load,
         load_counts,
-        lambda path: solving.open_counts(path, "digest"),
+        lambda path: fitting.open_counts(path, "digest"),
         lambda path: psdvec.fit(path, dim=3),
     ):
         with pytest.raises(StoreError, match="its pairs do not fit its words; count again"):
@@ -203,14 +196,11 @@ def test_a_tally_that_is_no_number_of_64_bits_is_refused(counts, tokens):
         load_counts(counts)
 
 
-def test_what_was_refused_when_loaded_is_not_called_intact(counts, capsys, monkeypatch):
+def test_what_was_refused_when_loaded_is_not_called_intact(counts, run):
     replace_array(counts, "indices", np.load(counts / "indices.npy").astype(">i4"))
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
-    monkeypatch.setattr(sys, "argv", ["psdvec", "info", str(counts), "--verify"])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    assert exit_.value.code not in (None, 0)
-    assert "indices.npy' is damaged" in capsys.readouterr().err
+    code, _, said = run("info", counts, "--verify")
+    assert code != 0
+    assert "indices.npy' is damaged" in said
 
 
 def test_a_pair_with_the_count_0_is_not_exported(counts, tmp_path):

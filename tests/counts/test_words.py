@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psdvec.counts.segments import GAP, WordTable, number_words, read_word_counts, write_word_counts
 from psdvec.counts.vocabulary import WordCounts, WordList
-from psdvec.counts.words import GAP, WordTable, number_words
 from psdvec.errors import InputError
 from tests.reference import counting
 
@@ -19,7 +19,9 @@ SPACED = st.lists(
 
 
 def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
-    words, counts, ids, overlong = number_words(np.frombuffer(spaced, np.uint8), joined=joined, closed=closed)
+    words, counts, ids, overlong, _ = number_words(
+        np.frombuffer(spaced, np.uint8), joined=joined, closed=closed
+    )
     return ids.tolist(), words.encoded(), counts.tolist(), overlong
 
 
@@ -90,13 +92,13 @@ def test_a_table_adds_up_words_in_any_number_of_parts(dictionaries, parts):
     whole = WordTable(2)
     for dictionary in dictionaries:
         whole.add(packed(dictionary))
-    for table, (words, counts) in zip(tables, whole.split(parts), strict=True):
-        assert words.unpack() == table.words.unpack()
-        assert counts.tolist() == table.counts.tolist()
     found = {}
-    for table in tables:
-        found |= dict(zip(table.words.unpack(), table.counts.tolist(), strict=True))
-        assert table.find(table.words).tolist() == list(range(len(table)))
+    for table, (words, counts) in zip(tables, whole.split(parts), strict=True):
+        own_words, own_counts = table.word_counts
+        assert words.unpack() == own_words.unpack()
+        assert counts.tolist() == own_counts.tolist()
+        found |= dict(zip(own_words.unpack(), own_counts.tolist(), strict=True))
+        assert table.find(own_words).tolist() == list(range(len(table)))
     assert found == total
     assert sum(map(len, tables)) == len(total)
 
@@ -112,8 +114,8 @@ def test_an_unknown_word_is_not_found():
 
 def test_words_with_counts_are_read_as_they_were_written(tmp_path):
     written = packed({"to": 2, "be": 1, "naïve": 3})
-    written.save(tmp_path / "words")
-    words, counts = WordCounts.load(tmp_path / "words")
+    write_word_counts(tmp_path / "words", written)
+    words, counts = read_word_counts(tmp_path / "words")
     assert words.unpack() == ("to", "be", "naïve")
     assert counts.tolist() == [2, 1, 3]
 
@@ -148,8 +150,9 @@ def test_a_part_of_many_words_spreads_over_its_table(parts):
     table = WordTable()
     table.add(packed({f"word{number}": 1 for number in range(100_000 * parts)}), part=parts - 1, parts=parts)
     assert abs(len(table) / 100_000 - 1) < 0.05
-    empty = np.flatnonzero(table._slots[:, 0] == 0)
-    runs = np.diff(np.append(empty, empty[0] + len(table._slots)))
+    slots = table.arrays[0]
+    empty = np.flatnonzero(slots[:, 0] == 0)
+    runs = np.diff(np.append(empty, empty[0] + len(slots)))
     assert runs.max() < 200, "a search ends at an empty slot"
 
 

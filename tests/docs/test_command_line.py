@@ -161,7 +161,7 @@ def test_the_page_shows_what_info_prints(run, tmp_path: Path, monkeypatch):
     assert run("train", "corpus.txt", "-o", "model", *options)[0] == 0
     code, output, _ = run("info", "model")
     assert code == 0
-    shown = output.strip().replace(__version__, "0.1.0")
+    shown = output.strip()
     assert without_computed(shown) in without_computed(PAGE)
     assert "\ncomputed    with numpy " in shown
     assert "\ncomputed    with numpy " in PAGE

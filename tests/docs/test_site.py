@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
 import re
 import shlex
@@ -25,6 +26,8 @@ from tests.pages.colours import contrast, explorer_tokens, tokens
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
 PACKAGE = REPOSITORY / "src" / "psdvec"
+CHANGES = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+RESULTS = REPOSITORY / "benchmarks" / "results" / "README.md"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z0-9_]+\.py)?|[a-z_]+\.py)`")
 
@@ -104,7 +107,7 @@ def test_docstrings_become_markdown():
 
 
 def test_links_to_files_of_the_repository_lead_somewhere():
-    for page in [*PAGES, *ROOT_PAGES, REPOSITORY / "benchmarks" / "results" / "README.md"]:
+    for page in [*PAGES, *ROOT_PAGES, RESULTS]:
         for link in LINK.findall(page.read_text(encoding="utf-8")):
             path = link.partition("#")[0]
             if path and "://" not in path:
@@ -132,9 +135,33 @@ def test_the_architecture_lists_every_module():
     assert listed == {name for name in modules if not name.endswith("__init__.py")}
 
 
-def test_the_version_to_cite_is_the_version():
+def test_the_version_to_cite_is_the_version_and_the_newest_of_the_changelog():
     citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [psdvec.__version__]
+    cited = re.findall(r"^(?:version|date-released): (.+)$", citation, re.MULTILINE)
+    assert cited[0] == psdvec.__version__
+    newest = re.search(r"^## (\d\S+) - (\S+)$", CHANGES, re.MULTILINE)
+    assert newest is not None
+    assert list(newest.groups()) == cited
+
+
+def test_names_that_moved_are_where_the_changelog_says():
+    rows = re.findall(r"^\| (`\w.*) \| `.*` \| (`.*`) \|$", CHANGES, re.MULTILINE)
+    assert rows
+    for names, homes in rows:
+        modules = [importlib.import_module(f"psdvec.{home}") for home in re.findall(r"`(.+?)`", homes)]
+        for name in re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", names)):
+            assert any(hasattr(module, name) for module in modules), name
+
+
+def test_programs_that_pages_name_exist():
+    for page in [*PAGES, *ROOT_PAGES, RESULTS]:
+        for name in re.findall(
+            r"python -m ((?:benchmarks|scripts|tests)[\w.]*)", page.read_text(encoding="utf-8")
+        ):
+            path = REPOSITORY / name.rstrip(".").replace(".", "/")
+            assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), (
+                f"{page.name}: {name}"
+            )
 
 
 def commands_of(page: Path) -> list[list[str]]:

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from psdvec.errors import InputError
-from psdvec.evaluation.answers import solve_analogies
-from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.evaluate import evaluate, solve_analogies
+from psdvec.evaluation.report import rules
 from psdvec.evaluation.scores import FEWEST_ITEMS
 from psdvec.evaluation.statistics import bootstrap_mean, bootstrap_spearman, paired_test, spearman
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs, read_task
@@ -101,7 +102,7 @@ def test_an_analogy_with_a_missing_word_is_wrong_unless_skipped():
 
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
 def test_analogies_in_batches_answer_as_one_by_one(method: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("psdvec.evaluation.answers._COLUMNS", 100)
+    monkeypatch.setattr("psdvec.evaluation.evaluate._COLUMNS", 100)
     vectors = np.random.default_rng(3).standard_normal((350, 12)).astype(np.float32)
     e = Embeddings(tuple(f"w{i}" for i in range(350)), vectors)
     questions = np.random.default_rng(4).integers(350, size=(60, 3))
@@ -118,11 +119,29 @@ def test_case_is_ignored_in_favour_of_the_more_frequent_word():
     assert evaluate(e, [task], ignore_case=False).get("model", "toy").covered == 0
 
 
+@pytest.mark.parametrize("tokenizer", ["unicode-cased", "whitespace"])
+def test_a_model_that_keeps_case_takes_a_word_as_it_is_written_and_otherwise_ignores_case(tokenizer: str):
+    e = replace(line_of_words("A a B C", [0, 1.5, 0.1, 0.5]), tokenizer=tokenizer)
+    small = Pairs("toy", (("a", "b"), ("a", "c"), ("b", "c")), np.array([1.0, 5.0, 9.0]))
+    capital = Pairs("toy", (("A", "b"), ("A", "c"), ("b", "c")), np.array([9.0, 1.0, 5.0]))
+    for task in (small, capital):
+        report = evaluate(e, [task])
+        assert report.get("model", "toy").value == pytest.approx(1)
+        assert "case is ignored, unless a model that keeps it has the word as written." in rules(report)
+
+
 def test_another_case_of_a_question_word_is_no_answer():
     vectors = [[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 1, 1.01]]
     e = Embeddings(("man", "woman", "king", "queen", "King"), np.array(vectors, dtype=np.float32))
     task = Analogies("royal", (("man", "woman", "king", "queen"),), ("one",))
     assert evaluate(e, [task]).get("model", "royal").value == 1
+    cased = Embeddings(
+        ("man", "woman", "king", "Queen", "King", "queen"), np.array([*vectors, [1, 0, 0.9]], np.float32)
+    )
+    cased = replace(cased, tokenizer="unicode-cased")
+    for king in ("king", "King", "KING"):  # whichever is asked about, none of them is the answer
+        task = Analogies("royal", (("man", "woman", king, "queen"),), ("one",))
+        assert evaluate(cased, [task]).get("model", "royal").value == 1
 
 
 def test_a_task_without_a_covered_item_has_no_score():

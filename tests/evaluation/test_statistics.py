@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psdvec.evaluation.clusters import cluster_interval, error_of_mean, normal_test, paired_cluster_test
 from psdvec.evaluation.scores import holm
 from psdvec.evaluation.statistics import (
+    cluster_interval,
+    error_of_mean,
     f1_values,
+    normal_test,
+    paired_cluster_test,
     paired_spearman_test,
     paired_test,
     spearman,

@@ -14,7 +14,7 @@ import pytest
 
 from psdvec.cli import evaluate
 from psdvec.errors import InputError
-from psdvec.evaluation import answers
+from psdvec.evaluation import tasks
 from psdvec.evaluation.testsets import (
     CATALOGUE,
     NOT_IN_PAPER,
@@ -264,7 +264,7 @@ def test_a_place_that_does_not_answer_is_asked_once(monkeypatch):
 
 
 def test_the_command_offers_the_library_s_ways_to_treat_missing_words():
-    assert get_args(evaluate.Oov) == get_args(answers.Oov)
+    assert get_args(evaluate.Oov) == get_args(tasks.Oov)
 
 
 @pytest.fixture

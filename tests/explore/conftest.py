@@ -12,7 +12,7 @@ from psdvec.explore.api import Api
 from psdvec.explore.models import ExploredModel, open_model
 from psdvec.solver import train
 from psdvec.text.corpus import read_corpus
-from psdvec.topic_model.run import topics as find_topics
+from psdvec.topic_model.topics import topics as find_topics
 from tests.explore.browsers import browser, open_page
 from tests.explore.servers import running
 

@@ -11,8 +11,7 @@ import pytest
 
 from psdvec import formats
 from psdvec.counts.count import count_pairs
-from psdvec.explore import request
-from psdvec.explore.api import Api
+from psdvec.explore.api import MAX_LINES, MAX_TEXT_LENGTH, Api
 from psdvec.explore.models import Suggestions, open_model
 from psdvec.explore.new_words import LearnedWords
 from psdvec.solver.extend import extend
@@ -450,8 +449,8 @@ def test_many_texts_at_once_wait_or_are_refused_in_a_sentence(api, monkeypatch):
         ({"text": "the guitar and piano"}, "already knows every word of the text"),
         ({"text": "zither the", "word": "zither"}, "too few words that the model knows"),
         ({"text": "zyx qqq"}, "no word in common"),
-        ({"text": "x" * (request.MAX_TEXT_LENGTH + 1)}, "paste at most 1,000,000"),
-        ({"text": "x\n" * (request.MAX_LINES + 1)}, "has 20,001 lines with words; paste at most 20,000"),
+        ({"text": "x" * (MAX_TEXT_LENGTH + 1)}, "paste at most 1,000,000"),
+        ({"text": "x\n" * (MAX_LINES + 1)}, "has 20,001 lines with words; paste at most 20,000"),
         ({"text": 7}, "'text' is not text"),
         ({"text": SENTENCES, "word": "\ud800"}, "does not occur in the text"),
     ],

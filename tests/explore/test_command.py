@@ -18,7 +18,7 @@ from contextlib import ExitStack, suppress
 import pytest
 import uvicorn
 
-from psdvec.cli.explore import explore
+from psdvec.cli.query import explore
 from psdvec.explore.api import Api
 from psdvec.explore.app import CONNECTIONS, Connection, address_of, make_app, open_socket
 from psdvec.maps.drawing import WORDS

@@ -12,11 +12,11 @@ from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.new_words import UNIGRAMS, add_words
 from psdvec.solver.fit import fit
-from psdvec.solver.pmi import margins, pmi, scales_of, word_scales
+from psdvec.solver.pmi import margins, pmi, word_scales
 from tests.explore.conftest import RARE
 from tests.explore.test_api import SENTENCES
 from tests.reference import rounds
-from tests.toy import drawn_counts
+from tests.toy import drawn_counts, scales_of
 
 
 @pytest.fixture(scope="module")

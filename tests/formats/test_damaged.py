@@ -11,10 +11,10 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.formats import load, save, word2vec
-from psdvec.storage.arrays import map_safetensors, write_safetensors
+from psdvec.storage.artefact import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model
-from psdvec.vectors.sparse import sparse_vectors
+from psdvec.vectors.neighbours import sparse_vectors
 from tests.toy import drawn_counts
 
 

@@ -19,7 +19,7 @@ from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import choose_format, load, save
 from psdvec.formats.model2vec import read_tokens
 from psdvec.formats.word2vec import format_rows
-from psdvec.storage.arrays import map_safetensors, write_safetensors
+from psdvec.storage.artefact import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
 
@@ -493,6 +493,13 @@ def test_a_word_that_is_no_text_is_refused_by_every_format(tmp_path):
         with pytest.raises(InputError, match="cannot be written as UTF-8"):
             save(e, tmp_path / format, format=format)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_word_that_looks_like_the_unknown_one_keeps_its_vector(tmp_path):
+    e = Embeddings(("king", "[UNK]"), np.eye(2, dtype=np.float32))
+    save(e, tmp_path / "folder", format="model2vec")
+    assert read_tokens(tmp_path / "folder" / "tokenizer.json").words == ["king", "[UNK]", "[UNK]_"]
+    assert_equal(load(tmp_path / "folder"), e)
 
 
 def test_a_format_is_added_by_one_line_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -91,7 +91,7 @@ def test_without_a_place_for_compiled_code_it_is_compiled_and_that_is_said_once(
 def load_kernel(tmp_path, monkeypatch):
     """Return a function that loads a module with one kernel anew, as a new process would."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(kernels._Cache, "_is_said", False)
+    kernels._say_unkept.cache_clear()
     source = tmp_path / "adding.py"
     source.write_text("from psdvec.kernels import kernel\n\n@kernel\ndef one_more(n):\n    return n + 1\n")
 

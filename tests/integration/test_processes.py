@@ -22,7 +22,7 @@ from examples.sample import make_text
 import psdvec
 from psdvec.evaluation.tasks import Pairs
 from psdvec.maps import drawing, layouts
-from psdvec.methods import glove, svd
+from psdvec.methods import glove, matrices
 from psdvec.progress import SilentProgress
 from psdvec.vectors.sentences import vectorize_file
 
@@ -80,7 +80,7 @@ CALLS = {
     "count_words and read_corpus": _read,
     "merge_counts": lambda folder: psdvec.merge_counts([counts(), counts()], progress=QUIET).values,
     "fit": lambda folder: psdvec.fit(counts(), dim=8, quiet=True).vectors,
-    "fit by svd": lambda folder: svd.fit(counts(), dim=8, progress=QUIET).vectors,
+    "fit by svd": lambda folder: matrices.fit_svd(counts(), dim=8, progress=QUIET).vectors,
     "fit by glove": lambda folder: glove.fit(counts(), dim=8, workers=1, epochs=2, progress=QUIET).vectors,
     "train": lambda folder: psdvec.train(lines(), dim=8, quiet=True).vectors,
     "extend": lambda folder: psdvec.extend(model(), counts(), quiet=True).vectors,

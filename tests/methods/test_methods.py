@@ -16,13 +16,11 @@ from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
-from psdvec.evaluation.answers import solve_analogies
-from psdvec.evaluation.evaluate import evaluate
+from psdvec.evaluation.evaluate import evaluate, solve_analogies
 from psdvec.evaluation.tagging import TaggingData, evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
-from psdvec.methods import METHODS, glove, method_named, sparse, svd
+from psdvec.methods import METHODS, glove, matrices, method_named, sparse
 from psdvec.methods import glove as glove_kernel
-from psdvec.methods import svd as cca
 from psdvec.methods.gensim import write_text
 from psdvec.methods.matrices import context_matrix, leading_singular_vectors
 from psdvec.methods.psd import paper_core
@@ -31,8 +29,7 @@ from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
-from psdvec.vectors.neighbours import lengths_of
-from psdvec.vectors.sparse import sparse_vectors
+from psdvec.vectors.neighbours import lengths_of, sparse_vectors
 from tests.reference import glove as glove_reference
 from tests.toy import drawn_counts
 
@@ -166,7 +163,7 @@ def test_the_command_fits_by_any_method(tmp_path, run):
     code, out, _ = run("fit", counts, "-o", model, "--method", "svd", "--dim", 4, "--set", "power=0", "-q")
     assert (code, "60 vectors of 4 dimensions" in out) == (0, True)
     np.testing.assert_array_equal(
-        read_model(model).vectors, svd.fit(drawn_counts(), dim=4, power=0.0).vectors
+        read_model(model).vectors, matrices.fit_svd(drawn_counts(), dim=4, power=0.0).vectors
     )
     assert open_artefact(model).parameters["settings"]["power"] == 0
 
@@ -194,9 +191,9 @@ def test_the_command_explains_what_does_not_fit_a_method(tmp_path, run, argument
 @pytest.mark.parametrize(
     "call",
     [
-        lambda counts: svd.fit(counts, dim=0),
-        lambda counts: svd.fit(counts, shift=0),
-        lambda counts: svd.fit_cca(counts, root=0),
+        lambda counts: matrices.fit_svd(counts, dim=0),
+        lambda counts: matrices.fit_svd(counts, shift=0),
+        lambda counts: matrices.fit_cca(counts, root=0),
         lambda counts: glove.fit(counts, dim=0),
         lambda counts: glove.fit(counts, epochs=0),
     ],
@@ -226,7 +223,7 @@ def dense_ppmi(X: np.ndarray, *, shift: float, smoothing: float) -> np.ndarray:
 @pytest.mark.parametrize(("shift", "smoothing"), [(1.0, 0.75), (5.0, 1.0)])
 def test_ppmi_is_the_formula(shift, smoothing):
     counts = drawn_counts()
-    found = svd.fit_ppmi(counts, shift=shift, context_smoothing=smoothing)
+    found = matrices.fit_ppmi(counts, shift=shift, context_smoothing=smoothing)
     expected = dense_ppmi(dense_counts(counts), shift=shift, smoothing=smoothing)
     np.testing.assert_allclose(numbers(found), expected, atol=1e-5)
 
@@ -240,7 +237,7 @@ def test_svd_is_numpy_s(power):
     counts = drawn_counts()
     U, s, _ = np.linalg.svd(dense_ppmi(dense_counts(counts), shift=1, smoothing=0.75))
     expected = U[:, :7] * s[:7] ** power
-    found = svd.fit(counts, dim=7, power=power)
+    found = matrices.fit_svd(counts, dim=7, power=power)
     np.testing.assert_allclose(gram(numbers(found)), gram(expected), atol=1e-3 * s[0] ** (2 * power))
 
 
@@ -250,7 +247,7 @@ def test_svd_adds_contexts_of_unit_length():
     word, context = (side[:, :7] * np.sqrt(s[:7]) for side in (U, Vt.T))
     expected = sum(side / np.linalg.norm(side, axis=1, keepdims=True) for side in (word, context))
     np.testing.assert_allclose(
-        gram(numbers(svd.fit(counts, dim=7, add_contexts=True))), gram(expected), atol=2e-3
+        gram(numbers(matrices.fit_svd(counts, dim=7, add_contexts=True))), gram(expected), atol=2e-3
     )
 
 
@@ -275,7 +272,7 @@ def test_plain_cca_is_the_generalised_eigenproblem():
     _, directions = scipy.linalg.eigh(C @ contexts @ C.T, words)
     U = np.sqrt(words) @ directions[:, ::-1][:, :5]
     expected = U / np.linalg.norm(U, axis=1, keepdims=True)
-    found = svd.fit_cca(counts, dim=5, root=1.0, context_smoothing=1.0, power=0.0)
+    found = matrices.fit_cca(counts, dim=5, root=1.0, context_smoothing=1.0, power=0.0)
     np.testing.assert_allclose(gram(numbers(found)), gram(expected), atol=5e-3)
 
 
@@ -285,7 +282,7 @@ def test_cca_takes_roots_and_smooths_contexts():
     expected = np.sqrt(dense) / np.sqrt(
         np.sqrt(dense.sum(axis=1))[:, None] * np.sqrt(dense.sum(axis=0)) ** 0.75
     )
-    found = cca.correlations(X, root=0.5, context_smoothing=0.75)
+    found = matrices.correlations(X, root=0.5, context_smoothing=0.75)
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
 
 
@@ -371,7 +368,7 @@ def test_sparse_vectors_answer_as_dense_ones_do():
 
 @pytest.mark.parametrize("oov", ["skip", "zero", "mean"])
 def test_sparse_vectors_score_as_dense_ones_do(oov, monkeypatch):
-    monkeypatch.setattr("psdvec.evaluation.answers._NUMBERS", 200)  # four pairs at a time
+    monkeypatch.setattr("psdvec.evaluation.evaluate._NUMBERS", 200)  # four pairs at a time
     rng = np.random.default_rng(2)
     words = [f"w{i}" for i in range(40)] + ["missing"]
     tasks = [
@@ -392,7 +389,7 @@ def test_analogies_of_sparse_rows_are_taken_block_by_block(monkeypatch):
     rows, dense = both_kinds()
     questions = np.random.default_rng(3).integers(40, size=(30, 3))
     expected = solve_analogies(dense.vectors, lengths_of(dense.vectors), questions)
-    monkeypatch.setattr("psdvec.evaluation.answers._COLUMNS", 7)
+    monkeypatch.setattr("psdvec.evaluation.evaluate._COLUMNS", 7)
     found = solve_analogies(rows.vectors, lengths_of(rows.vectors), questions)
     assert found.tolist() == expected.tolist()
 
@@ -436,7 +433,7 @@ def test_sparse_codes_are_sparse_and_give_back_the_vectors():
 def test_given_vectors_are_coded_without_a_corpus(tmp_path):
     counts = drawn_counts()
     counts.save(tmp_path / "counts")
-    given = svd.fit(counts, dim=6)
+    given = matrices.fit_svd(counts, dim=6)
     write_model(given, tmp_path / "svd")
     made = fit_method(
         "sparse", tmp_path / "counts", output=tmp_path / "model", settings={"vectors": str(tmp_path / "svd")}

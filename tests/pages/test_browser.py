@@ -12,8 +12,8 @@ from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.page import as_html
 from psdvec.evaluation.report import make_tables
 from psdvec.evaluation.tasks import Analogies, Pairs, Task
-from psdvec.pages.plots import Series, colour_at, draw_areas, figure
-from psdvec.pages.shell import Section, html_table, make_page, plots
+from psdvec.pages.plots import Series, colour_at, draw_areas
+from psdvec.pages.shell import Section, figure, html_table, make_page, plots
 from psdvec.vectors.embeddings import Embeddings
 from tests.compare.test_tables import made_up
 from tests.explore.browsers import browser, browser_tests, new_page, resize, why_no_browser

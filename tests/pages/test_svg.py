@@ -9,17 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from psdvec.pages.plots import (
-    WIDTH,
-    Row,
-    Series,
-    draw_areas,
-    draw_lines,
-    draw_points,
-    draw_rows,
-    figure,
-    spread,
-)
+from psdvec.pages.plots import WIDTH, Row, Series, draw_areas, draw_lines, draw_points, draw_rows, spread
+from psdvec.pages.shell import figure
 
 names = st.text(min_size=1, max_size=30)
 values = st.floats(-100, 100)

@@ -1,6 +1,6 @@
 """What the counting kernels compute, in plain Python: slow and short, the definition that they are tested against.
 
-The kernels in :mod:`~psdvec.text.tokenizer_kernels`, :mod:`~psdvec.counts.words` and
+The kernels in :mod:`~psdvec.text.tokenizer_kernels`, :mod:`~psdvec.counts.segments` and
 :mod:`~psdvec.counts.pairs` must agree with these functions.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from psdvec.counts.words import GAP, MAX_WORD_BYTES, SENTENCE_END
+from psdvec.counts.segments import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.text import tokenizer_kernels as roles
 
 
@@ -32,7 +32,15 @@ def words_unicode(line: str) -> list[str]:
     >>> words_unicode("Straße 3.14, can't stop")
     ['strasse', '3.14', "can't", 'stop']
     """
-    text = line.casefold()
+    return words_unicode_cased(line.casefold())
+
+
+def words_unicode_cased(text: str) -> list[str]:
+    """Return the words of a line as they stand there, by the rules of Unicode Standard Annex 29.
+
+    >>> words_unicode_cased("Straße 3.14, Can't stop")
+    ['Straße', '3.14', "Can't", 'stop']
+    """
     table = roles.word_break_roles().tolist()
     words, word = [], ""
     for i, character in enumerate(text):

@@ -17,7 +17,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
-from psdvec.vectors.sparse import sparse_vectors
+from psdvec.vectors.neighbours import sparse_vectors
 from tests.reference import ridge as ridge_reference
 from tests.solver.test_extend import dense_cells, vectors_of
 from tests.toy import drawn_counts

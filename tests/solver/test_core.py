@@ -10,14 +10,11 @@ from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
 from psdvec.resources import current_memory
 from psdvec.solver import rounds as core
-from psdvec.solver import rounds as problem
-from psdvec.solver.devices import Room, Size
-from psdvec.solver.devices import cpu as cpu_layout
-from psdvec.solver.devices import cpu as cpu_pairs
+from psdvec.solver.devices import Room, Size, cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.eigen import Eigenpairs
 from psdvec.solver.fit import fit
-from psdvec.solver.rounds import best_multiple, build_problem, residual_of
+from psdvec.solver.rounds import Eigenpairs, best_multiple, build_problem, residual_of
+from tests.helpers import Watched
 from tests.reference import rounds as rounds_reference
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
@@ -32,11 +29,10 @@ LARGE = Size(1_000_000, 10**9, rank=301, dim=300, head=12_500)
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
 def panels(request, monkeypatch):
     """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
-    monkeypatch.setattr(problem, "TILE", 16)
-    monkeypatch.setattr(cpu_layout, "TILE", 16)
-    monkeypatch.setattr(cpu_layout, "MOST_PAIRS", 150)
+    monkeypatch.setattr(cpu_pairs, "TILE", 16)
+    monkeypatch.setattr(cpu_pairs, "MOST_PAIRS", 150)
     monkeypatch.setattr(
-        problem, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+        cpu_pairs, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
     )
 
 
@@ -218,28 +214,16 @@ def test_words_of_one_topic_are_nearest_to_each_other():
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path, monkeypatch):
+def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path):
     recipe = make_recipe("default", rounds=4, head=40)
-    write_round = core.write_round
 
-    class StoppedError(Exception):
-        pass
+    def solved(**options):
+        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, **options)
 
-    def save_and_stop(file, state):
-        write_round(file, state)
-        if state.number == stop:
-            raise StoppedError
-
-    def solved(file=None):
-        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, file=file)
-
-    monkeypatch.setattr(core, "write_round", save_and_stop)
-    with pytest.raises(StoppedError):
-        solved(tmp_path / "round")
-    numbers = []
-    monkeypatch.setattr(core, "write_round", lambda file, state: numbers.append(state.number))
-    resumed = solved(tmp_path / "round")
-    assert numbers == list(range(stop + 1, 5))
+    with pytest.raises(KeyboardInterrupt):
+        solved(file=tmp_path / "round", progress=Watched(stop_at=f"round {stop + 1}"))
+    resumed = solved(file=tmp_path / "round", progress=(watched := Watched()))
+    assert watched.rounds == list(range(stop + 1, 5))
     assert resumed.low_rank.vectors.tobytes() == solved().low_rank.vectors.tobytes()
 
 
@@ -277,6 +261,6 @@ def test_no_dimensions_are_refused():
 
 
 def test_a_threshold_that_leaves_no_pair_is_refused(monkeypatch):
-    monkeypatch.setattr(problem, "DENSE", 2.0)
+    monkeypatch.setattr(cpu_pairs, "DENSE", 2.0)
     with pytest.raises(InputError, match="give a smaller value, such as negligible=0"):
         fit(drawn_counts(), dim=4, changes={"background": 0.0, "negligible": 1e9})

@@ -12,8 +12,8 @@ from psdvec.solver import ridge
 from psdvec.solver import rounds as core
 from psdvec.solver.devices import Device, open_device
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu import formula_of as formula_of_kernels
-from psdvec.solver.devices.cpu_kernels import directed_terms, smoothed_count
+from psdvec.solver.devices.cpu_pairs import directed_terms, smoothed_count
+from psdvec.solver.devices.cpu_pairs import formula_of as formula_of_kernels
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.eigen import (
+from psdvec.solver.rounds import (
     improved_eigenpairs,
     leading_eigenpairs,
     nystrom_eigenpairs,

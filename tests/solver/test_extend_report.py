@@ -20,7 +20,7 @@ from psdvec.solver import ridge as cpu_ridge
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.extend import COLUMNS, extend, parts_of
 from psdvec.solver.fit import fit
-from tests.helpers import contents
+from tests.helpers import Watched, contents
 from tests.toy import drawn_counts, fit_recipe
 
 CORE = 40
@@ -252,17 +252,10 @@ def test_killed_and_called_again_it_solves_only_what_is_missing_and_ends_with_th
     assert not output.exists()
 
     monkeypatch.setattr(Cpu, "words_at_once", 8)
-    solved = []
-    solve = cpu_ridge._solve_one
-    monkeypatch.setattr(cpu_ridge, "_solve_one", lambda *given: solved.append(1) or solve(*given))
-    psdvec.extend(folders / "model", folders / "counts", output=output)
-    assert len(solved) == 30 - 8 * len(kept)
+    psdvec.extend(folders / "model", folders / "counts", output=output, progress=(watched := Watched()))
+    assert watched.units.count(1) == 30 - 8 * len(kept)
     assert contents(output) == contents(tmp_path / "undisturbed")
     assert not work.exists()
-
-
-class StopError(Exception):
-    pass
 
 
 @pytest.mark.parametrize("changed", ["nothing", "model", "counts", "options"])
@@ -271,27 +264,16 @@ def test_only_what_was_solved_for_the_same_model_counts_and_options_is_used_agai
 ):
     """The model and the counts are in memory, where no folder tells them apart."""
     monkeypatch.setattr(Cpu, "words_at_once", 8)
-    solve, solved = cpu_ridge._solve_one, []
-
-    def stopped(*given):
-        if len(solved) == 20:
-            raise StopError
-        solved.append(1)
-        return solve(*given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(cpu_ridge, "_solve_one", stopped)
-        with pytest.raises(StopError):
-            extend(model, counts, output=tmp_path / "larger", workers=1)
+    with pytest.raises(KeyboardInterrupt):
+        extend(model, counts, output=tmp_path / "larger", workers=1, progress=Watched(stop_after=20))
     assert len(list((tmp_path / "larger.work").glob("*.block"))) == 2
     if changed == "model":
         model = fit(counts, dim=8, max_words=CORE, seed=5, changes={"rounds": 3})
     if changed == "counts":
         counts = drawn_counts(words=70, sentences=1500, topics=3, seed=8)
     options = {"ridge": "7"} if changed == "options" else {}
-    solved.clear()
-    monkeypatch.setattr(cpu_ridge, "_solve_one", lambda *given: solved.append(1) or solve(*given))
-    extension = extend(model, counts, output=tmp_path / "larger", **options)
+    watched = Watched()
+    extension = extend(model, counts, output=tmp_path / "larger", **options, progress=watched)
     asked = len(extension.learned) + len(extension.unplaced)
-    assert len(solved) == asked - (16 if changed == "nothing" else 0)
+    assert watched.units.count(1) == asked - (16 if changed == "nothing" else 0)
     assert extension == extend(model, counts, **options)

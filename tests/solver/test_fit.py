@@ -12,16 +12,15 @@ from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods.run import fit_method
 from psdvec.resources import arithmetic
 from psdvec.solver import fit as fit_module
-from psdvec.solver import rounds as rounds_module
 from psdvec.solver import train as train_module
 from psdvec.solver.devices import cpu
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit, plan_fit
-from psdvec.solver.rounds import write_round
 from psdvec.solver.train import train
 from psdvec.storage.artefact import open_artefact, seal
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.model import read_model, write_model
+from tests.helpers import Watched
 from tests.toy import drawn_counts
 
 
@@ -50,37 +49,23 @@ def test_words_beyond_the_core_are_placed_by_ridge(store):
     assert model.vectors[30:].any(axis=1).all()
 
 
-def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, monkeypatch):
+def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path):
     whole = fit(store, dim=5)
-    real = write_round
-
-    def stop_after_two(path, state):
-        real(path, state)
-        if state.number == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(rounds_module, "write_round", stop_after_two)
     with pytest.raises(KeyboardInterrupt):
-        fit(store, dim=5, output=tmp_path / "model")
+        fit(store, dim=5, output=tmp_path / "model", progress=Watched(stop_at="round 3"))
     assert not (tmp_path / "model").exists()
-    numbers = []
-    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
-    again = fit(store, dim=5, output=tmp_path / "model")
-    assert numbers[0] == 3
+    again = fit(store, dim=5, output=tmp_path / "model", progress=(watched := Watched()))
+    assert watched.rounds[0] == 3
     assert again.vectors.tobytes() == whole.vectors.tobytes()
 
 
-def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, monkeypatch):
+def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path):
     """No folder tells such counts apart; what they hold does."""
-
-    def stop(path, state):
-        write_round(path, state)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(rounds_module, "write_round", stop)
-        with pytest.raises(KeyboardInterrupt):
-            fit(drawn_counts(words=60, sentences=800, seed=1), dim=5, output=tmp_path / "model")
+    with pytest.raises(KeyboardInterrupt):
+        fit(
+            drawn_counts(words=60, sentences=800, seed=1), dim=5, output=tmp_path / "model",
+            progress=Watched(stop_at="round 2"),
+        )  # fmt: skip
     other = drawn_counts(words=60, sentences=800, seed=2)
     resumed = fit(other, dim=5, output=tmp_path / "model")
     assert resumed.vectors.tobytes() == fit(other, dim=5).vectors.tobytes()
@@ -88,20 +73,12 @@ def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, monkeypatch):
 
 def test_rounds_of_another_arithmetic_are_not_used(store, tmp_path, monkeypatch):
     """They would end in bytes that neither gives."""
-
-    def stop(path, state):
-        write_round(path, state)
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(rounds_module, "write_round", stop)
         patch.setattr(fit_module, "arithmetic", lambda: {**arithmetic(), "numpy": "1.0"})
         with pytest.raises(KeyboardInterrupt):
-            fit(store, dim=5, output=tmp_path / "model")
-    numbers = []
-    monkeypatch.setattr(rounds_module, "write_round", lambda path, state: numbers.append(state.number))
-    fit(store, dim=5, output=tmp_path / "model")
-    assert numbers[0] == 1
+            fit(store, dim=5, output=tmp_path / "model", progress=Watched(stop_at="round 2"))
+    fit(store, dim=5, output=tmp_path / "model", progress=(watched := Watched()))
+    assert watched.rounds[0] == 1
 
 
 def test_a_model_says_what_its_last_bits_rest_on(store, tmp_path):

@@ -7,20 +7,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from psdvec.arrays import Scratch
 from psdvec.counts.matrix import UNIT
-from psdvec.kernels import LARGEST, from_half, to_half
 from psdvec.methods.matrices import BLOCKS, deal_rows, product_into
 from psdvec.options import make_recipe
-from psdvec.solver import rounds as problem
-from psdvec.solver.devices import cpu as cpu_blocks
-from psdvec.solver.devices import cpu as cpu_layout
+from psdvec.solver.devices import cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
-from psdvec.solver.devices.cpu_kernels import AT_ONCE, SPAN, STRIP, add_margins, add_tiles, natural_log
-from psdvec.solver.pmi import WordScales
-from psdvec.storage.arrays import Scratch
+from psdvec.solver.devices.cpu_pairs import AT_ONCE, SPAN, STRIP, add_tiles, from_half, natural_log, to_half
+from psdvec.solver.pmi import WordScales, add_margins
 from tests.reference.rounds import dense_rows, weights_and_targets
 from tests.toy import dense_widths, drawn_counts, measured
 
+LARGEST = 65504.0  # half
 MOMENTUM = 0.5
 
 
@@ -52,7 +50,7 @@ def test_add_tiles_counts_the_pairs_of_squares_and_columns(n):
     size = -(-n // tile)
     squares, lengths = np.zeros((size, size), np.int64), np.zeros(n, np.int64)
     for begin, end in ((0, n // 2), (n // 2, n)):
-        add_tiles(counts.indptr, counts.indices, begin, end, tile, squares, lengths)
+        add_tiles(counts.indptr, counts.indices, tile, begin, end, squares, lengths)
     assert lengths.tolist() == seen.sum(axis=0).tolist()
     for i, j in np.ndindex(squares.shape):
         assert squares[i, j] == seen[i * tile : (i + 1) * tile, j * tile : (j + 1) * tile].sum()
@@ -91,31 +89,30 @@ def test_a_sparse_product_takes_the_first_rows_and_columns(rows):
 @pytest.fixture(params=["all dense", "some dense", "all sparse"])
 def panels(request, monkeypatch):
     """Cut small problems into several blocks, whose cells hold all pairs, those of frequent words, or none."""
-    for module in (problem, cpu_layout):
-        monkeypatch.setattr(module, "TILE", 16)
-    monkeypatch.setattr(cpu_layout, "MOST_PAIRS", 150)
+    monkeypatch.setattr(cpu_pairs, "TILE", 16)
+    monkeypatch.setattr(cpu_pairs, "MOST_PAIRS", 150)
     monkeypatch.setattr(
-        problem, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
+        cpu_pairs, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
     )
 
 
 def blocks_of(counts, recipe, words=None, *, threads=2, **options):
     constants, scales = measured(counts, recipe, words)
     device = Cpu(threads)
-    places = cpu_layout.layout_of(counts, len(scales))
-    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
+    extents = cpu_pairs.layout_of(counts, len(scales))
+    formula = cpu_pairs.formula_of(scales, constants, recipe=recipe)
     return list(
-        cpu_blocks.build_blocks(counts, formula, places, pool=device.pool, threads=threads, **options)
+        cpu_pairs.build_blocks(counts, formula, extents, pool=device.pool, threads=threads, **options)
     )
 
 
 def unpacked(blocks):
     """Return weights, targets and values of all pairs of the blocks as dense float64 matrices."""
-    n = blocks[0].place.words
+    n = blocks[0].extent.words
     spans = -(-n // SPAN)
-    found = np.zeros((3, blocks[-1].place.hi - blocks[0].place.lo, n))
+    found = np.zeros((3, blocks[-1].extent.hi - blocks[0].extent.lo, n))
     for block in blocks:
-        (lo, hi, width, *_), unit, start = block.place, float(block.unit), blocks[0].place.lo
+        (lo, hi, width, *_), unit, start = block.extent, float(block.unit), blocks[0].extent.lo
         indices, *tail_and_cells = block._parts()
         numbers = [part.view(np.float16).astype(float) for part in tail_and_cells]
         sparse, cells = numbers[:3], numbers[3:]
@@ -142,7 +139,7 @@ def test_blocks_hold_both_directions_of_every_pair_to_half_precision(name, words
 @pytest.mark.parametrize("exponent", [0.5, 0.4])
 @pytest.mark.parametrize("words", [1390, 1300])
 def test_words_that_meet_more_words_than_are_taken_at_once_keep_every_pair(exponent, words, monkeypatch):
-    monkeypatch.setattr(problem, "DENSE", 0.1)
+    monkeypatch.setattr(cpu_pairs, "DENSE", 0.1)
     counts = drawn_counts(words=1400, sentences=3000)
     assert np.diff(counts.indptr).max() > 2 * AT_ONCE
     check_blocks(counts, make_recipe("default", exponent=exponent), words)
@@ -176,7 +173,7 @@ def test_blocks_are_the_same_whoever_builds_them(threads, options, panels):
     for one, other in zip(
         blocks_of(counts, recipe), blocks_of(counts, recipe, threads=threads, **options), strict=True
     ):
-        assert one.place == other.place
+        assert one.extent == other.extent
         assert one.squares == other.squares
         for name in ("pointers", "fixed", "values"):
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
@@ -185,10 +182,10 @@ def test_blocks_are_the_same_whoever_builds_them(threads, options, panels):
 def test_blocks_in_the_middle_are_built_without_those_before(panels):
     counts, recipe = drawn_counts(), make_recipe("default")
     constants, scales = measured(counts, recipe)
-    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
+    formula = cpu_pairs.formula_of(scales, constants, recipe=recipe)
     whole = blocks_of(counts, recipe)
-    some = cpu_blocks.build_blocks(
-        counts, formula, [block.place for block in whole[2:4]], pool=Cpu(1).pool, threads=1
+    some = cpu_pairs.build_blocks(
+        counts, formula, [block.extent for block in whole[2:4]], pool=Cpu(1).pool, threads=1
     )
     assert [one.fixed.tobytes() for one in some] == [one.fixed.tobytes() for one in whole[2:4]]
 
@@ -200,8 +197,8 @@ def test_a_block_multiplies_its_values(panels):
     for m in (60, 41, 1):
         found = np.zeros((m, 5), np.float32)
         for block in blocks:
-            if block.place.lo < m:
-                block.times(Q[:m], found[block.place.lo : block.place.hi], scratch)
+            if block.extent.lo < m:
+                block.times(Q[:m], found[block.extent.lo : block.extent.hi], scratch)
         np.testing.assert_allclose(found, matrix[:m, :m] @ Q[:m], rtol=1e-4, atol=1e-4)
 
 
@@ -210,14 +207,14 @@ def check_renewal(blocks, n):
     rng, scratch = np.random.default_rng(0), Scratch()
     old, Q = (rng.standard_normal((n, 3)).astype(np.float32) for _ in range(2))
     factors = np.array([2.0, -1.0, 0.0], np.float32)
-    lo, hi = blocks[0].place.lo, blocks[-1].place.hi
+    lo, hi = blocks[0].extent.lo, blocks[-1].extent.hi
     for block in blocks:
-        rows = slice(block.place.lo, block.place.hi)
+        rows = slice(block.extent.lo, block.extent.hi)
         block.renew(old[rows] * factors, old, None, scratch, momentum=0.0)
     W, T, before = unpacked(blocks)
     image, sums = np.zeros((hi - lo, 3), np.float32), np.zeros(2)
     for block in blocks:
-        rows = slice(block.place.lo, block.place.hi)
+        rows = slice(block.extent.lo, block.extent.hi)
         part = image[rows.start - lo : rows.stop - lo]
         sums += block.renew(Q[rows] * factors, Q, part, scratch, momentum=MOMENTUM)
     seen = (W != 0) | (T != 0)
@@ -252,9 +249,9 @@ def test_more_columns_than_sixteen_bits_can_tell_apart_are_kept_apart():
     scales = WordScales(2 * ones, 2 * ones, ones / n, ones, ones, ones, 0.1 * ones)
     recipe = make_recipe("default", negligible=0.0)
     constants, _ = measured(drawn_counts(), recipe)
-    formula = cpu_blocks.formula_of(scales, constants, recipe=recipe)
-    places = [place for place in cpu_layout.layout_of(counts, n) if place.lo >= SPAN]
-    blocks = list(cpu_blocks.build_blocks(counts, formula, places, pool=Cpu(2).pool, threads=2))
+    formula = cpu_pairs.formula_of(scales, constants, recipe=recipe)
+    extents = [extent for extent in cpu_pairs.layout_of(counts, n) if extent.lo >= SPAN]
+    blocks = list(cpu_pairs.build_blocks(counts, formula, extents, pool=Cpu(2).pool, threads=2))
     both = pairs | {(j, i) for i, j in pairs}
     found = np.argwhere(unpacked(blocks)[0])
     assert {(SPAN + i, j) for i, j in found.tolist()} == {(i, j) for i, j in both if i >= SPAN}
@@ -265,12 +262,10 @@ def test_targets_beyond_half_precision_are_kept_in_larger_units():
     counts, recipe = drawn_counts(), make_recipe("default", emphasis=1.0)
     constants, scales = measured(counts, recipe)
     big = WordScales(**{**vars(scales), "emphases": 300 * scales.emphases})
-    formula = cpu_blocks.formula_of(big, constants, recipe=recipe)
+    formula = cpu_pairs.formula_of(big, constants, recipe=recipe)
     assert formula.unit > 1
     blocks = list(
-        cpu_blocks.build_blocks(
-            counts, formula, cpu_layout.layout_of(counts, 60), pool=Cpu(1).pool, threads=1
-        )
+        cpu_pairs.build_blocks(counts, formula, cpu_pairs.layout_of(counts, 60), pool=Cpu(1).pool, threads=1)
     )
     H = dense_rows(counts.indptr, counts.indices, counts.values / UNIT, 60)
     _, T, _, _ = weights_and_targets(H, big, constants, negligible=recipe.negligible, widths=np.full(60, 60))

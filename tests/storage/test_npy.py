@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from psdvec.storage.arrays import map_array, parse_json, read_header
+from psdvec.storage.artefact import map_array, parse_json, read_header
 from tests.torture.mutations import HEADERS
 
 types = st.sampled_from(["<f4", ">f8", "<i8", "<i4", "|u1", "<u8", "|b1", "<c8", "<U3", "|S2"])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import SEAL, create_artefact
 from psdvec.storage.workspace import find_damage, open_workspace, piece_file, piece_folder
+from tests.helpers import Watched
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,8 @@ def test_work_that_is_damaged_is_begun_again(tmp_path):
     class StopError(Exception):
         """Stands for whatever may end work early."""
 
-    def attempt(said):
-        class Progress(SilentProgress):
-            def say(self, message):
-                said.append(message)
-
-        with open_workspace(tmp_path / "out", plan={}, progress=Progress()) as work:
+    def attempt(watched):
+        with open_workspace(tmp_path / "out", plan={}, progress=watched) as work:
             found = sorted(path.name for path in work.iterdir())
             with piece_file(work / "piece") as file:
                 file.write(b"finished")
@@ -97,8 +93,8 @@ def test_work_that_is_damaged_is_begun_again(tmp_path):
         if harm:
             path = tmp_path / "out.work" / "piece"
             path.write_bytes(b"F" + path.read_bytes()[1:])
-        said = []
+        watched = Watched()
         with pytest.raises(StopError) as stopped:
-            attempt(said)
+            attempt(watched)
         assert set(stopped.value.args[0]) - {"lock", "plan.json"} == set(expected)
-        assert any("is not as it was written" in message for message in said) == harm
+        assert any("is not as it was written" in message for message in watched.heard) == harm

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingExtraError
 from psdvec.text import streams as decompress
-from psdvec.text.bzip2 import Piece, Splitter
-from psdvec.text.streams import open_stream
+from psdvec.text.streams import Piece, open_stream, split_bzip2
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "bzip2": bz2.compress,
@@ -197,9 +196,7 @@ def test_zstandard_bombs_are_decoded_in_pieces(tmp_path: Path) -> None:
 
 def test_a_magic_number_within_a_block_does_not_end_it() -> None:
     packed = bz2.compress(TEXT)
-    splitter = Splitter()
-    pieces = [*splitter.feed(packed), splitter.finish()]
-    whole = pieces[0]
+    whole = next(split_bzip2([packed]))
     bits = whole.bits // 3
     halves = (
         Piece(whole.number >> bits, whole.bits - bits, 4),
@@ -214,25 +211,16 @@ def test_a_magic_number_within_a_block_does_not_end_it() -> None:
 @given(st.binary(max_size=3000), st.integers(1, 40), st.integers(1, 9))
 def test_the_splitter_finds_every_block_whatever_the_chunks(data: bytes, size: int, level: int) -> None:
     packed = b"".join(bz2.compress(part, level) for part in (data, b"", data[::-1]))
-    splitter = Splitter()
-    pieces = [
-        piece
-        for start in range(0, len(packed), size)
-        for piece in splitter.feed(packed[start : start + size])
-    ]
+    *pieces, last = split_bzip2(packed[start : start + size] for start in range(0, len(packed), size))
     assert b"".join(piece.decode() for piece in pieces if piece.is_block) == data + data[::-1]
-    last = splitter.finish()
-    assert last is not None
-    assert last.ends_the_file
+    assert not last.is_block
+    assert last.after_trailer == 0
 
 
 def test_a_missing_block_is_noticed(tmp_path: Path) -> None:
-    splitter = Splitter()
     random_bytes = random.Random(2).randbytes(2_000_000)
     packed = bz2.compress(random_bytes)
-    blocks = [piece for piece in splitter.feed(packed) if piece.is_block]
-    last = splitter.finish()
-    assert last is not None
+    *blocks, last = split_bzip2([packed])
     kept = blocks[0] + blocks[2] + last
     padding = -kept.bits % 8
     path = write(tmp_path, packed[:4] + (kept.number << padding).to_bytes((kept.bits + padding) // 8, "big"))

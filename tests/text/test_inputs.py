@@ -12,6 +12,7 @@ from psdvec.counts.count import count_pairs, count_words
 from psdvec.errors import InputError
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import Corpus, Texts, read_corpus, read_input
+from psdvec.text.tokenizers import TOKENIZERS
 from tests.helpers import cells
 
 LINES = ["To be, or not to be:", "that is the question."]
@@ -25,7 +26,7 @@ def everything(counts):
 @pytest.mark.slow
 @given(
     st.lists(st.text(alphabet="ab cÄßé漢'.\n\r\t\0\ufeff", max_size=12), max_size=9),
-    st.sampled_from(["unicode", "paper", "whitespace"]),
+    st.sampled_from(list(TOKENIZERS)),
     st.integers(8, 30),
 )
 def test_texts_are_counted_as_the_lines_of_a_file_that_holds_them(tmp_path_factory, texts, tokenizer, block):
@@ -168,6 +169,7 @@ def test_datasets_of_hugging_face_are_read():
 def test_texts_are_cut_by_the_tokenizer_that_is_named():
     assert count_words(["U.S. Größe"], tokenizer="whitespace", min_count=1).words == ("Größe", "U.S.")
     assert count_words(["U.S. Größe"], tokenizer="unicode", min_count=1).words == ("grösse", "u.s")
+    assert count_words(["U.S. Größe"], case="keep", min_count=1).words == ("Größe", "U.S")
 
 
 def test_strings_in_a_list_are_texts_and_paths_are_files(folder, monkeypatch):
@@ -238,6 +240,7 @@ def test_what_holds_no_text_is_refused_in_a_sentence(source, message):
             {"tokenizer": "paper"},
             "tokenizer='paper' was given, but the sentences are cut into words",
         ),
+        (SENTENCES, {"case": "keep"}, "case='keep' was given, but the sentences are cut into words"),
         (LINES, {"column": "body"}, "column='body' was given, but no file is read and no table"),
         (LINES, {"tokenizer": "none"}, "there is no tokenizer 'none'; choose one of"),
     ],

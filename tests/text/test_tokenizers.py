@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
-from psdvec.text.tokenizers import find_tokenizer, split_spaced
+from psdvec.text.tokenizers import TOKENIZERS, choose_tokenizer, find_tokenizer, split_spaced, split_words
 from tests.reference import counting
 
 SCRIPTS = "abZ1٣ _-.,:;·'\"’éßアカあ漢กא\u05b0\u0301\u00ad\u200d🇩😀\n"
@@ -32,7 +32,21 @@ def test_paper_agrees_with_its_definition(text):
     | st.text(alphabet=st.characters(exclude_categories=["Cs", "Z", "Cc"]))
 )
 def test_unicode_agrees_with_its_definition(text):
-    assert words("unicode", text) == [counting.words_unicode(line) for line in text.split("\n")]
+    lines = text.split("\n")
+    assert words("unicode", text) == [counting.words_unicode(line) for line in lines]
+    assert words("unicode-cased", text) == [counting.words_unicode_cased(line) for line in lines]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_keeping_case_only_leaves_out_the_folding(text):
+    assert words("unicode-cased", text.casefold()) == words("unicode", text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_words_with_their_case_kept_stand_in_the_text(text):
+    place = 0
+    for word in split_words(text, tokenizer="unicode-cased"):
+        place = text.index(word, place) + len(word)
 
 
 @pytest.mark.slow
@@ -63,6 +77,7 @@ def test_unicode_agrees_with_the_regex_package(text):
         ("unicode", "Don't ПРИВЕТ Straße 3.14 a_b", ["don't", "привет", "strasse", "3.14", "a_b"]),
         ("unicode", "東京タワー naïve e\u0301tude", ["東", "京", "タワー", "naïve", "e\u0301tude"]),
         ("unicode", "-- ... 😀 ___", []),
+        ("unicode-cased", "Das Essen, zum ESSEN (größte)!", ["Das", "Essen", "zum", "ESSEN", "größte"]),
         ("whitespace", "New_York isn't  U.S.A. !", ["New_York", "isn't", "U.S.A.", "!"]),
         ("whitespace", "a\0b\rc\td", ["a", "b", "c", "d"]),
     ],
@@ -73,12 +88,41 @@ def test_examples(tokenizer, text, expected):
 
 def test_words_of_one_letter_and_long_words_are_kept():
     long = "pneumonoultramicroscopicsilicovolcanoconiosis"
-    for tokenizer in ("paper", "unicode", "whitespace"):
+    for tokenizer in TOKENIZERS:
         assert words(tokenizer, f"i a {long}") == [["i", "a", long]]
 
 
 def test_an_unknown_tokenizer_is_refused():
     with pytest.raises(
-        InputError, match="there is no tokenizer 'spacy'; choose one of unicode, paper, whitespace"
+        InputError, match="there is no tokenizer 'spacy'; choose one of unicode, unicode-cased, paper, white"
     ):
         read_corpus("-", tokenizer="spacy")
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "case", "chosen"),
+    [
+        ("unicode", None, "unicode"), ("unicode", "fold", "unicode"), ("unicode", "keep", "unicode-cased"),
+        ("unicode-cased", None, "unicode-cased"), ("unicode-cased", "keep", "unicode-cased"),
+        ("paper", None, "paper"), ("paper", "fold", "paper"),
+        ("whitespace", None, "whitespace"), ("whitespace", "keep", "whitespace"),
+    ],
+)  # fmt: skip
+def test_case_chooses_the_tokenizer_that_is_recorded(tokenizer, case, chosen):
+    assert choose_tokenizer(tokenizer, case) == chosen
+    assert read_corpus("-", tokenizer=tokenizer, case=case).tokenizer == chosen
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "case", "message"),
+    [
+        ("paper", "keep", "'paper' puts words into lower case, but case='keep' was given; use tokenizer=\"unicode\""),
+        ("whitespace", "fold", "tokenizer 'whitespace' keeps case, but case='fold' was given"),
+        ("unicode-cased", "fold", "tokenizer 'unicode-cased' keeps case, but case='fold' was given"),
+        ("unicode", "upper", "case='upper' is unknown; choose 'fold' or 'keep'"),
+        ("spacy", "keep", "there is no tokenizer 'spacy'"),
+    ],
+)  # fmt: skip
+def test_a_case_that_the_tokenizer_cannot_give_is_refused(tokenizer, case, message):
+    with pytest.raises(InputError, match=message):
+        read_corpus("-", tokenizer=tokenizer, case=case)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from psdvec.progress import SilentProgress
-from psdvec.topic_model.documents import Documents, read_documents
+from psdvec.topic_model.documents import Documents, choose_words, read_documents
 from psdvec.topic_model.learn import Space
-from psdvec.topic_model.run import space_of
 from psdvec.vectors.embeddings import Embeddings
 
 SILENT = SilentProgress()
@@ -56,4 +55,5 @@ def prepared(texts: list[str] | None = None, e: Embeddings | None = None) -> tup
     """Return documents and the space of their words, as ``topics`` makes them."""
     e = planted_vectors() if e is None else e
     read = read_documents(planted_texts() if texts is None else texts, e, progress=SILENT)
-    return space_of(read, e, 1)
+    kept, ids = choose_words(read, e, 1)
+    return kept, Space.of(kept, e, ids)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from psdvec.errors import InputError, InputWarning
 from psdvec.topic_model.documents import Documents, Files, read_documents, word_weights
-from psdvec.topic_model.run import topics
+from psdvec.topic_model.topics import topics
 from psdvec.vectors.embeddings import Embeddings
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors
 
@@ -207,7 +208,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, name,
 def test_words_of_a_document_are_counted_by_their_weights():
     documents = read(["cat dog cat", "", "nothing known", "bank"])
     assert documents.lengths.tolist() == [3, 0, 0, 1]
-    starts, found, counts = documents.weighed(np.array([0.5, 1, 1, 0.25])).counted
+    starts, found, counts = replace(documents, weights=np.array([0.5, 1, 1, 0.25])).counted
     assert starts.tolist() == [0, 2, 2, 2, 3]
     assert [E.words[i] for i in found] == ["cat", "dog", "bank"]
     assert counts.tolist() == [1.0, 1.0, 0.25]

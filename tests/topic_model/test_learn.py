@@ -20,7 +20,7 @@ from psdvec.topic_model.learn import (
     topic_word_probabilities,
     words_of,
 )
-from psdvec.topic_model.run import topics
+from psdvec.topic_model.topics import topics
 from tests.helpers import contents
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors, prepared
 

@@ -9,10 +9,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from psdvec.topic_model.folder import describe_topics
 from psdvec.topic_model.page import as_html, place_names, places_of
-from psdvec.topic_model.run import topics
-from psdvec.topic_model.values import Topics
+from psdvec.topic_model.topics import Topics, describe_topics, topics
 from psdvec.vectors.embeddings import Embeddings
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.topic_model.page import WINDOW, coherence, npmi
+from psdvec.topic_model.topics import WINDOW, coherence, npmi
 
 
 def slowly(texts: list[list[int]], topic: list[int]) -> float:

@@ -13,10 +13,8 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
-from psdvec.topic_model.folder import read_topics
-from psdvec.topic_model.page import hierarchy, representatives, sizes_over
-from psdvec.topic_model.run import smallest_within_error, topics
-from psdvec.topic_model.values import Topics, with_words
+from psdvec.topic_model.page import hierarchy, read_topics, sizes_over
+from psdvec.topic_model.topics import Topics, representatives, smallest_within_error, topics, with_words
 from psdvec.vectors.embeddings import Embeddings
 from tests.helpers import contents, replace_array
 from tests.topic_model.planted import NAMES, SILENT, WORDS, planted_texts, planted_vectors, topic_of
@@ -319,10 +317,10 @@ def test_a_folder_whose_numbers_cannot_be_is_refused(found, tmp_path: Path, name
     array.flat[0] = value
     changed = replace(whole, **{name: array}) if damaged == "space" else array
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("psdvec.topic_model.folder.as_html", lambda *_: "")
-        patch.setattr("psdvec.topic_model.folder.describe_topics", lambda *_: [])
-        patch.setattr("psdvec.topic_model.folder.hierarchy", lambda *_: [])
-        patch.setattr("psdvec.topic_model.folder._size_rows", lambda *_: iter(()))
+        patch.setattr("psdvec.topic_model.page.as_html", lambda *_: "")
+        patch.setattr("psdvec.topic_model.page.describe_topics", lambda *_: [])
+        patch.setattr("psdvec.topic_model.page.hierarchy", lambda *_: [])
+        patch.setattr("psdvec.topic_model.page._size_rows", lambda *_: iter(()))
         replace(found, **{damaged: changed}).save(tmp_path / "out")
     with pytest.raises(StoreError, match=f"its {name} hold a value that cannot be"):
         read_topics(tmp_path / "out")

@@ -30,7 +30,7 @@ from psdvec.counts.vocabulary import read_word_list
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.evaluation.tagging import read_conll
 from psdvec.evaluation.tasks import read_task
-from psdvec.loading import describe, summarise, verify
+from psdvec.loading import describe_artefact, summarise, verify
 from psdvec.maps.drawing import read_map
 from psdvec.progress import SilentProgress
 from psdvec.storage.artefact import META, open_artefact
@@ -39,10 +39,10 @@ from psdvec.text.streams import open_stream
 from psdvec.text.wikipedia import extract
 from psdvec.text.wikitext import Stripper
 from psdvec.topic_model.documents import read_documents
-from psdvec.topic_model.values import Topics
+from psdvec.topic_model.topics import Topics
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
-from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.neighbours import csr_of
 from tests.helpers import put_right
 from tests.torture.confined import FINE, run_confined
 from tests.torture.mutations import change_parameters, mutate
@@ -109,7 +109,7 @@ def _load(path: Path) -> Any:
 def _describe(path: Path) -> None:
     """What can be loaded can be described."""
     artefact = open_artefact(path)
-    json.dumps(describe(artefact))
+    json.dumps(describe_artefact(artefact))
     _demand(all(isinstance(text, str) for text in summarise(artefact).values()), "a fact that is no text")
 
 

@@ -224,7 +224,7 @@ def _write_unfinished_work(folder: Path) -> None:
     """Write what each kind of work leaves if it is stopped just before its end, and what it makes, as ``count``."""
     from psdvec.counts import count
     from psdvec.solver import extend, fit, train
-    from psdvec.topic_model import run
+    from psdvec.topic_model import page
 
     class StopError(Exception):
         pass
@@ -241,7 +241,7 @@ def _write_unfinished_work(folder: Path) -> None:
         "fit.work": (fit, "write_model"),
         "extend.work": (extend, "write_model"),
         "train.train.work": (train, "fit"),
-        "topics.work": (run, "write_topics"),
+        "topics.work": (page, "write_topics"),
     }
     for name, (module, function) in last_steps.items():
         output = folder / name.partition(".")[0]

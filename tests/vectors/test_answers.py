@@ -17,14 +17,14 @@ def placed() -> Embeddings:
 
 
 def test_a_word_is_described_by_what_is_known_of_it():
-    core, known, thin = answers.describe(placed(), ["a", "b", "c"])
+    core, known, thin = answers.describe_words(placed(), ["a", "b", "c"])
     assert core == {"word": "a", "count": 5, "deviation": None, "thin": False}
     assert known == {"word": "b", "count": 4, "deviation": pytest.approx(0.1), "thin": False}
     assert thin["thin"] is True
 
 
 def test_nothing_is_known_of_bare_vectors():
-    (record,) = answers.describe(Embeddings(("a",), np.ones((1, 2), np.float32)), ["a"])
+    (record,) = answers.describe_words(Embeddings(("a",), np.ones((1, 2), np.float32)), ["a"])
     assert record == {"word": "a", "count": None, "deviation": None, "thin": False}
 
 

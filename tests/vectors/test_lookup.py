@@ -184,6 +184,20 @@ def test_a_word_is_looked_up_as_written_or_as_the_tokenizer_writes_it():
         cased.look_up("KING")
 
 
+def test_where_case_is_kept_a_word_is_looked_up_as_written_and_then_in_lower_case():
+    e = vectors_of(("Essen", "essen", "gehen", "Straße", "größte", "U.S"), "unicode-cased")
+    typed = ("Essen", "essen", "ESSEN", "Gehen", "gehen.", "Straße!", "GRÖßTE", "U.S.")
+    assert [e.look_up(word) for word in typed] == [
+        "Essen", "essen", "essen", "gehen", "gehen", "Straße", "größte", "U.S",
+    ]  # fmt: skip
+    for word in ("strasse", "Strasse", "u.s."):
+        with pytest.raises(MissingWordError):
+            e.look_up(word)
+    with pytest.raises(MissingWordError, match="did you mean 'gehen'"):
+        e.most_similar("Gehen")
+    assert e.look_up("Kochen", unseen="spelling") == "Kochen"
+
+
 def test_a_subscript_takes_the_word_as_it_is_written_and_suggests_the_other():
     e = vectors_of(("king", "u.s", "kings"), "unicode")
     for typed, suggested in (("King", "king"), ("U.S.", "u.s")):

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingWordError
 from psdvec.options import Recipe
-from psdvec.solver import spelling
-from psdvec.solver.spelling import certainty, learn_subwords
+from psdvec.vectors import subwords as spelling
 from psdvec.vectors.subwords import (
     LONGEST,
     SHORTEST,
     Subwords,
+    certainty,
     find_ngrams,
     in_eight_bits,
+    learn_subwords,
     letter_ngrams,
     ngram_weights,
 )

@@ -163,8 +163,8 @@ def test_a_typed_word_is_spelled_as_the_tokenizer_writes_it(e: Embeddings):
 
 
 def test_a_spelled_word_is_described_as_thin_and_spelled(e: Embeddings):
-    placed, unseen = answers.describe(e, ["play", "players"], unseen="spelling")
-    assert placed == answers.describe(e, ["play"])[0]
+    placed, unseen = answers.describe_words(e, ["play", "players"], unseen="spelling")
+    assert placed == answers.describe_words(e, ["play"])[0]
     deviation = float(learned().deviations_of(spelled("players")[None])[0])
     assert unseen == {"word": "players", "count": 0, "deviation": deviation, "thin": True, "spelled": True}
 

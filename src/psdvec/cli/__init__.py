@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterable
 from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, Any
@@ -21,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from psdvec import __version__
-from psdvec.cli import compare, count, evaluate, explore, extract, info, learn, query, topics
+from psdvec.cli import compare, count, evaluate, extract, learn, query, topics
 from psdvec.cli.options import grouped
 from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
@@ -45,8 +44,7 @@ class Group(TyperGroup):
         return command
 
 
-def _without_type(parameters: Iterable[Any]) -> list[Any]:
-    parameters = list(parameters)
+def _without_type(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
@@ -105,13 +103,13 @@ app.command(rich_help_panel=USE)(query.analogy)
 app.command(rich_help_panel=USE)(query.odd)
 app.command(rich_help_panel=USE)(query.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
-app.command(rich_help_panel=USE)(explore.explore)
+app.command(rich_help_panel=USE)(query.explore)
 app.command(rich_help_panel=USE)(grouped(topics.topics))
 app.command("evaluate", rich_help_panel=JUDGE)(evaluate.evaluate_models)
 app.command(rich_help_panel=JUDGE)(grouped(compare.compare))
 app.add_typer(evaluate.testsets, name="testsets", cls=Group, rich_help_panel=JUDGE)
 app.command(rich_help_panel=OTHER)(count.merge)
-app.command(rich_help_panel=OTHER)(info.info)
+app.command(rich_help_panel=OTHER)(query.info)
 app.command(rich_help_panel=OTHER)(count.import_grams)
 app.command(rich_help_panel=OTHER)(count.export_grams)
 
@@ -127,9 +125,7 @@ class _InterruptedError(BaseException):
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000)  # loading numba makes many objects and no garbage; this saves 0.2 s
-    atexit.register(
-        gc.freeze
-    )  # nor is there any at the end, where Python looks for it again; this saves 0.3 s
+    atexit.register(gc.freeze)  # nor is there any at the end, where Python looks for it again; saves 0.3 s
     if isinstance(sys.stdout, TextIOWrapper):
         # A word given in bytes that are no text is shown as \udcff, in JSON too.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -149,16 +145,14 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:
         if memory_is_short(error):
-            print(f"psdvec: {SHORT_OF_MEMORY}", file=sys.stderr)
+            sentence = SHORT_OF_MEMORY
         elif isinstance(error, OSError):
             place = "" if error.filename is None else f" '{error.filename}'"
-            print(
-                f"psdvec: the system refused{place}: {error.strerror or error}; check the path, its permissions "
-                "and the space on its disk",
-                file=sys.stderr,
-            )
+            refused = f"the system refused{place}: {error.strerror or error}"
+            sentence = f"{refused}; check the path, its permissions and the space on its disk"
         else:
             raise
+        print(f"psdvec: {sentence}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -9,22 +9,22 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.evaluate import Folder
-from psdvec.cli.options import Column, Encoding, Field, Quiet, Workers
-from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import format_table
+from psdvec.cli.options import Case, Column, Encoding, Field, Quiet, Workers
+from psdvec.cli.tables import format_table, make_progress
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
-from psdvec.options import ENCODING, TOKENIZER, Counting, Fitting
+from psdvec.options import DIM, ENCODING, TOKENIZER, Counting, Fitting
 
 
 def compare(
     corpus: Annotated[list[str], typer.Argument(help="Files, folders or globs.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the report to.")],
     methods: Annotated[str, typer.Option(help="Which methods, separated by commas.")] = ",".join(METHODS),
-    dim: Annotated[int, typer.Option(help="Dimensions of each vector.")] = Fitting.dim,
+    dim: Annotated[int, typer.Option(help="Dimensions of each vector.")] = DIM,
     max_words: Annotated[int | None, typer.Option(help="Keep this many words, the most frequent.")] = None,
     min_count: Annotated[int, typer.Option(help="Drop words that occur fewer times.")] = Counting.min_count,
     tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = TOKENIZER,
+    case: Case = None,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = ENCODING,
@@ -72,18 +72,18 @@ def compare(
 
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
-        tokenizer=tokenizer, field=field, column=column, encoding=encoding, window=window, weighting=weighting,
-        settings=settings or (), second=second or (),
+        tokenizer=tokenizer, case=case, field=field, column=column, encoding=encoding, window=window,
+        weighting=weighting, settings=settings or (), second=second or (),
         also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
         testsets=testsets, tagging=tagging or (), seed=seed, seeds=int(seeds) if seeds.isdecimal() else seeds,
         workers=workers, resume=resume, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     for name, text in comparison.header.items():
         print(printable(f"{name}: {text}"))
-    for title, table in comparison.tables.titled.items():
+    for title, table in comparison.tables.items():
         if title != "Settings":
             print(f"\n{title}\n{format_table(table.header, table.rows)}")
-    print("", comparison.tables.evaluation.rules, *comparison.tables.remarks, sep="\n")
+    print("", comparison.evaluation.rules, *comparison.remarks, sep="\n")
     print(f"The whole report is in {output / 'report.html'}.")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from psdvec.cli import options
-from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
 from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting
 from psdvec.resources import format_size, peak_memory
@@ -20,6 +20,7 @@ def count(
     corpus: options.CorpusPaths,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
     tokenizer: options.Tokenizer = TOKENIZER,
+    case: options.Case = None,
     field: options.Field = None,
     column: options.Column = None,
     errors: options.Errors = ERRORS,
@@ -63,7 +64,7 @@ def count(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
     )
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
@@ -116,7 +117,9 @@ def import_grams(
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(help="How the text was cut into words, if you know: unicode, paper or whitespace."),
+        typer.Option(
+            help="How the text was cut into words, if you know: unicode, unicode-cased, paper or whitespace."
+        ),
     ] = None,
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,

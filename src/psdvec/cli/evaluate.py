@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import format_table, print_json
+from psdvec.cli.options import Json
+from psdvec.cli.tables import format_table, make_progress, print_json
 from psdvec.errors import InputError
 
 if TYPE_CHECKING:
-    from psdvec.evaluation.report import ReportTables, Table
-    from psdvec.evaluation.testsets import TestSet
+    from psdvec.evaluation.report import ReportTables
 
 testsets = typer.Typer(
     help="The test sets that vectors are judged by.\n\nExample: `psdvec testsets list`", no_args_is_help=True
@@ -89,15 +88,9 @@ def evaluate_models(
         )
     loaded = {name: load(path, progress=progress) for name, path in _name_models(models).items()}
     report = evaluate(
-        loaded,
-        tasks,
-        oov=oov,
-        common=common,
-        ignore_case=not case,
-        restrict_vocab=restrict_vocab,
-        seed=seed,
-        progress=progress,
-    )
+        loaded, tasks, oov=oov, common=common, ignore_case=not case, restrict_vocab=restrict_vocab,
+        seed=seed, progress=progress,
+    )  # fmt: skip
     for data in to_tag:
         report = add_tagging(report, evaluate_tagging(loaded, data, progress=progress))
     tables = make_tables(report)
@@ -116,7 +109,7 @@ def evaluate_models(
 @testsets.command("list")
 def list_testsets(
     folder: Folder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show the catalogue, and where each test set is on this machine.
 
@@ -140,16 +133,11 @@ def list_testsets(
         ]
         print_json(records)
         return
-    rows = [
-        (
-            entry.name,
-            entry.kind,
-            entry.title,
-            entry.licence,
-            str(found[entry.name] or _how_to_get(entry)),
-        )
-        for entry in CATALOGUE
-    ]
+    rows = []
+    for entry in CATALOGUE:
+        how = f"psdvec testsets fetch {entry.name}" if entry.origin else f"ask {entry.source}"
+        where = str(found[entry.name] or f"not here; {how}")
+        rows.append((entry.name, entry.kind, entry.title, entry.licence, where))
     print(format_table(("name", "kind", "title", "licence", "where"), rows, left=5))
 
 
@@ -174,27 +162,20 @@ def bring_testsets(
         if names
         else [entry for entry in CATALOGUE if entry.origin is not None and locate(entry) is None]
     )
-    results = []
+    missed = []
     for result in fetch_testsets(wanted, progress=progress):
-        results.append(result)
-        if result.path is not None:
+        if result.path is None:
+            missed.append(result)
+        else:
             print(f"{result.entry.name}\t{result.path}\t{result.entry.licence}")
-    missed = [result for result in results if result.path is None]
-    if len(missed) > 1 or len(results) > len(missed):
+    had = len(wanted) - len(missed)
+    if len(missed) > 1 or had:
         for result in missed:
             print(f"not fetched: {result.entry.name}: {result.problem}", file=sys.stderr)
-    if missed and len(missed) == len(results):
+    if missed and not had:
         count = f"none of the {len(missed)} test sets could be had: " if len(missed) > 1 else ""
         raise InputError(f"{count}{missed[0].problem}")
-    progress.say(
-        f"{len(results) - len(missed)} test sets are in {cache_folder()}; {len(missed)} could not be had"
-    )
-
-
-def _how_to_get(entry: TestSet) -> str:
-    return (
-        f"not here; psdvec testsets fetch {entry.name}" if entry.origin else f"not here; ask {entry.source}"
-    )
+    progress.say(f"{had} test sets are in {cache_folder()}; {len(missed)} could not be had")
 
 
 def _name_models(paths: list[Path]) -> dict[str, Path]:
@@ -208,12 +189,7 @@ def _name_models(paths: list[Path]) -> dict[str, Path]:
 
 
 def _print_tables(tables: ReportTables, *, sections: bool, intervals: bool) -> None:
-    shown: list[Table | None] = [tables.scores]
-    if intervals:
-        shown.append(tables.intervals)
-    shown += [tables.coverage, tables.tagging]
-    if sections:
-        shown += tables.sections
-    for table in filter(None, shown):
+    shown = [tables.scores, tables.intervals if intervals else None, tables.coverage, tables.tagging]
+    for table in filter(None, [*shown, *(tables.sections if sections else ())]):
         print(format_table(table.header, table.rows), end="\n\n")
     print(tables.rules)

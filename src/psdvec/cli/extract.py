@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.options import Overwrite, Quiet
-from psdvec.cli.progress_bar import make_progress
+from psdvec.cli.tables import make_progress
 from psdvec.errors import InputError
 
 _Dump = Annotated[

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from psdvec.cli import options
-from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import print_table
+from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
@@ -18,14 +17,34 @@ from psdvec.resources import format_size, peak_memory
 from psdvec.storage.files import check_file_output
 
 if TYPE_CHECKING:
-    from psdvec.solver.extend import Extension, PlacedWord
+    from psdvec.solver.extend import Extension
     from psdvec.vectors.embeddings import Embeddings
     from psdvec.vectors.model import Model
 
 OURS = "psdvec"
 SHOWN = 20  # words at most that extend prints; --report writes all
 
-Dim = Annotated[int, typer.Option(help="Dimensions of each vector.")]
+
+def whole_or_auto(text: str | int) -> int | str:
+    """Read a number of dimensions, or ``auto``.
+
+    >>> whole_or_auto("auto"), whole_or_auto("50")
+    ('auto', 50)
+    """
+    try:
+        return "auto" if text == "auto" else int(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a whole number; give one, such as 50, or auto") from None
+
+
+Dim = Annotated[
+    Any,
+    typer.Option(
+        help="Dimensions of each vector; auto: as many as two halves of the counts agree on, at most 300.",
+        parser=whole_or_auto,
+        metavar="N",
+    ),
+]
 RecipeName = Annotated[
     str,
     typer.Option(
@@ -41,7 +60,7 @@ Core = Annotated[
     ),
 ]
 Memory = Annotated[str | None, typer.Option(help="Memory to use at most, such as 4G; default: what is free.")]
-Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start.")]
+Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start, and of --dim auto.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
 Ridge = Annotated[str | None, typer.Option(help=f"{options.HELP['ridge'][:-1]}; default: the model's.")]
 MinContexts = Annotated[
@@ -106,33 +125,24 @@ def fit(
         "min_contexts": min_contexts, "seed": seed, "memory": memory, "device": device,
     }  # fmt: skip
     where = {"scheduler": scheduler, "cluster": cluster}
+    how: dict[str, Any] = {"workers": workers, "output": output, "overwrite": overwrite}
     vectors: Model | Embeddings
     if method != OURS or settings or corpus:
         _refuse_ours(fitting, **where, allow_unlike=allow_unlike, dry_run=dry_run)
         vectors = fit_method(
-            method, counts, output=output, corpus=corpus, settings=parse_settings(method, settings or []),
-            dim=dim, seed=seed, workers=workers, overwrite=overwrite, progress=make_progress(quiet=quiet),
+            method, counts, **how, corpus=corpus, settings=parse_settings(method, settings or []),
+            dim=dim, seed=seed, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     elif dry_run:
-        lines = plan_fit(
-            counts,
-            **fitting,
-            workers=workers,
-            output=output,
-            overwrite=overwrite,
-            cluster=name_cluster(**where),
-        )
-        print(*lines, sep="\n")
+        print(*plan_fit(counts, **fitting, **how, cluster=name_cluster(**where)), sep="\n")
         return
     else:
         with open_client(**where) as client:
+            progress = make_progress(quiet=quiet)
             vectors = fit_model(
-                counts, **fitting, workers=workers, output=output, overwrite=overwrite, client=client,
-                allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
-            )  # fmt: skip
-    _report(vectors, output)
-    if with_map:
-        _draw_map(output, quiet=quiet)
+                counts, **fitting, **how, client=client, allow_unlike=allow_unlike, progress=progress
+            )
+    _report(vectors, output, draw=with_map, quiet=quiet)
 
 
 def _refuse_ours(fitting: dict[str, Any], **others: Any) -> None:
@@ -220,7 +230,12 @@ def extend(
     rows = extension.report(SHOWN if report is None else None)
     if report is not None:
         write_report(rows, extension.unplaced, report, overwrite=overwrite)
-    _print_placed(rows[:SHOWN])
+    cells = [
+        (row.word, " ".join(row.nearest), f"{row.occurrences:,}", f"{row.contexts:,}", f"{row.spelling:.2f}",
+         f"{row.deviation:.3f}")
+        for row in rows[:SHOWN]
+    ]  # fmt: skip
+    print_table(("word", "nearest", "seen", "contexts", "spelling", "deviation"), cells, left=2)
     _print_rest(len(extension.learned) + len(extension.refreshed))
     for word, reason in list(extension.unplaced.items())[:SHOWN]:
         print(f"not placed: {printable(word)} ({reason})")
@@ -240,6 +255,7 @@ def train(
     recipe: RecipeName = Fitting.recipe,
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
     tokenizer: options.Tokenizer = TOKENIZER,
+    case: options.Case = None,
     field: options.Field = None,
     column: options.Column = None,
     errors: options.Errors = ERRORS,
@@ -271,7 +287,7 @@ def train(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
     )
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
@@ -280,20 +296,7 @@ def train(
             min_contexts=min_contexts, seed=seed, memory=memory, workers=workers, device=device, overwrite=overwrite,
             client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip
-    _report(model, output)
-    if with_map:
-        _draw_map(output, quiet=quiet)
-
-
-def _print_placed(rows: list[PlacedWord]) -> None:
-    """Print what is known of words that were placed."""
-    cells = [
-        [row.word, " ".join(row.nearest), f"{row.occurrences:,}", f"{row.contexts:,}", f"{row.spelling:.2f}",
-         f"{row.deviation:.3f}"]
-        for row in rows
-    ]  # fmt: skip
-    header = ["word", "nearest", "seen", "contexts", "spelling", "deviation"]
-    print_table(header, cells, left=2)
+    _report(model, output, draw=with_map, quiet=quiet)
 
 
 def _print_rest(words: int) -> None:
@@ -312,18 +315,16 @@ def _report_scales(extension: Extension, counts: Path) -> None:
         print(f"words of the vectors that the counts lack, and that no word is solved against: {missing:,}")
 
 
-def _report(model: Model | Embeddings, output: Path) -> None:
+def _report(model: Model | Embeddings, output: Path, *, draw: bool = False, quiet: bool = True) -> None:
+    """Say what was written; with ``draw``, draw its map too, and say how far that can be trusted."""
     print(f"{len(model):,} vectors of {model.dim} dimensions written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
+    if draw:
+        from psdvec.maps.drawing import make_map
 
-
-def _draw_map(output: Path, *, quiet: bool) -> None:
-    """Draw the map of a model that was just written, and say how far it can be trusted."""
-    from psdvec.maps.drawing import make_map
-
-    drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
-    where = "it could not be kept" if kept is None else f"kept in {kept}"
-    print(
-        f"map of {len(drawing.places):,} words: {drawing.fidelity:.0%} of the ten nearest words are among the ten "
-        f"nearest dots; {where}"
-    )
+        drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
+        where = "it could not be kept" if kept is None else f"kept in {kept}"
+        print(
+            f"map of {len(drawing.places):,} words: {drawing.fidelity:.0%} of the ten nearest words are among the ten "
+            f"nearest dots; {where}"
+        )

@@ -46,6 +46,12 @@ AllowUnlike = Annotated[
 ]
 
 Tokenizer = Annotated[str, typer.Option(help="How to cut text into words: unicode, paper or whitespace.")]
+Case = Annotated[
+    str | None,
+    typer.Option(
+        help="Whether Essen and essen are one word (fold) or two (keep); default: fold, but whitespace keeps."
+    ),
+]
 Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text; default: text.")]
 Column = Annotated[
     str | None, typer.Option(help="Column of CSV, TSV or Parquet that holds the text; default: text.")
@@ -66,7 +72,8 @@ COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
     **dict.fromkeys(
-        ("tokenizer", "field", "column", "errors", "encoding", "window", "weighting", "gaps"), COUNTING
+        ("tokenizer", "case", "field", "column", "errors", "encoding", "window", "weighting", "gaps"),
+        COUNTING,
     ),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
@@ -140,7 +147,7 @@ HELP = {
     "ridge": "auto, a number, or bands such as 2:80000,4:130000,8.",
     "damping": "Weight that pulls the fitted values of words placed later towards 0.",
     "power": "Power of the eigenvalues in the vectors; in the factorisation it is 0.5.",
-    "spelling": "How much a word's spelling counts beside its contexts; off: not at all.",
+    "spelling": "τ: how much letters know of what contexts know of a word; off: leave spelling out.",
     "spelling_ridge": "λ: how little n-grams of letters learn from a few words.",
     "spelling_noise": "How often a word must be seen for n-grams to learn half as much from it.",
     "own_cap": "Take --cut anew over the pairs that words placed later have with the core.",
@@ -151,11 +158,12 @@ TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
 def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command`` an option per parameter of a recipe; those that are given reach it as ``changes``."""
-    names = [field.name for field in fields(Recipe)]
 
     def run(call: typer.Context, **given: Any) -> None:
-        changes = {name: given.pop(name) for name in names}
-        command(**given, changes={name: changes[name] for name in names if _is_given(call, name)})
+        recipe = {field.name: given.pop(field.name) for field in fields(Recipe)}
+        sources = {name: call.get_parameter_source(name) for name in recipe}
+        told = [name for name, source in sources.items() if source is not None and source.name != "DEFAULT"]
+        command(**given, changes={name: recipe[name] for name in told})
 
     own = inspect.signature(command, eval_str=True).parameters
     options = [
@@ -172,8 +180,3 @@ def with_recipe(command: Callable[..., None]) -> Callable[..., None]:
     kept = [parameter for name, parameter in own.items() if name != "changes"]
     call = inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     return with_parameters(run, [*kept, call, *options], like=command)
-
-
-def _is_given(call: typer.Context, name: str) -> bool:
-    source = call.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"

@@ -1,4 +1,4 @@
-"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``convert`` and ``vectorize``.
+"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``convert``, ``vectorize``, ``explore``, ``info``.
 
 Words are arguments, or lines of standard input where they are given as ``-``. Tables are for people; ``--json`` prints
 one JSON value for programs.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors
-from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import print_json, print_table
-from psdvec.errors import InputError, MissingWordError
+from psdvec.cli.tables import make_progress, print_json, print_table, spell_options
+from psdvec.errors import InputError, MissingWordError, import_extra, printable
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.model2vec import unreachable_words
 from psdvec.options import ENCODING
@@ -54,31 +54,34 @@ def similar(
     """
     e = load(model, progress=make_progress(quiet=quiet))
     asked = _words_or_lines(words)
-    forms = _look_up(e, asked, oov)
+    forms: dict[str, str] = {}  # of the words that have a vector: how the vocabulary writes each, or would
+    for word in asked:
+        with suppress(MissingWordError):
+            form = e.look_up(word, unseen=oov)
+            e.vector(form, unseen=oov)  # there may be none even by spelling
+            forms[word] = form
     known = list(dict.fromkeys(forms.values()))
-    found = {
-        answer["word"]: answer
-        for answer in answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab, unseen=oov)
-    }
+    found = answers.similar_many(e, known, topn=topn, restrict_vocab=restrict_vocab, unseen=oov)
+    answer_for = dict(zip(known, found, strict=True))
+    errors = {word: str(MissingWordError(word, e.closest_spellings)) for word in asked if word not in forms}
+    records: list[dict[str, Any]] = []
+    for word in asked:
+        if word in errors:
+            records.append({"word": word, "error": errors[word]})
+            continue
+        form, answer = forms[word], answer_for[forms[word]]
+        records.append({"word": word})
+        if form != word:
+            records[-1]["looked_up"] = form
+        if form not in e:
+            records[-1]["spelled"] = True
+        records[-1].update(_as_thin(answer), neighbours=_brief(answer["neighbours"]))
+        if not as_json:
+            title = _marked(answer) + _say_found(e, {word: form})
+            _print_ranking(title, answer["neighbours"], asked=[answer])
     if as_json:
-        records = [
-            {
-                "word": word,
-                **_looked_up(word, forms),
-                **({} if forms[word] in e else {"spelled": True}),
-                **_as_thin(found[forms[word]]),
-                "neighbours": _brief(found[forms[word]]["neighbours"]),
-            }
-            if word in forms
-            else _missing(e, word)
-            for word in asked
-        ]
         print_json(records)
-    else:
-        for word, form in forms.items():
-            title = _marked(found[form]) + _say_found(e, {word: form})
-            _print_ranking(title, found[form]["neighbours"], asked=[found[form]])
-    _exit_if_missing(e, [word for word in asked if word not in forms])
+    _exit_if_missing(errors)
 
 
 def analogy(
@@ -106,12 +109,12 @@ def analogy(
         found = answers.analogy(
             e, a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=oov
         )
-        asked = answers.describe(e, group, unseen=oov)
+        asked = answers.describe_words(e, group, unseen=oov)
         record = {**found, "answers": _brief(found["answers"])}
         first, second, third = map(_marked, asked)
-        return _Answer(record, f"{first} : {second} = {third} : ?", found["answers"], asked, best=True)
+        return _Answer(record, f"{first} : {second} = {third} : ?", found["answers"], asked)
 
-    _answer_all(e, _groups(words, exactly=3), answer, oov=oov, as_json=as_json)
+    _answer_all(e, _groups(words, exactly=3), answer, oov, as_json)
 
 
 def odd(
@@ -133,9 +136,9 @@ def odd(
     def answer(group: list[str]) -> _Answer:
         found = answers.odd(e, group, unseen=oov)
         record = {"odd": found["odd"], "words": _brief(found["words"])}
-        return _Answer(record, f"odd: {found['odd']}", found["words"], [], best=True)
+        return _Answer(record, f"odd: {found['odd']}", found["words"], [])
 
-    _answer_all(e, _groups(words, at_least=3), answer, oov=oov, as_json=as_json)
+    _answer_all(e, _groups(words, at_least=3), answer, oov, as_json)
 
 
 def convert(
@@ -184,7 +187,8 @@ def vectorize(
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            help="How to cut lines into words: unicode, paper or whitespace; default: as the model's text was cut."
+            help="How to cut lines into words: unicode, unicode-cased, paper or whitespace; default: as the model's "
+            "text was cut."
         ),
     ] = None,
     oov: Annotated[
@@ -204,22 +208,106 @@ def vectorize(
     check_file_output(target, overwrite=overwrite)
     e = load(model, progress=progress)
     summary = vectorize_file(
-        e,
-        text,
-        target,
-        weighting=weighting,
-        tokenizer=tokenizer,
-        unseen=oov,
-        column=column,
-        encoding=encoding,
-        overwrite=overwrite,
-        progress=progress,
-    )
+        e, text, target, weighting=weighting, tokenizer=tokenizer, unseen=oov, column=column,
+        encoding=encoding, overwrite=overwrite, progress=progress,
+    )  # fmt: skip
     spelled = f", {summary.spelled:,} more by their spelling" if oov == "spelling" else ""
     progress.say(
         f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; {summary.known:,} of "
         f"{summary.words:,} words known{spelled}, {summary.empty:,} lines without a known word"
     )
+
+
+def explore(
+    context: typer.Context,
+    model: Vectors,
+    other: Annotated[
+        Path | None, typer.Argument(help="Other vectors, to compare with the first.", metavar="MODEL2")
+    ] = None,
+    counts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Counts that the model was made from, to show contexts; once per model, in order."),
+    ] = None,
+    topics: Annotated[
+        list[Path] | None,
+        typer.Option(help="Topics found with the model, to show them too; once per model, in order."),
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen at; any but 127.0.0.1 lets others on the network in."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 is any free one.")] = 8765,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Explore vectors in the browser: a map, neighbours, analogies, contexts, new words, two models compared.
+
+    Example: `psdvec explore model/ --counts counts/`
+
+    The page is served on this machine only and needs no network; Control-C stops it.
+    """
+    for module in ("starlette", "uvicorn"):
+        import_extra(module, extra="explore", purpose="the explorer")
+    from psdvec.explore.api import Api
+    from psdvec.explore.app import address_of, make_app, open_socket, serve
+    from psdvec.explore.models import open_model
+
+    progress = make_progress(quiet=quiet)
+    paths = [model] if other is None else [model, other]
+    stores, found = (
+        _for_each(paths, given, name) for given, name in ((counts, "counts"), (topics, "topics"))
+    )
+    models = []
+    for path, store, beside in zip(paths, stores, found, strict=True):
+        opened = open_model(path, counts=store, topics=beside, map_words=points, progress=progress)
+        advice = spell_options(opened.no_contexts, context.command.params)
+        models.append(replace(opened, no_contexts=advice))
+    listener = open_socket(host, port)
+    address = address_of(listener)
+
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        progress.say(f"listening at {host}: everybody who can reach this machine can use the page")
+
+    def announce() -> None:
+        print(f"exploring {' and '.join(map(str, paths))} at {address} (Control-C stops it)", flush=True)
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(make_app(Api(models), host=host), listener, ready=announce)
+
+
+def info(
+    path: Annotated[Path, typer.Argument(help="A folder that psdvec has written.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every file and compare it with its checksum.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything that is known, as JSON for programs.")
+    ] = False,
+) -> None:
+    """Show what a folder holds, how it was made and from what.
+
+    Example: `psdvec info counts/ --verify`
+    """
+    from psdvec import loading
+    from psdvec.storage.artefact import open_artefact
+
+    artefact = open_artefact(path)
+    if verify:
+        loading.verify(artefact)
+    if as_json:
+        print_json(loading.describe_artefact(artefact) | {"verified": True if verify else None})
+        return
+    state = "intact: every file is as it was written" if verify else "not verified; add --verify"
+    lines = {**loading.summarise(artefact), "state": state}
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        print(f"{name:<{width}}  {printable(text)}")
 
 
 def _typed_lines() -> Iterator[str]:
@@ -237,21 +325,6 @@ def _words_or_lines(words: list[str]) -> list[str]:
     for word in words:
         read += [line.strip() for line in _typed_lines() if line.strip()] if word == "-" else [word]
     return list(dict.fromkeys(read))
-
-
-def _look_up(e: Embeddings, words: list[str], oov: Unseen) -> dict[str, str]:
-    """Return, of the words that have a vector, how the vocabulary writes each, or would."""
-    forms: dict[str, str] = {}
-    for word in words:
-        with suppress(MissingWordError):
-            form = e.look_up(word, unseen=oov)
-            e.vector(form, unseen=oov)  # there may be none even by spelling
-            forms[word] = form
-    return forms
-
-
-def _looked_up(word: str, forms: dict[str, str]) -> dict[str, str]:
-    return {"looked_up": forms[word]} if forms[word] != word else {}
 
 
 def _say_found(e: Embeddings, forms: dict[str, str]) -> str:
@@ -277,7 +350,7 @@ def _groups(words: list[str], *, exactly: int | None = None, at_least: int = 0) 
 
 
 class _Answer(NamedTuple):
-    """The answer to one question: as JSON, and as a table, in which ``best`` says that the first word answers it.
+    """The answer to one question: as JSON, and as a table of words, of which the first answers it.
 
     ``asked`` are the words of the question, where the title marks them.
     """
@@ -286,43 +359,32 @@ class _Answer(NamedTuple):
     title: str
     words: list[dict[str, Any]]
     asked: list[dict[str, Any]]
-    best: bool
 
 
 def _answer_all(
-    e: Embeddings,
-    groups: list[list[str]],
-    answer: Callable[[list[str]], _Answer],
-    *,
-    oov: Unseen,
-    as_json: bool,
+    e: Embeddings, groups: list[list[str]], answer: Callable[[list[str]], _Answer], oov: Unseen, as_json: bool
 ) -> None:
     """Print the answer for each group of words; a missing word in one does not stop the others."""
     records: list[dict[str, Any]] = []
-    missing: list[str] = []
+    errors: dict[str, str] = {}
     for group in groups:
         try:
             forms = {word: e.look_up(word, unseen=oov) for word in group}
             found = answer([forms[word] for word in group])
         except MissingWordError as error:
-            missing.append(error.word)
-            records.append({"words": group, "error": str(error)})
+            errors[error.word] = str(error)
+            records.append({"words": group, "error": errors[error.word]})
             continue
         changed = {word: form for word, form in forms.items() if word != form}
         spelled = [form for form in dict.fromkeys(forms.values()) if form not in e]
-        records.append(
-            {
-                **found.record,
-                **({"looked_up": changed} if changed else {}),
-                **({"spelled": spelled} if spelled else {}),
-            }
-        )
+        more = {"looked_up": changed, "spelled": spelled}
+        records.append({**found.record, **{name: value for name, value in more.items() if value}})
         if not as_json:
             title = found.title + _say_found(e, forms)
-            _print_ranking(title, found.words, asked=found.asked, best=found.best)
+            _print_ranking(title, found.words, asked=found.asked, best=True)
     if as_json:
         print_json(records)
-    _exit_if_missing(e, list(dict.fromkeys(missing)))
+    _exit_if_missing(errors)
 
 
 def _brief(words: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -339,10 +401,6 @@ def _marked(word: dict[str, Any]) -> str:
     return f"{word['word']} {THIN}" if word["thin"] else str(word["word"])
 
 
-def _missing(e: Embeddings, word: str) -> dict[str, Any]:
-    return {"word": word, "error": str(MissingWordError(word, e.closest_spellings))}
-
-
 def _print_ranking(
     title: str, words: list[dict[str, Any]], *, asked: list[dict[str, Any]], best: bool = False
 ) -> None:
@@ -357,8 +415,19 @@ def _print_ranking(
     print()
 
 
-def _exit_if_missing(e: Embeddings, words: list[str]) -> None:
-    for word in words:
-        print(f"psdvec: {_missing(e, word)['error']}", file=sys.stderr)
-    if words:
+def _exit_if_missing(errors: dict[str, str]) -> None:
+    """Say which words are missing, by their errors, and exit if any is."""
+    for error in errors.values():
+        print(f"psdvec: {error}", file=sys.stderr)
+    if errors:
         raise typer.Exit(1)
+
+
+def _for_each(paths: list[Path], given: list[Path] | None, name: str) -> list[Path | None]:
+    """Return what was given for each model, None for the models after the last for which something was."""
+    found: list[Path | None] = [*(given or [])]
+    if len(found) > len(paths):
+        raise InputError(
+            f"{name} were given {len(found)} times for {len(paths)} models; give them once per model"
+        )
+    return found + [None] * (len(paths) - len(found))

@@ -1,15 +1,29 @@
-"""Tables as text, with columns that line up wherever they are printed, and with colours on a terminal."""
+"""What the terminal shows: tables whose columns line up, and progress on standard error.
+
+Progress is a bar with rates and remaining time on a terminal, log lines elsewhere. rich is imported where it is needed,
+since a command that draws no bar starts sooner without it.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
+from psdvec import progress
 from psdvec.errors import printable
+from psdvec.resources import compilations
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, Task
+    from rich.text import Text
 
 TITLE = "bold cyan"
 NUMBER = "cyan"
@@ -34,18 +48,13 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
     """
     from rich.cells import cell_len
 
-    def gap(cell: str, width: int) -> str:
-        return " " * (width - cell_len(cell))
-
     lines = [[printable(cell) for cell in line] for line in (header, *rows)]
-    widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
-    return "\n".join(
-        "  ".join(
-            cell + gap(cell, width) if column < left else gap(cell, width) + cell
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    for column in range(len(header)):
+        width = max(cell_len(line[column]) for line in lines)
+        for line in lines:
+            gap = " " * (width - cell_len(line[column]))
+            line[column] = line[column] + gap if column < left else gap + line[column]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def print_table(
@@ -72,11 +81,7 @@ def print_table(
 
 # How the command line spells the library's Python arguments.
 
-RENAMED = {
-    "vocabulary": "vocab",
-    "format": "to",
-    "unseen": "oov",
-}  # Python parameters whose option has another name
+RENAMED = {"vocabulary": "vocab", "format": "to", "unseen": "oov"}  # parameters whose option has another name
 CLUSTER = "--scheduler ADDRESS or --cluster local:N"  # the options that stand for client=
 
 _ARGUMENT = re.compile(
@@ -105,22 +110,107 @@ def spell_options(sentence: str, parameters: Iterable[Any]) -> str:
         if name == "client" and "scheduler" in options:
             return CLUSTER
         found = options.get(RENAMED.get(name, name)) if name else None
-        spelled = None if found is None else _spell(*found, value)
-        return match[0] if spelled is None else spelled
+        return match[0] if found is None else _spell(*found, value) or match[0]
 
     return _ARGUMENT.sub(spell, sentence)
 
 
 def _spell(option: str, parameter: Any, value: str) -> str | None:
     """Return the option for one value; None where the command cannot say it."""
-    if value in ("True", "False"):
-        forms = parameter.opts if value == "True" else parameter.secondary_opts
-        return _long(forms) if parameter.is_flag else None
     if parameter.is_flag:
+        forms = {"True": parameter.opts, "False": parameter.secondary_opts}.get(value, ())
+        return next((form for form in forms if form.startswith("--")), None)
+    if value in ("True", "False"):
         return None
     plain = shlex.quote(value[1:-1]) if value[0] in "'\"" else value.replace("_", "")
     return f"{option} {plain}"
 
 
-def _long(forms: Iterable[str]) -> str | None:
-    return next((form for form in forms if form.startswith("--")), None)
+def make_progress(*, quiet: bool = False) -> progress.Progress:
+    """Return progress that suits standard error: a bar, log lines, or nothing if ``quiet``."""
+    log = logging.getLogger("psdvec")
+    if quiet:
+        log.setLevel(logging.ERROR)
+        return progress.SilentProgress()
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        log.setLevel(logging.WARNING)  # no lines across the bar
+        return BarProgress(Console(stderr=True))
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    log.setLevel(logging.INFO)
+    return progress.LogProgress()
+
+
+class BarProgress:
+    """Draws one bar per stage on ``console``."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    @contextmanager
+    def stage(self, label: str, *, total: float | None, unit: str) -> Iterator[progress.Stage]:
+        """See :meth:`psdvec.progress.Progress.stage`."""
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        columns = (
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"), _column(_rates, "cyan"), _column(_time, "yellow"),
+            _column(_remark, ""),
+        )  # fmt: skip
+        with Progress(*columns, console=self.console) as bars:
+            task = bars.add_task(label, total=total, remark="", paces={unit: progress.Pace()}, unit=unit)
+            yield _BarStage(bars, next(each for each in bars.tasks if each.id == task))
+
+    def say(self, text: str) -> None:
+        """See :meth:`psdvec.progress.Progress.say`."""
+        self.console.print(printable(text), highlight=False, markup=False)
+
+
+class _BarStage:
+    def __init__(self, bars: Progress, task: Task) -> None:
+        self.bars, self.task = bars, task
+
+    def advance(self, done: float, **rates: float) -> None:
+        now, paces = self.task.get_time(), dict(self.task.fields["paces"])
+        for name, amount in {self.task.fields["unit"]: done, **rates}.items():
+            paces.setdefault(name, progress.Pace()).add(amount, now=now)
+        self.bars.update(self.task.id, advance=done, paces=paces)
+
+    def note(self, text: str) -> None:
+        self.bars.update(self.task.id, remark=text)
+
+
+def _column(tell: Callable[[Task], str], style: str) -> ProgressColumn:
+    """Return a column that shows what ``tell`` says of a stage."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Column(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(tell(task), style=style)
+
+    return Column()
+
+
+def _rates(task: Task) -> str:
+    """Return the speed of the stage and of each further counter; nothing while it is unknown."""
+    rates = {name: pace.rate for name, pace in task.fields["paces"].items()}
+    return ", ".join(progress.format_rate(rate, name) for name, rate in rates.items() if rate)
+
+
+def _time(task: Task) -> str:
+    """Return the time left, or how long the stage took; nothing while it is unknown."""
+    if task.finished:
+        return str(timedelta(seconds=round(task.finished_time or 0.0)))
+    if task.total is None:
+        return ""
+    pace: progress.Pace = task.fields["paces"][task.fields["unit"]]
+    left = pace.seconds_left(task.total, now=task.get_time())
+    return "" if left is None else f"{timedelta(seconds=round(left))} left"
+
+
+def _remark(task: Task) -> str:
+    """Return the remark of the stage, or that it stands still for the sake of compiling."""
+    remark: str = task.fields["remark"]
+    return progress.COMPILING if compilations.under_way and not task.finished else remark

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers
-from psdvec.cli.progress_bar import make_progress
-from psdvec.cli.tables import print_table
+from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
 from psdvec.progress import count_of
@@ -63,24 +62,13 @@ def topics(
     If it is interrupted, the same command continues after the last finished round.
     """
     from psdvec.topic_model.documents import Files
-    from psdvec.topic_model.run import topics as find_topics
+    from psdvec.topic_model.topics import topics as find_topics
 
     found = find_topics(
-        model,
-        Files(tuple(documents)),
-        _number(number),
-        text=text,
-        by=by or (),
-        encoding=encoding,
-        seed_words=_seeds(seed_words or ()),
-        min_documents=min_documents,
-        quick=quick,
-        seed=seed,
-        workers=workers,
-        output=output,
-        overwrite=overwrite,
-        progress=make_progress(quiet=quiet),
-    )
+        model, Files(tuple(documents)), _number(number), text=text, by=by or (), encoding=encoding,
+        seed_words=_seeds(seed_words or ()), min_documents=min_documents, quick=quick, seed=seed,
+        workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
     words = found.top_words(8)
     rows = [
         (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %")
@@ -102,19 +90,16 @@ def _number(text: str) -> int | Literal["auto"]:
 
 def _seeds(texts: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name, words in map(_seed, texts):
+    for text in texts:
+        given, colon, words = text.partition(":")
+        name = given.strip()
+        if not colon or not name or not words.split():
+            raise InputError(
+                f"seed_words={text!r} names no topic and words; write them as 'economy: bank loan market'"
+            )
         if name in found:
             raise InputError(
                 f"seed words of '{name}' are given twice; give them all at once, or another name"
             )
-        found[name] = words
+        found[name] = words.replace(",", " ").split()
     return found
-
-
-def _seed(text: str) -> tuple[str, list[str]]:
-    name, colon, words = text.partition(":")
-    if not colon or not name.strip() or not words.split():
-        raise InputError(
-            f"seed_words={text!r} names no topic and words; write them as 'economy: bank loan market'"
-        )
-    return name.strip(), words.replace(",", " ").split()

@@ -1,1 +1,1 @@
-"""Counting and solving on a Dask cluster."""
+"""Counting and fitting on a Dask cluster."""

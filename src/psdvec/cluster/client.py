@@ -3,7 +3,7 @@
 :func:`open_client` gives a :class:`distributed.Client`, and :func:`run_jobs` yields the results of jobs in order. Jobs
 leave their work as files in a folder that all workers share, under names that appear only when the work is complete:
 a lost worker costs the job it was doing, and a lost scheduler costs the jobs in progress. The jobs themselves are in
-:mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.solving`.
+:mod:`psdvec.cluster.counting` and :mod:`psdvec.cluster.fitting`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from typing import Any, TypeVar
 
 import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
-from psdvec.progress import memory_in_use
-from psdvec.resources import arithmetic, available_memory
+from psdvec.resources import arithmetic, available_memory, memory_in_use
 
 _Answer = TypeVar("_Answer")
 
@@ -54,7 +53,8 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
         yield None
         return
     dask = import_extra("distributed", extra="distributed", purpose="working on a cluster")
-    with _left_out_of_the_log(_has_traceback):
+    # Of an error that Dask logs with its traceback, what matters is raised too, and said in a sentence.
+    with _logging_only(lambda record: not record.exc_info):
         if cluster is not None:
             # What is large goes straight to the workers, which are in reach, and not by way of the scheduler.
             with (
@@ -90,18 +90,9 @@ async def _shake_hands(dask: Any, address: str, *, limit: float) -> None:
     await comm.close()
 
 
-def _has_traceback(record: logging.LogRecord) -> bool:
-    """Say whether Dask logs an error with its traceback; what of it matters is raised too, and said in a sentence."""
-    return bool(record.exc_info)
-
-
 @contextmanager
-def _left_out_of_the_log(is_left_out: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
-    """Leave some of what Dask logs out."""
-
-    def is_kept(record: logging.LogRecord) -> bool:
-        return not is_left_out(record)
-
+def _logging_only(is_kept: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    """Leave the rest of what Dask logs out."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _LOGGERS]
     for name in names:
         logging.getLogger(name).addFilter(is_kept)
@@ -122,7 +113,7 @@ def _local_cluster(dask: Any, workers: int) -> Iterator[Any]:
     try:
         yield local
     finally:  # the work is done: nobody need know that a busy machine took its time to end a worker
-        with _left_out_of_the_log(lambda record: record.levelno <= logging.WARNING):
+        with _logging_only(lambda record: record.levelno > logging.WARNING):
             local.close()
 
 
@@ -196,7 +187,7 @@ def check_workers(client: Any, file: Path, *, likeness: Likeness | None = None) 
         If there is no worker, or one of another version, or one that does not see the file, or one whose arithmetic is
         another where ``likeness`` minds.
     """
-    found = _ask_each(client, _look_around, str(file), file.read_bytes(), likeness is not None)
+    found = ask_workers(client, _look_around, str(file), file.read_bytes(), likeness is not None)
     for worker, (version, sees, _, _) in found.items():
         if version != psdvec.__version__:
             raise ClusterError(
@@ -231,13 +222,11 @@ def _look_around(
     return psdvec.__version__, sees, int(dask_worker.state.nthreads), arithmetic() if computes else {}
 
 
-def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Call ``function(*arguments, dask_worker=worker)`` on every worker; if one is lost meanwhile, on the others."""
-    return list(_ask_each(client, function, *arguments).values())
+def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Call ``function(*arguments, dask_worker=worker)`` on every worker; if one is lost meanwhile, on the others.
 
-
-def _ask_each(client: Any, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Return the answer of every worker by its address, of one at least."""
+    Returns the answers by the addresses of the workers, of one at least.
+    """
 
     def ask() -> dict[str, Any]:
         send = partial(client._run, function, *arguments, on_error="return")

@@ -7,7 +7,7 @@ groups, if there are several, each worker some rows. They run the same code as o
 lines and counts are integers, so neither the cuts nor the order affect the result. Every step leaves files in the
 shared folder ``work``, where a later attempt finds them::
 
-    blocks/NNNNNN     segments of the block, its words in parts, and what was read
+    blocks/NNNNNN     segments of the block, and its words in parts
     vocabulary        the words that were chosen
     shares            the blocks of each group, and the ranges of rows
     pairs/G-R         range R of the rows of the matrix of group G, a Run
@@ -16,12 +16,11 @@ shared folder ``work``, where a later attempt finds them::
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,17 +30,16 @@ import numpy as np
 from psdvec.arrays import Int64s
 from psdvec.cluster.client import ask_workers, check_workers, memory_of_job, run_jobs
 from psdvec.counts import pairs as out_of_core
-from psdvec.counts import segments as numbering
+from psdvec.counts import segments
+from psdvec.counts.count import Counted
 from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.pairs import Range, Run, cut_ranges, sizes_of
-from psdvec.counts.segments import Counted, SegmentChain, SegmentFolder, add_up_words
-from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_words
-from psdvec.counts.words import WordTable
+from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, select_chosen
 from psdvec.errors import InputError
 from psdvec.options import Counting
 from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
-from psdvec.storage.workspace import PLAN, piece_file, piece_folder
+from psdvec.storage.workspace import PLAN, piece_folder, read_piece, write_piece
 from psdvec.text.corpus import Corpus
 from psdvec.text.streams import STANDARD_INPUT, ByteRange, file_status, open_file
 
@@ -129,11 +127,12 @@ def count_blocks(
     """Count on the workers of ``client``; each uses at most ``memory``, or half of the limit that Dask set."""
     work = work.absolute()
     threads = sum(check_workers(client, work / PLAN).values())
-    read = _number_blocks(client, blocks, work, progress)
+    parts = _FEWEST_PARTS + sum(block.raw_size or 0 for block in blocks) // _BYTES_PER_PART
+    read = _number_blocks(client, blocks, parts, work, progress)
     tally = sum((block.tally for block in read), Tally())
     if not tally.tokens:
-        raise InputError(numbering.NO_WORDS)
-    vocabulary = _choose_words(client, len(blocks), what, work, progress)
+        raise InputError(segments.NO_WORDS)
+    vocabulary = _choose_words(client, len(blocks), parts, what, work, progress)
     if not len(vocabulary):
         return Counted(tally, vocabulary, iter(()))
     shares = _share_out(client, read, vocabulary, what, work, threads=threads, memory=memory)
@@ -161,30 +160,18 @@ def _make_missing(
             yield path
 
 
-class BlockRead(NamedTuple):
-    """What a block holds: its ``tally``, how many ``ids``, sentence ends and gaps included, and ``parts`` of words."""
-
-    tally: Tally
-    ids: int
-    parts: int
-
-
-def _number_blocks(client: Any, blocks: Sequence[Corpus], work: Path, progress: Progress) -> list[BlockRead]:
-    folder = work / "blocks"
-    folder.mkdir(exist_ok=True)
+def _number_blocks(
+    client: Any, blocks: Sequence[Corpus], parts: int, work: Path, progress: Progress
+) -> list[segments.NumberedText]:
+    """Number all blocks, each with its words in ``parts``, and return what each holds."""
+    (work / "blocks").mkdir(exist_ok=True)
     sizes = [block.raw_size or 0 for block in blocks]
-    parts = _FEWEST_PARTS + sum(sizes) // _BYTES_PER_PART
     jobs = {_block(work, number): (block, parts) for number, block in enumerate(blocks)}
     with progress.stage("reading blocks", total=sum(sizes), unit="B") as stage:
         made = _make_missing(client, number_block, jobs, label="reading block")
         for size, _ in zip(sizes, made, strict=True):
             stage.advance(size)
-    return [_block_read(_block(work, number)) for number in range(len(blocks))]
-
-
-def _block_read(path: Path) -> BlockRead:
-    found = json.loads((path / "read.json").read_text())
-    return BlockRead(Tally(**found["tally"]), found["ids"], found["parts"])
+    return [segments.read_numbered(path / "segments") for path in jobs]
 
 
 def _block(work: Path, number: int) -> Path:
@@ -194,47 +181,34 @@ def _block(work: Path, number: int) -> Path:
 def number_block(path: Path, block: Corpus, parts: int) -> None:
     """Number a block into the folder ``path``, with its words in ``parts``."""
     with piece_folder(path, existing="keep") as new:
-        folder = SegmentFolder(new / "segments")
-        totals = numbering.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
-        for part, words in enumerate(add_up_words(folder).split(parts)):
-            words.save(new / f"words-{part}")
-        found = {"tally": asdict(totals.tally), "ids": totals.ids, "parts": parts}
-        (new / "read.json").write_text(json.dumps(found))
+        folder = new / "segments"
+        segments.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
+        for part, words in enumerate(segments.add_up_words(segments.segment_files(folder)).split(parts)):
+            segments.write_word_counts(new / f"words-{part}", words)
 
 
-def _choose_words(client: Any, blocks: int, what: Counting, work: Path, progress: Progress) -> Vocabulary:
+def _choose_words(
+    client: Any, blocks: int, parts: int, what: Counting, work: Path, progress: Progress
+) -> Vocabulary:
     """Add up the words of all blocks, choose the vocabulary, and leave it where the workers find it."""
     path = work / "vocabulary"
     if not path.exists():
-        parts = _block_read(_block(work, 0)).parts
         jobs = [(work, blocks, part, parts, what) for part in range(parts)]
         with progress.stage("choosing words", total=parts, unit="parts") as stage:
             found = []
             for words in run_jobs(client, add_words, jobs, label="adding up words, part"):
                 found.append(words)
                 stage.advance(1)
-        kept, floor = (what.max_words, what.min_count) if what.given is None else (None, 0)
-        chosen = select_words(WordCounts.join(found), min_count=floor, max_words=kept)
-        WordCounts(WordList.pack(chosen.words), chosen.counts).save(path)
-    words, counts = WordCounts.load(path)
+        chosen = select_chosen(found, what)
+        segments.write_word_counts(path, WordCounts(WordList.pack(chosen.words), chosen.counts))
+    words, counts = segments.read_word_counts(path)
     return Vocabulary(words.unpack(), counts)
 
 
 def add_words(work: Path, blocks: int, part: int, parts: int, what: Counting) -> WordCounts:
-    """Return the words of one part, over all blocks, that may be chosen, with their counts.
-
-    If words were given, all of them are returned, even those that do not occur.
-    """
-    table = WordTable()
-    for number in range(blocks):
-        table.add(WordCounts.load(_block(work, number) / f"words-{part}"))
-    if what.given is None:
-        return frequent_words(table.word_counts, min_count=what.min_count, max_words=what.max_words)
-    given = WordTable.of(what.given).split(parts)[part]
-    if not len(table):
-        return given
-    places = table.find(given.words)
-    return WordCounts(given.words, np.where(places >= 0, table.counts[places], 0))
+    """Return the words of one part, over all blocks, that may be chosen, with their counts."""
+    table = segments.add_up_words(_block(work, number) / f"words-{part}" for number in range(blocks))
+    return segments.may_be_chosen(table, what, part=part, parts=parts)
 
 
 class Shares(NamedTuple):
@@ -246,7 +220,7 @@ class Shares(NamedTuple):
 
 def _share_out(
     client: Any,
-    read: Sequence[BlockRead],
+    read: Sequence[segments.NumberedText],
     vocabulary: Vocabulary,
     what: Counting,
     work: Path,
@@ -261,14 +235,12 @@ def _share_out(
     path = work / "shares"
     if not path.exists():
         n, pairs = len(vocabulary), vocabulary.counts * len(what.weights)
-        room = min(ask_workers(client, room_of_worker, n, memory))
+        room = min(ask_workers(client, room_of_worker, n, memory).values())
         loads = pairs + np.minimum(pairs, n)  # each pair is added to a cell, and each cell is written
         shares = share_out(np.array([block.ids for block in read]), loads, threads=threads, room=room)
-        with piece_file(path) as file:
-            file.write(json.dumps(shares).encode() + b"\n")
-    with path.open("rb") as file:
-        groups, ranges = json.loads(file.readline())
-    return Shares([Range(*blocks) for blocks in groups], [Range(*rows) for rows in ranges])
+        write_piece(path, shares._asdict())
+    said, _ = read_piece(path)
+    return Shares(*([Range(*pair) for pair in said[name]] for name in Shares._fields))
 
 
 def room_of_worker(n: int, memory: int | None, dask_worker: Any) -> int:
@@ -330,14 +302,13 @@ def count_share(
     """Count some rows of numbered ``blocks`` into the :class:`Run` ``path``."""
     import distributed
 
-    words = WordCounts.load(work / "vocabulary").words.unpack()
-    folders = [_block(work, number) for number in range(*blocks)]
-    text = SegmentChain(SegmentFolder(folder / "segments") for folder in folders)
-    ids = sum(_block_read(folder).ids for folder in folders)
+    words = segments.read_word_counts(work / "vocabulary").words.unpack()
+    read = [segments.read_numbered(_block(work, number) / "segments") for number in range(*blocks)]
+    files, ids = [file for text in read for file in text.files], sum(text.ids for text in read)
     worker = distributed.get_worker()
     with tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch:
         counted = out_of_core.count_text(
-            text, words, what, Path(scratch),
+            files, words, what, Path(scratch),
             ids=ids, rows=rows, memory=memory_of_job(memory, worker), workers=1, progress=SilentProgress(),
         )  # fmt: skip
         Run(path).write(counted)
@@ -364,7 +335,7 @@ def add_range(path: Path, work: Path, groups: int, r: int, rows: Range, n: int, 
     import distributed
 
     worker = distributed.get_worker()
-    plan = out_of_core.plan_runs(0, n=n, memory=memory_of_job(memory, worker), workers=1)
+    portions = out_of_core.choose_portions(0, n=n, memory=memory_of_job(memory, worker), workers=1)
     runs = [Run(_matrix(work, group, r), rows) for group in range(groups)]
     with tempfile.TemporaryDirectory(dir=worker.local_directory) as scratch, ThreadPoolExecutor(1) as pool:
-        Run(path).write(out_of_core.merge_runs(runs, Path(scratch), plan, pool, SilentProgress()))
+        Run(path).write(out_of_core.merge_runs(runs, Path(scratch), portions, pool, SilentProgress()))

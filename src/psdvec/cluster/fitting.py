@@ -1,10 +1,14 @@
-"""The rounds of a fit on a cluster: its workers hold the blocks of pairs, and get X in every round.
+"""Fitting and extending on a cluster: its workers hold the pairs of the core, and solve the words after it.
 
 :class:`ClusterCpu` is a device whose pairs live on the workers of a Dask cluster. Each holds a share of consecutive
 blocks, built from a folder of counts that all workers see; what comes back are the rows of its blocks and the sums of
 each block, which are added in the order of the blocks. So any number of workers gives the same bits as one machine. A
 share that was lost with its worker is built again on another, and brought to the X that it had before. The small
 eigenproblems, and X itself, stay here.
+
+A :class:`Solver` has words solved in blocks; what all of them share goes to every worker once. Every word is solved on
+its own, so the vectors are the same, bit for bit, as on one machine. Solved blocks are files in the workspace of the
+output, where a later attempt finds them.
 """
 
 from __future__ import annotations
@@ -12,11 +16,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,31 +32,35 @@ from psdvec.cluster.client import (
     Likeness,
     LostWorkError,
     check_workers,
+    demand_arithmetic,
     hand_out,
     memory_of_job,
     result_of,
+    run_jobs,
     wait_for_workers,
     workers_of,
 )
-from psdvec.cluster.solving import open_counts
+from psdvec.cluster.counting import even_ranges
+from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.options import Recipe
-from psdvec.progress import memory_in_use
-from psdvec.resources import limit_blas
+from psdvec.progress import Progress
+from psdvec.resources import limit_blas, memory_in_use
+from psdvec.solver import ridge
 from psdvec.solver.devices import AMPLE, Room, Size
-from psdvec.solver.devices.cpu import (
-    Cpu,
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.devices.cpu_pairs import (
     CpuPairs,
+    Extent,
     Formula,
-    Place,
-    Result,
     added_up,
     build_blocks,
     formula_of,
     layout_of,
 )
-from psdvec.solver.eigen import Eigenpairs
-from psdvec.solver.pmi import SparseCounts, WordScales
+from psdvec.solver.pmi import WordScales
+from psdvec.solver.rounds import Eigenpairs
 from psdvec.storage.artefact import META, open_artefact
+from psdvec.storage.workspace import PLAN, Placed, blocks_in, open_workspace, read_block, write_block
 from psdvec.vectors.model import Constants
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
@@ -70,13 +78,13 @@ State = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Spec:
-    """What a worker needs to build any share of a run: the folder of counts, the formula, the places of each share."""
+    """What a worker needs to build any share of a run: the folder of counts, the formula, the extents of each share."""
 
     run: str
     counts: Path
     digest: str
     formula: Formula
-    shares: list[list[Place]]
+    shares: list[list[Extent]]
     memory: int | None
 
 
@@ -84,21 +92,19 @@ class Spec:
 class Share:
     """The pairs of consecutive blocks on a worker, and what their values are the residual of."""
 
-    pairs: CpuPairs | None = None
+    pairs: Any = None  # CpuPairs, once they are built
     state: str | None = None
     used: float = 0.0
     lock: Any = field(default_factory=threading.Lock)
 
-    def bring_to(self, wanted: State, spec: Spec, number: int, worker: Any) -> CpuPairs:
-        """Return the pairs with the wanted values; they are built again if they are not here or have other values."""
-        name, X = wanted
+    def bring_to(self, name: str, X: Any, spec: Spec, number: int, worker: Any) -> None:
+        """Give the pairs the values ``name``; they are built again if they are not here or have other values."""
         if self.pairs is None or self.state != name:
             self.pairs = self.state = None
             self.pairs = _build(spec, number, worker)
             if X is not None:
                 self.pairs.renew_each(_own(X.vectors), X.values, momentum=0.0, with_image=False)
             self.state = name
-        return self.pairs
 
 
 # What this process holds, if it is a worker, by run and number. Dask itself may drop or copy any data at any time.
@@ -125,17 +131,11 @@ def forget_run(run: str) -> None:
 
 
 def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
-    places, pool = spec.shares[number], ThreadPoolExecutor(1)
-    tall = 4 * places[0].words * _WIDTH
-    room = memory_of_job(spec.memory, worker) - memory_in_use() - _TALL * tall
-    blocks = build_blocks(
-        open_counts(spec.counts, spec.digest),
-        spec.formula,
-        places,
-        pool=pool,
-        threads=1,
-        building=_TALL * tall,
-    )
+    extents, pool = spec.shares[number], ThreadPoolExecutor(1)
+    tall = _TALL * 4 * extents[0].words * _WIDTH
+    room = memory_of_job(spec.memory, worker) - memory_in_use() - tall
+    counts = open_counts(spec.counts, spec.digest)
+    blocks = build_blocks(counts, spec.formula, extents, pool=pool, threads=1, building=tall)
     return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
 
 
@@ -144,44 +144,40 @@ def _own(array: Array) -> Array:
     return np.array(array, order="C")
 
 
-def open_share(spec: Spec, number: int, state: State) -> list[float]:
-    """Build a share on this worker, and return Σ R G² of each of its blocks."""
-    return _on_share(spec, number, state, lambda pairs: pairs.squares_each)
+def open_share(share: Share) -> list[float]:
+    """Return Σ R G² of each block of a share."""
+    squares: list[float] = share.pairs.squares_each
+    return squares
 
 
-def multiply_share(spec: Spec, number: int, state: State, block: Float32s) -> Float32s:
+def multiply_share(share: Share, block: Float32s) -> Float32s:
     """Return the rows of values · block that belong to a share."""
-    return _on_share(spec, number, state, lambda pairs: pairs.times(_own(block)))
+    return np.asarray(share.pairs.times(_own(block)))
 
 
-def renew_share(
-    spec: Spec, number: int, state: State, name: str, X: Any, momentum: float, with_image: bool
-) -> Renewed:
+def renew_share(share: Share, name: str, X: Any, momentum: float, with_image: bool) -> Renewed:
     """Renew the values of a share; afterwards they are those called ``name``."""
-
-    def renew(pairs: CpuPairs) -> Renewed:
-        share = _share_of(spec.run, number)
-        share.state = None  # in case this is interrupted
-        found = pairs.renew_each(_own(X.vectors), X.values, momentum=momentum, with_image=with_image)
-        share.state = name
-        return found
-
-    return _on_share(spec, number, state, renew)
-
-
-def _on_share(spec: Spec, number: int, state: State, work: Callable[[CpuPairs], Result]) -> Result:
-    from distributed import get_worker
-
-    share = _share_of(spec.run, number)
-    with share.lock, limit_blas(1):
-        return work(share.bring_to(state, spec, number, get_worker()))
+    share.state = None  # in case this is interrupted
+    found: Renewed = share.pairs.renew_each(
+        _own(X.vectors), X.values, momentum=momentum, with_image=with_image
+    )
+    share.state = name
+    return found
 
 
 def _on_worker(
     function: Callable[..., Any], number: int, spec: Spec, name: str, X: Any, *arguments: Any
 ) -> Any:
-    """Call ``function``; only a job's own arguments, not parts of them, are replaced by what was handed out."""
-    return function(spec, number, (name, X), *arguments)
+    """Call ``function`` with a share whose values are those called ``name``; build it if it is not on this worker.
+
+    Only a job's own arguments, not parts of them, are replaced by what was handed out.
+    """
+    from distributed import get_worker
+
+    share = _share_of(spec.run, number)
+    with share.lock, limit_blas(1):
+        share.bring_to(name, X, spec, number, get_worker())
+        return function(share, *arguments)
 
 
 class ClusterCpu(Cpu):
@@ -214,36 +210,22 @@ class ClusterCpu(Cpu):
                 self.client.sync(self.client._run, forget_run, self.run, callback_timeout=_LEAVE)
 
     def open_pairs(  # type: ignore[override]
-        self,
-        counts: SparseCounts,
-        scales: WordScales,
-        constants: Constants,
-        *,
-        recipe: Recipe,
-        room: Room = AMPLE,
+        self, counts: Cooccurrence, scales: WordScales, constants: Constants, *, recipe: Recipe, room: Room
     ) -> ClusterPairs:
         """Return the seen pairs of the first ``len(scales)`` words; each worker finds room for its own."""
         check = partial(check_workers, self.client, self.counts.absolute() / META, likeness=self.likeness)
         checked = check()
+        extents = layout_of(counts, len(scales))
+        loads = np.array([extent.most_bytes for extent in extents])
         spec = Spec(
             self.run,
             self.counts.absolute(),
             open_artefact(self.counts).digest,
             formula_of(scales, constants, recipe=recipe),
-            cut_evenly(layout_of(counts, len(scales)), sum(checked.values())),
+            [extents[slice(*part)] for part in even_ranges(loads, sum(checked.values()))],
             self.memory,
         )
         return ClusterPairs(self.client, spec, check, set(checked))
-
-
-def cut_evenly(places: Sequence[Place], parts: int) -> list[list[Place]]:
-    """Cut places into at most so many consecutive shares of about equally many bytes, none of them empty."""
-    ends = np.cumsum([place.most_bytes for place in places])
-    owner = np.minimum((ends - 1) * parts // max(int(ends[-1]), 1), parts - 1)
-    shares = [
-        [place for place, own in zip(places, owner, strict=True) if own == part] for part in range(parts)
-    ]
-    return [share for share in shares if share]
 
 
 class Handed:
@@ -259,7 +241,7 @@ class Handed:
 
 
 class ClusterPairs:
-    """Pairs of a problem on the workers of a cluster; see :class:`psdvec.solver.devices.Pairs`."""
+    """Pairs of a problem on the workers of a cluster; see :class:`psdvec.solver.devices.DevicePairs`."""
 
     def __init__(
         self, client: Any, spec: Spec, check: Callable[[], Mapping[str, int]], checked: set[str]
@@ -278,7 +260,7 @@ class ClusterPairs:
     def renew(
         self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Float32s | None, float, float]:
-        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
         self._number += 1
         name, X = f"X{self._number}", Handed(self._client, Eigenpairs(Q, values))
         found = list(self._each(renew_share, name, X, momentum, with_image))
@@ -343,3 +325,96 @@ class ClusterPairs:
                 owner = min(load, key=lambda worker: load[worker])
                 self._owners[number] = owner
                 load[owner] += 1 / threads[owner]
+
+
+# Ridge solves: words in blocks.
+
+MOST_WORDS = ridge.BATCH  # words in a block: their columns are looked up in one pass over the counts
+_FEWEST_WORDS = 512  # with fewer, that pass takes a tenth of the time or more
+_BLOCKS = 8  # blocks to make if there are words enough, so that several workers have some
+_HANDINGS = 3  # of the setting, in case all workers that hold it are lost
+
+
+@contextmanager
+def open_solver(
+    client: Any,
+    counts: Path,
+    output: Path,
+    *,
+    plan: Mapping[str, Any],
+    allow_unlike: bool,
+    progress: Progress,
+) -> Iterator[Solver]:
+    """Lock the workspace of ``output`` and yield what :func:`psdvec.solver.extend.extend` solves words with."""
+    with open_workspace(output, plan=plan, progress=progress) as work:
+        likeness = Likeness(allowed=allow_unlike, say=progress.say)
+        check_workers(client, work.absolute() / PLAN, likeness=likeness)
+        yield Solver(client, counts.absolute(), work.absolute(), likeness)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Solves words on the workers of ``client``, from the folder ``counts``; solved blocks are kept in ``work``.
+
+    Jobs refuse workers that joined since all were checked, where ``likeness`` would.
+    """
+
+    client: Any
+    counts: Path
+    work: Path
+    likeness: Likeness
+
+    def __call__(
+        self, setting: ridge.Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
+    ) -> list[Placed]:
+        """Solve all words of ``setting``, in order; the workers read ``counts`` themselves, from the folder."""
+        blocks = blocks_in(self.work, setting.ids.size, size=block_size(setting.ids.size))
+        advance(sum(part.stop - part.start for path, part in blocks.items() if path.exists()))
+        for attempt in range(1, _HANDINGS + 1):
+            missing = {path: part for path, part in blocks.items() if not path.exists()}
+            if not missing:
+                break
+            try:
+                wait_for_workers(self.client, patience=ABSENCE)
+                handed = hand_out(self.client, setting)
+                digest, expected = open_artefact(self.counts).digest, self.likeness.expected()
+                jobs = [(handed, self.counts, digest, part, path, expected) for path, part in missing.items()]
+                results = run_jobs(self.client, solve_block, jobs, label="solving block")
+                for part, _ in zip(missing.values(), results, strict=True):
+                    advance(part.stop - part.start)
+                break
+            except LostWorkError:
+                if attempt == _HANDINGS:
+                    raise
+        return [placed for path in blocks for placed in read_block(path)]
+
+
+def block_size(n: int) -> int:
+    """Return how many of ``n`` words make a block, the same for any cluster.
+
+    >>> block_size(100), block_size(8000), block_size(10**6)
+    (512, 1000, 2048)
+    """
+    return min(max(-(-n // _BLOCKS), _FEWEST_WORDS), MOST_WORDS)
+
+
+def solve_block(
+    setting: ridge.Setting,
+    counts: Path,
+    digest: str,
+    part: slice,
+    path: Path,
+    expected: Mapping[str, str] | None,
+) -> None:
+    """Solve some words of ``setting`` and write the results to ``path``."""
+    from distributed import get_worker
+
+    demand_arithmetic(expected, get_worker().address)
+    found = ridge.solve_words(setting.take(part), open_counts(counts, digest), workers=1)
+    write_block(path, found)
+
+
+@lru_cache(maxsize=1)
+def open_counts(path: Path, digest: str) -> Cooccurrence:
+    """Open counts, and keep them open for the next job that needs the same."""
+    return load_counts(path)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import psdvec
-from psdvec.compare.values import Cost, FailedCommandError, Plan, TrainingRun, complaint, measure
+from psdvec.compare.values import Cost, FailedCommandError, Setup, TrainingRun, complaint, measure
 from psdvec.counts.count import count_pairs, report_tally
 from psdvec.counts.matrix import Tally
 from psdvec.errors import InputError, ResourceError, StoreError
@@ -31,30 +32,26 @@ from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method
 from psdvec.progress import Progress
-from psdvec.storage.arrays import parse_json
-from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
+from psdvec.storage.artefact import META, open_artefact, parse_json, seal, verify_artefact
 from psdvec.storage.files import whole_file
 from psdvec.text.corpus import read_corpus
 
-PACKAGES = ("numpy", "scipy", "numba", "gensim")
 CORE = "psd-core"
 PAPER = ("psd", "psd-unreg", "psd-original")  # their core words and the others are two steps
 COUNTING = {
     name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
 }
 _RECORD = b'{\n "key": '  # how the record of a step begins
-_SHOWING = ("explore/", "cli/explore", "compare/report", "evaluation/report", "evaluation/page", "pages/")
+_SHOWING = ("explore/", "compare/report", "evaluation/report", "evaluation/page", "pages/")
 _THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def versions() -> dict[str, str]:
     """Return the versions of psdvec and of the packages that methods are made with."""
     found = {"psdvec": psdvec.__version__}
-    for name in PACKAGES:
-        try:
+    for name in ("numpy", "scipy", "numba", "gensim"):
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -130,9 +127,9 @@ class Bench:
     ``bytes`` is the size of the text; ``size`` holds its words and its vocabulary, once it has been counted.
     """
 
-    def __init__(self, folder: Path, corpus: Sequence[str], plan: Plan, progress: Progress) -> None:
-        self.folder, self.plan, self.progress = folder, plan, progress
-        self.corpus = read_corpus(corpus, tokenizer=plan.tokenizer, **plan.reading)
+    def __init__(self, folder: Path, corpus: Sequence[str], setup: Setup, progress: Progress) -> None:
+        self.folder, self.setup, self.progress = folder, setup, progress
+        self.corpus = read_corpus(corpus, tokenizer=setup.tokenizer, **setup.reading)
         if not self.corpus.is_restartable:
             raise InputError("standard input can be read only once, but every method reads it; give files")
         self.files = [str(Path(file).resolve()) for file in self.corpus.files]
@@ -152,10 +149,10 @@ class Bench:
 
     def _train_method(self, method: str) -> TrainingRun:
         """Train ``method`` with as many seeds as are asked for; it fails if it fails with one of them."""
-        runs = [self._train_one(method, self.plan.seed)]
+        runs = [self._train_one(method, self.setup.seed)]
         if runs[0].training is not None:
-            count = seeds_for(method, self.plan.seeds, runs[0].training.wall)
-            runs += [self._train_one(method, self.plan.seed + i) for i in range(1, count)]
+            count = seeds_for(method, self.setup.seeds, runs[0].training.wall)
+            runs += [self._train_one(method, self.setup.seed + i) for i in range(1, count)]
         failed = next((run for run in runs if run.error is not None), None)
         if failed is not None:
             return failed
@@ -167,9 +164,13 @@ class Bench:
         counting: Cost | None = None
         costs: dict[str, Cost] = {}
         try:
-            counts = self._place_of_counts(method)
-            counting = self._run(counts, self._counting_command(method))
-            for name, command in self._steps(method, counts, seed):
+            counts, setup = self._place_of_counts(method), self.setup
+            counting_command = _command(
+                "count", *self.files, tokenizer=setup.tokenizer, min_count=setup.min_count, max_words=setup.max_words,
+                **setup.counting[method], **setup.reading, workers=setup.workers,
+            )  # fmt: skip
+            counting = self._run(counts, counting_command)
+            for name, command in self._steps(method, counts, seed).items():
                 costs[name] = self._run(self._place_of(name, seed), command)
         except FailedCommandError as error:
             self.progress.say(f"{method} failed: {error}")
@@ -196,13 +197,9 @@ class Bench:
                 f"'{record}' was not written by a comparison; move it away, or choose another output"
             )
         (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+        whole, workers = [*command, "-o", place, "--overwrite"], self.setup.workers
         with self.progress.stage(place, total=None, unit="lines") as stage:
-            cost = run_measured(
-                [*command, "-o", place, "--overwrite"],
-                folder=self.folder,
-                workers=self.plan.workers,
-                note=stage.note,
-            )
+            cost = run_measured(whole, folder=self.folder, workers=workers, note=stage.note)
         if not (self.folder / place / META).is_file():
             raise FailedCommandError(
                 f"'{command[0]}' had nothing to write; use a larger corpus or a smaller core"
@@ -212,63 +209,43 @@ class Bench:
         return cost
 
     def _place_of(self, name: str, seed: int) -> str:
-        return f"models/{name}" + (f"-seed-{seed}" if seed != self.plan.seed else "")
+        return f"models/{name}" + (f"-seed-{seed}" if seed != self.setup.seed else "")
 
     def _place_of_counts(self, method: str) -> str:
-        options = self.plan.counting[method]
-        return "counts/" + "-".join(str(options[name]).replace(":", "") for name in COUNTING)
+        return "counts/" + "-".join(str(how).replace(":", "") for how in self.setup.counting[method].values())
 
-    def _counting_command(self, method: str) -> list[str]:
-        plan, how = self.plan, self.plan.counting[method]
-        return _command(
-            "count", *self.files, tokenizer=plan.tokenizer, min_count=plan.min_count, max_words=plan.max_words,
-            **{name: how[name] for name in COUNTING}, **plan.reading, workers=plan.workers,
-        )  # fmt: skip
-
-    def _steps(self, method: str, counts: str, seed: int) -> list[tuple[str, list[str]]]:
-        """Return the training steps of ``method``: for each its name and the command."""
-        settings = dict(self.plan.settings.get(method, {}))
+    def _steps(self, method: str, counts: str, seed: int) -> dict[str, list[str]]:
+        """Return the commands of the training steps of ``method``, by their names."""
+        common = {"dim": self.setup.dim, "seed": seed, "workers": self.setup.workers}
         if method in PAPER:
-            return self._paper_steps(method, counts, settings, seed)
-        if method == "sparse" and "vectors" not in settings:
-            base = self._fit_step("word2vec", counts, self.plan.settings.get("word2vec", {}), seed)
-            settings["vectors"] = self._place_of("word2vec", seed)
-            return [base, self._fit_step("sparse", counts, settings, seed)]
-        return [self._fit_step(method, counts, settings, seed)]
+            return self._paper_steps(method, counts, seed, common)
+        settings = {name: dict(self.setup.settings.get(name, {})) for name in ("word2vec", method)}
+        names = [method]
+        if method == "sparse" and "vectors" not in settings[method]:
+            names = ["word2vec", method]
+            settings[method]["vectors"] = self._place_of("word2vec", seed)
+        commands = {}
+        for name in names:
+            reads = METHODS[name].reads == "corpus" and "vectors" not in settings[name]
+            values = {k: str(x).lower() if isinstance(x, bool) else x for k, x in settings[name].items()}
+            changed, files = [f"{k}={x}" for k, x in values.items()], self.files if reads else []
+            commands[name] = _command("fit", counts, method=name, **common, corpus=files, set=changed)
+        return commands
 
     def _paper_steps(
-        self, method: str, counts: str, settings: Mapping[str, Any], seed: int
-    ) -> list[tuple[str, list[str]]]:
+        self, method: str, counts: str, seed: int, common: Mapping[str, int]
+    ) -> dict[str, list[str]]:
         """Return the fit of the core words and the ridge for the others as two steps, as in the paper's table 3."""
-        recipe = METHODS[method].recipe or {}
+        recipe, settings = METHODS[method].recipe or {}, self.setup.settings.get(method, {})
         own = {**recipe, **settings}
         placing: dict[str, Any] = {name: own[name] for name in ("ridge", "damping") if name in own}
         fitting = {name: value for name, value in settings.items() if name not in ("core", *placing)}
         core = settings["core"] if "core" in settings else paper_core(self._read_size(counts)["vocabulary"])
         plain = recipe["name"] == "paper" and not fitting
         name = f"{CORE}-{core}" + ("" if plain else f"-{method}")
-        fit = _command("fit", counts, recipe=recipe["name"], max_words=core, **self._common(seed), **fitting)
+        fit = _command("fit", counts, recipe=recipe["name"], max_words=core, **common, **fitting)
         place = self._place_of(name, seed)
-        extend = _command("extend", place, counts, workers=self.plan.workers, **placing)
-        return [(name, fit), (method, extend)]
-
-    def _fit_step(
-        self, method: str, counts: str, settings: Mapping[str, Any], seed: int
-    ) -> tuple[str, list[str]]:
-        reads = METHODS[method].reads == "corpus" and "vectors" not in settings
-        changed = [f"{key}={str(x).lower() if isinstance(x, bool) else x}" for key, x in settings.items()]
-        command = _command(
-            "fit",
-            counts,
-            method=method,
-            **self._common(seed),
-            corpus=self.files if reads else [],
-            set=changed,
-        )
-        return method, command
-
-    def _common(self, seed: int) -> dict[str, int]:
-        return {"dim": self.plan.dim, "seed": seed, "workers": self.plan.workers}
+        return {name: fit, method: _command("extend", place, counts, workers=common["workers"], **placing)}
 
 
 def read_cost(record: Path, output: Path, key: Mapping[str, Any]) -> Cost | None:

@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from psdvec.compare.jobs import CORE, Bench, versions
-from psdvec.compare.values import Comparison, ComparisonTables, Cost, Plan, TrainingRun
+from psdvec.compare.values import Comparison, Setup, TrainingRun
 from psdvec.evaluation.page import as_html, colour_of
 from psdvec.evaluation.report import NONE, ReportTables, Table
 from psdvec.methods import METHODS
-from psdvec.pages.plots import Series, draw_points, figure
-from psdvec.pages.shell import Section, explained_table, folded, glossary, plots
+from psdvec.pages.plots import Series, draw_points
+from psdvec.pages.shell import Section, explained_table, figure, folded, glossary, plots
 from psdvec.resources import format_size
 
 # A comparison in words and numbers: what was compared, the paper's three tables, remarks, Markdown and JSON.
 
-FAILED = "failed"
+COSTS = "Training time and memory"
+CORE_WORDS = "Core words against words placed by ridge"
 
 
-def make_header(plan: Plan, benches: Sequence[Bench], also: Mapping[str, str | Path]) -> dict[str, str]:
+def make_header(setup: Setup, benches: Sequence[Bench], also: Mapping[str, str | Path]) -> dict[str, str]:
     """Return by name what was compared, on what machine, and when."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     header = {
@@ -35,17 +36,17 @@ def make_header(plan: Plan, benches: Sequence[Bench], also: Mapping[str, str | P
         "machine": f"{_processor()}, {os.cpu_count()} cores, {format_size(memory)} of memory, {platform.system()}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items())
         + f", Python {platform.python_version()}",
-        "threads": str(plan.workers),
+        "threads": str(setup.workers),
     }
     for title, bench in zip(("corpus", "second corpus"), benches, strict=False):
         names = [Path(file).name for file in bench.files[:3]] + ["…"] * (len(bench.files) > 3)
         header[title] = f"{', '.join(names)}, {format_size(bench.bytes)}"
         if bench.size:
             header[title] += f", {bench.size['tokens']:,} words, vocabulary of {bench.size['vocabulary']:,}"
-    header["dimensions"] = str(plan.dim)
-    header["seed"] = str(plan.seed)
-    if plan.seeds != 1:
-        header["seeds per method"] = str(plan.seeds)
+    header["dimensions"] = str(setup.dim)
+    header["seed"] = str(setup.seed)
+    if setup.seeds != 1:
+        header["seeds per method"] = str(setup.seeds)
     if also:
         header["also judged"] = ", ".join(f"{name} ({Path(path).name})" for name, path in also.items())
     return header
@@ -66,28 +67,22 @@ def make_tables(
     *,
     sizes: Sequence[Mapping[str, int]],
     settings: Mapping[str, Mapping[str, Any]],
-    left_out: Mapping[str, str],
-) -> ComparisonTables:
-    """Return the tables of a report together with those of what its models cost, and remarks on both."""
-    costs, core = _cost_table(runs, second), _core_table(runs, second, sizes)
-    trained_with = _settings_table(settings)
+) -> dict[str, Table]:
+    """Return by title the tables of a report, and those of what its models cost and how they were trained."""
+    trained_with = [
+        (name, METHODS[name].title, ", ".join(f"{key} {x}" for key, x in own.items() if x is not None))
+        for name, own in settings.items()
+    ]
     titled = {
         "Table 1. Scores": evaluation.scores if evaluation.scores.rows else None,
         "Spread over seeds": evaluation.seeds,
-        "Table 2. Training time and memory": costs,
-        "Table 3. Core words against words placed by ridge": core,
+        f"Table 2. {COSTS}": _cost_table(runs, second),
+        f"Table 3. {CORE_WORDS}": _core_table(runs, second, sizes),
         "Items covered": evaluation.coverage if evaluation.scores.rows else None,
         "Tagging": evaluation.tagging,
-        "Settings": trained_with,
+        "Settings": Table(("method", "what it is", "settings of counting and training"), tuple(trained_with)),
     }
-    return ComparisonTables(
-        evaluation=evaluation,
-        costs=costs,
-        core=core,
-        settings=trained_with,
-        remarks=_remarks(runs, second, left_out, judged=bool(evaluation.scores.rows)),
-        titled={title: table for title, table in titled.items() if table is not None},
-    )
+    return {title: table for title, table in titled.items() if table is not None}
 
 
 def _cost_table(runs: Sequence[TrainingRun], second: Sequence[TrainingRun]) -> Table:
@@ -112,9 +107,10 @@ def _cost_cells(run: TrainingRun) -> list[str]:
     cost = run.training
     counting = f"{run.charged.wall:.1f}" if run.charged else NONE
     if cost is None:
-        return [FAILED, NONE, NONE, counting, NONE]
-    total = f"{run.total:.1f}"
-    return [f"{cost.wall:.1f}", f"{cost.processor:.1f}", format_size(cost.memory), counting, total]
+        return ["failed", NONE, NONE, counting, NONE]
+    return [
+        f"{cost.wall:.1f}", f"{cost.processor:.1f}", format_size(cost.memory), counting, f"{run.total:.1f}",
+    ]  # fmt: skip
 
 
 def _core_table(
@@ -129,38 +125,16 @@ def _core_table(
         (name, core), (_, ridge) = run.steps.items()
         words = int(name.removeprefix(f"{CORE}-").partition("-")[0])
         others = size["vocabulary"] - words
-        speeds = [60 * words / core.wall, 60 * others / ridge.wall]
-        rows.append(_core_row(f"{label}core", words, core, speeds[0], 1.0))
-        rows.append(_core_row(f"{label}by ridge", others, ridge, speeds[1], speeds[1] / speeds[0]))
+        core_speed = 60 * words / core.wall
+        for what, number, cost in (("core", words, core), ("by ridge", others, ridge)):
+            speed = 60 * number / cost.wall
+            measured = (f"{number:,}", f"{cost.wall:.1f}", format_size(cost.memory))
+            rows.append((f"{label}{what}", *measured, f"{speed:,.0f}", f"{speed / core_speed:.1f}"))
     header = ("words", "number", "time s", "peak memory", "words per minute", "speedup")
     return Table(header, tuple(rows)) if rows else None
 
 
-def _core_row(label: str, number: int, cost: Cost, speed: float, ratio: float) -> tuple[str, ...]:
-    return (
-        label,
-        f"{number:,}",
-        f"{cost.wall:.1f}",
-        format_size(cost.memory),
-        f"{speed:,.0f}",
-        f"{ratio:.1f}",
-    )
-
-
-def _settings_table(settings: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return one row per method with every setting it was trained with."""
-    rows = [
-        (
-            name,
-            METHODS[name].title,
-            ", ".join(f"{key} {value}" for key, value in own.items() if value is not None),
-        )
-        for name, own in settings.items()
-    ]
-    return Table(("method", "what it is", "settings of counting and training"), tuple(rows))
-
-
-def _remarks(
+def make_remarks(
     runs: Sequence[TrainingRun], second: Sequence[TrainingRun], left_out: Mapping[str, str], *, judged: bool
 ) -> tuple[str, ...]:
     """Return in sentences what was left out, what failed, and how the numbers were made."""
@@ -194,19 +168,14 @@ def _remarks(
 
 def as_markdown(comparison: Comparison) -> str:
     """Return the whole report as Markdown."""
-    parts = ["# Word vectors compared", "", f"**{comparison.tables.evaluation.verdict}**", ""]
+    parts = ["# Word vectors compared", "", f"**{comparison.evaluation.verdict}**", ""]
     parts += [f"- {name}: {text}" for name, text in comparison.header.items()]
-    for title, table in comparison.tables.titled.items():
-        parts += ["", f"## {title}", "", _markdown(table)]
-    notes = [comparison.tables.evaluation.rules, *comparison.tables.remarks]
+    for title, table in comparison.tables.items():
+        rows = [table.header, ("---", *("---:" for _ in table.header[1:])), *table.rows]
+        cells = ((cell.strip().replace("|", "\\|") for cell in row) for row in rows)
+        parts += ["", f"## {title}", "", *(f"| {' | '.join(row)} |" for row in cells)]
+    notes = [comparison.evaluation.rules, *comparison.remarks]
     return "\n".join([*parts, "", "## Remarks", "", *(f"- {line}" for line in notes), ""])
-
-
-def _markdown(table: Table) -> str:
-    rows = [table.header, ("---", *("---:" for _ in table.header[1:])), *table.rows]
-    return "\n".join(
-        "| " + " | ".join(cell.strip().replace("|", "\\|") for cell in row) + " |" for row in rows
-    )
 
 
 def as_values(comparison: Comparison) -> dict[str, Any]:
@@ -218,7 +187,7 @@ def as_values(comparison: Comparison) -> dict[str, Any]:
         "second": [_run_values(run) for run in comparison.second],
         "sizes": [dict(size) for size in comparison.sizes],
         "left_out": dict(comparison.left_out),
-        "evaluation": comparison.tables.evaluation.values,
+        "evaluation": comparison.evaluation.values,
     }
 
 
@@ -250,33 +219,27 @@ _MEANINGS = {
 
 def as_page(comparison: Comparison) -> str:
     """Return the comparison as one self-contained page."""
-    tables, header = comparison.tables, comparison.header
-    core = tables.core
-    remarks = "".join(f"<li>{escape(line)}</li>" for line in tables.remarks)
-    methods = {run.method: METHODS[run.method].title for run in comparison.runs}
-    before = [
-        Section(
-            "Quality and time",
-            plots([quality_plot(comparison), growth_plot(comparison)]) + glossary(methods),
-        )
-    ]
-    after = [
-        Section("Training time and memory", _table(tables.costs)),
-        Section("Core words against words placed by ridge", _table(core) if core else ""),
-        Section("Remarks", f"<ul>{remarks}</ul>"),
-        Section(
-            "What was compared",
-            glossary(header) + folded("The settings of each method", _table(tables.settings)),
-        ),
-    ]
-    about = ", ".join(filter(None, (header.get("corpus"), _dimensions(header), header.get("date"))))
+    shown = {
+        title: explained_table(table.header, table.rows, _MEANINGS)
+        for title, table in comparison.tables.items()
+    }
+    header, methods = comparison.header, {run.method: METHODS[run.method].title for run in comparison.runs}
+    pictures = plots([quality_plot(comparison), growth_plot(comparison)])
+    remarks = "".join(f"<li>{escape(line)}</li>" for line in comparison.remarks)
+    settings = folded("The settings of each method", shown["Settings"])
+    dimensions = f"{header['dimensions']} dimensions" if "dimensions" in header else ""
     return as_html(
         comparison.report,
-        tables.evaluation,
+        comparison.evaluation,
         title="Methods compared",
-        about=about,
-        before=before,
-        after=after,
+        about=", ".join(filter(None, (header.get("corpus"), dimensions, header.get("date")))),
+        before=[Section("Quality and time", pictures + glossary(methods))],
+        after=[
+            Section(COSTS, shown[f"Table 2. {COSTS}"]),
+            Section(CORE_WORDS, shown.get(f"Table 3. {CORE_WORDS}", "")),
+            Section("Remarks", f"<ul>{remarks}</ul>"),
+            Section("What was compared", glossary(header) + settings),
+        ],
     )
 
 
@@ -286,10 +249,8 @@ def quality_plot(comparison: Comparison) -> str:
     for run in comparison.runs:
         value = 100 * comparison.quality.get(run.method, math.nan)
         if run.error is None and math.isfinite(value):
-            note = f"{run.method}: {value:.1f} in {run.total:.1f} s"
-            series.append(
-                Series(run.method, colour_of(comparison.report, run.method), [(run.total, value, note)])
-            )
+            point = (run.total, value, f"{run.method}: {value:.1f} in {run.total:.1f} s")
+            series.append(Series(run.method, colour_of(comparison.report, run.method), [point]))
     if not series:
         return ""
     title = "Quality against time: up and to the left is better"
@@ -315,11 +276,3 @@ def growth_plot(comparison: Comparison) -> str:
         series, label=title, x_title="words of the corpus", y_title="training seconds", log_y=True
     )
     return figure(title, drawing)
-
-
-def _table(table: Table) -> str:
-    return explained_table(table.header, table.rows, _MEANINGS)
-
-
-def _dimensions(header: Mapping[str, str]) -> str:
-    return f"{header['dimensions']} dimensions" if "dimensions" in header else ""

@@ -8,15 +8,15 @@ Each method is trained by psdvec's own commands, in processes of their own.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from psdvec import formats
 from psdvec.compare.jobs import COUNTING, Bench, warm_up
-from psdvec.compare.report import as_markdown, as_page, as_values, make_header, make_tables
-from psdvec.compare.values import Comparison, Plan
+from psdvec.compare.report import as_markdown, as_page, as_values, make_header, make_remarks, make_tables
+from psdvec.compare.values import Comparison, Setup
 from psdvec.errors import InputError, demand_positive, demand_seed
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.report import make_tables as make_report_tables
@@ -24,12 +24,13 @@ from psdvec.evaluation.tagging import evaluate_tagging, load_tagging
 from psdvec.evaluation.testsets import find_tasks
 from psdvec.methods import METHODS, method_named
 from psdvec.methods.run import parse_settings, settings_of
-from psdvec.options import ENCODING, TOKENIZER, Counting, Fitting
+from psdvec.options import DIM, ENCODING, TOKENIZER, Counting, Fitting
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.storage.files import check_name, is_unfinished, replaced_file
 from psdvec.storage.workspace import held_folder
-from psdvec.vectors.sparse import csr_of
+from psdvec.text.tokenizers import choose_tokenizer
+from psdvec.vectors.neighbours import csr_of
 
 _FOLDERS = ("counts", "models", "second")
 _REPORTS = {  # and what each has near its beginning
@@ -44,10 +45,11 @@ def compare(
     *,
     output: str | Path,
     methods: Sequence[str] = tuple(METHODS),
-    dim: int = Fitting.dim,
+    dim: int = DIM,
     max_words: int | None = None,
     min_count: int = Counting.min_count,
     tokenizer: str = TOKENIZER,
+    case: str | None = None,
     field: str | None = None,
     column: str | None = None,
     encoding: str = ENCODING,
@@ -73,7 +75,7 @@ def compare(
         Files, folders or globs; on the second corpus, methods are trained only to measure their time.
     methods
         Names of :data:`psdvec.methods.METHODS`.
-    dim, max_words, min_count, tokenizer
+    dim, max_words, min_count, tokenizer, case
         Dimensions of each vector, and the vocabulary, the same for all methods.
     field, column, encoding
         How text is read; see :func:`psdvec.read_corpus`.
@@ -101,6 +103,7 @@ def compare(
         raise InputError(f"seeds={seeds} is not a number of seeds; give a whole number from 1 on, or auto")
     demand_positive(dim, "dim")
     demand_seed(seed)
+    tokenizer = choose_tokenizer(tokenizer, case)
     changed = _sort_settings(methods, settings)
     chosen = {name: method_named(name) for name in methods}
     left_out = {
@@ -109,27 +112,26 @@ def compare(
         if not method.is_installed
     }
     present = [name for name in chosen if name not in left_out]
+    reasons = "; ".join(dict.fromkeys(left_out.values()))
     if not present:
-        raise InputError(
-            f"none of the methods asked for ({', '.join(left_out)}) can be trained: {_reasons(left_out)}"
-        )
+        raise InputError(f"none of the methods asked for ({', '.join(left_out)}) can be trained: {reasons}")
     forced = {k: v for k, v in (("window", window), ("weighting", weighting)) if v is not None}
     counting = {name: {**COUNTING, **method.counting, **forced} for name, method in chosen.items()}
     trained_with = {
         name: {**counting[name], **settings_of(name), **changed.get(name, {})} for name in present
     }
     given = {"field": field, "column": column, "encoding": encoding}
-    plan = Plan(
-        methods=tuple(chosen), dim=dim, seed=seed, seeds=seeds, workers=resolve_workers(workers),
+    setup = Setup(
+        dim=dim, seed=seed, seeds=seeds, workers=resolve_workers(workers),
         tokenizer=tokenizer, min_count=min_count, max_words=max_words, counting=counting, settings=changed,
         reading={name: value for name, value in given.items() if value not in (None, "utf-8")},
     )  # fmt: skip
     found_tasks = find_tasks(tasks, folder=testsets)
     tagging_data = [load_tagging(spec, seed=seed) for spec in tagging]
     others = {name: formats.load(path, progress=progress) for name, path in (also or {}).items()}
-    benches = [Bench(output, corpus, plan, progress)]
+    benches = [Bench(output, corpus, setup, progress)]
     if second:
-        benches.append(Bench(output / "second", second, replace(plan, seeds=1), progress))
+        benches.append(Bench(output / "second", second, replace(setup, seeds=1), progress))
 
     with held_folder(output):
         warm_up(present, tokenizer)
@@ -151,18 +153,17 @@ def compare(
             report = add_tagging(report, evaluate_tagging(dense, data, progress=progress))
 
         sizes = tuple(bench.size for bench in benches)
-        header = {**make_header(plan, benches, also or {}), **_shortfall(chosen, left_out)}
-        tables = make_tables(
-            make_report_tables(report),
-            runs,
-            second_runs,
-            sizes=sizes,
-            settings=trained_with,
-            left_out=left_out,
-        )
+        header = make_header(setup, benches, also or {})
+        if left_out:
+            header["left out"] = (
+                f"{', '.join(left_out)} ({len(left_out)} of {len(chosen)} methods): {reasons}"
+            )
+        evaluation = make_report_tables(report)
         comparison = Comparison(
             header=header, settings=trained_with, runs=runs, second=second_runs,
-            sizes=sizes, left_out=left_out, quality=quality, report=report, tables=tables,
+            sizes=sizes, left_out=left_out, quality=quality, report=report, evaluation=evaluation,
+            tables=make_tables(evaluation, runs, second_runs, sizes=sizes, settings=trained_with),
+            remarks=make_remarks(runs, second_runs, left_out, judged=bool(report.scores)),
         )  # fmt: skip
         texts = {
             "report.md": as_markdown(comparison),
@@ -173,20 +174,6 @@ def compare(
             with replaced_file(output / name, overwrite=True) as file:
                 file.write(text.encode("utf-8"))
         return comparison
-
-
-def _shortfall(chosen: Collection[str], left_out: Mapping[str, str]) -> dict[str, str]:
-    """Return a line of the header that says which of the ``chosen`` methods are not compared, if any."""
-    if not left_out:
-        return {}
-    return {
-        "left out": f"{', '.join(left_out)} ({len(left_out)} of {len(chosen)} methods): {_reasons(left_out)}"
-    }
-
-
-def _reasons(left_out: Mapping[str, str]) -> str:
-    """Return the reasons why methods were left out, each once."""
-    return "; ".join(dict.fromkeys(left_out.values()))
 
 
 def _check_output(output: Path, *, resume: bool) -> None:

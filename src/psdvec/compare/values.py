@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setup:
     """What is asked of a comparison, apart from the corpus.
 
     ``seeds`` is how many seeds each method is trained with, from ``seed`` on, or ``"auto"``
@@ -36,7 +36,6 @@ class Plan:
     ``reading`` holds what :func:`psdvec.read_corpus` is given besides.
     """
 
-    methods: tuple[str, ...]
     dim: int
     seed: int
     seeds: int | str
@@ -174,28 +173,14 @@ class TrainingRun:
 
 
 @dataclass(frozen=True)
-class ComparisonTables:
-    """Every table of a comparison, and remarks on how its numbers were made.
-
-    ``titled`` are the tables that the report shows as text, by title and in their order.
-    """
-
-    evaluation: ReportTables
-    costs: Table
-    core: Table | None
-    settings: Table
-    remarks: tuple[str, ...]
-    titled: Mapping[str, Table]
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What a comparison found.
 
     ``header`` says by name what was compared, on what machine and when. ``left_out`` are the methods whose package is
     missing, each with the command that installs it. ``second`` are the runs on the second corpus, in the same order, if
     there is one; ``sizes`` are the words and the vocabulary of each corpus. ``quality`` is each model's mean over
-    similarity and analogies, NaN if it has none.
+    similarity and analogies, NaN if it has none. ``tables`` are all tables by title, in their order, those of the
+    ``evaluation`` among them, and ``remarks`` say how their numbers were made.
     """
 
     header: Mapping[str, str]
@@ -206,7 +191,9 @@ class Comparison:
     left_out: Mapping[str, str]
     quality: Mapping[str, float]
     report: Report
-    tables: ComparisonTables
+    evaluation: ReportTables
+    tables: Mapping[str, Table]
+    remarks: tuple[str, ...]
 
 
 if __name__ == "__main__":

@@ -11,22 +11,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from psdvec.counts.matrix import KIND, Cooccurrence, Tally, in_memory, map_counts, write_counts
+import numpy as np
+
+from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
-from psdvec.counts.segments import (
-    FORMAT,
-    Counted,
-    SegmentFolder,
-    choose_words,
-    describe,
-    number_text,
-)
+from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.counts.words import MAX_WORD_BYTES
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import Counting
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
@@ -45,6 +39,7 @@ def count_words(
     corpus: Input,
     *,
     tokenizer: str | None = None,
+    case: str | None = None,
     column: str | None = None,
     encoding: str | None = None,
     min_count: int = Counting.min_count,
@@ -58,15 +53,15 @@ def count_words(
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
-    text = read_input(corpus, tokenizer=tokenizer, column=column, encoding=encoding)
+    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     what = Counting(min_count, max_words, window=1, weighting="flat")
     workers = resolve_workers(workers)
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary:
-        folder = SegmentFolder(Path(temporary) / "segments")
-        totals = number_text(text, folder, workers=workers, progress=progress)
-        report_tally(totals.tally, text, progress)
-        return choose_words(folder, what, words=totals.words, memory=_resolve_memory(None), workers=workers)
+        folder = Path(temporary) / "segments"
+        numbered = number_text(text, folder, workers=workers, progress=progress)
+        report_tally(numbered.tally, text, progress)
+        return choose_words(numbered, what, memory=available_memory() // 2, workers=workers)
 
 
 @checked
@@ -74,6 +69,7 @@ def count_pairs(
     corpus: Input,
     *,
     tokenizer: str | None = None,
+    case: str | None = None,
     column: str | None = None,
     encoding: str | None = None,
     vocabulary: Iterable[str] | None = None,
@@ -100,8 +96,9 @@ def count_pairs(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
         can be read only once, such as a generator, is read once.
-    tokenizer
-        How to cut text into words, as in :func:`psdvec.read_corpus`.
+    tokenizer, case
+        How to cut text into words, and whether to ``"fold"`` or ``"keep"`` their case, as in
+        :func:`psdvec.read_corpus`.
     column
         Which column of a table (or of CSV, TSV and Parquet files) holds the text; ``"text"`` by default.
     encoding
@@ -141,15 +138,15 @@ def count_pairs(
     if client is not None:
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
-    text = read_input(corpus, tokenizer=tokenizer, column=column, encoding=encoding)
+    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
+    most = None if memory is None else parse_size(memory)
     if client is None:
-        budget, threads = _resolve_memory(memory), resolve_workers(workers)
+        budget, threads = available_memory() // 2 if most is None else most, resolve_workers(workers)
     else:
         from psdvec.cluster.counting import count_blocks, plan_blocks
 
-        each = None if memory is None else parse_size(memory)
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
@@ -157,35 +154,77 @@ def count_pairs(
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = Counting(min_count, max_words, window, weighting, gaps, given)
-    described = describe(text, what)
+    described = describe_counts(text, what)
     plan |= {"vocabulary": given, **described._asdict()}
-    with place_for(output) as place:
-        with open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work:
-            if client is None:
-                folder = SegmentFolder(work / "segments")
-                totals = number_text(text, folder, workers=threads, progress=progress)
-                chosen = choose_words(folder, what, words=totals.words, memory=budget // 4, workers=threads)
-                rows = count_text(
-                    folder, chosen.words, what, work / "runs",
-                    ids=totals.ids, memory=budget, workers=threads, progress=progress,
-                )  # fmt: skip
-                found = Counted(totals.tally, chosen, rows)
-            else:
-                found = count_blocks(client, blocks, what, work, memory=each, progress=progress)
-            if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
-                clear(work)
-                raise InputError("the corpus changed while it was read; run the same command again")
-            if not len(found.vocabulary):
-                clear(work)  # the same command cannot get further
-                raise InputError(_why_no_word(found.tally, min_count))
-            report_tally(found.tally, text, progress)
-            # The rows are iterators: the pairs are counted in here, block by block, as they are written.
-            write_counts(
-                place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
-                tally=found.tally, sources=described.sources, overwrite=overwrite,
+    with (
+        place_for(output) as place,
+        open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work,
+    ):
+        if client is None:
+            numbered = number_text(text, work / "segments", workers=threads, progress=progress)
+            chosen = choose_words(numbered, what, memory=budget // 4, workers=threads)
+            rows = count_text(
+                numbered.files, chosen.words, what, work / "runs",
+                ids=numbered.ids, memory=budget, workers=threads, progress=progress,
             )  # fmt: skip
-        counts = map_counts(place)
+            found = Counted(numbered.tally, chosen, rows)
+        else:
+            found = count_blocks(client, blocks, what, work, memory=most, progress=progress)
+        if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
+            clear(work)
+            raise InputError("the corpus changed while it was read; run the same command again")
+        if not len(found.vocabulary):
+            clear(work)  # the same command cannot get further
+            raise InputError(_why_no_word(found.tally, min_count))
+        report_tally(found.tally, text, progress)
+        # The rows are iterators: the pairs are counted in here, block by block, as they are written.
+        counts = write_counts(
+            place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
+            tally=found.tally, sources=described.sources, overwrite=overwrite,
+        )  # fmt: skip
         return in_memory(counts) if output is None else counts
+
+
+class Counted(NamedTuple):
+    """What was found in the text. The pairs are counted while ``rows``, those of the matrix, are asked for.
+
+    ``cells``: how many cells the rows have in all, where that is known before.
+    """
+
+    tally: Tally
+    vocabulary: Vocabulary
+    rows: Iterator[Rows]
+    cells: int | None = None
+
+
+class Description(NamedTuple):
+    """What counts say of themselves: ``parameters``, in which stores to be merged must agree, and ``sources``.
+
+    ``input`` tells whether the text is still the same; what comes from Python never is.
+    """
+
+    parameters: dict[str, Any]
+    sources: list[dict[str, Any]]
+    input: Any
+
+
+def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Description:
+    """Describe the counts of ``corpus`` before they are made."""
+    if isinstance(corpus, Corpus):
+        identity, tokenizer, files = corpus.identity, corpus.tokenizer, corpus.sources()
+    else:
+        identity = {"once": np.random.SeedSequence().entropy}
+        tokenizer = corpus.tokenizer if isinstance(corpus, Texts) else "none"
+        files = [{"name": "texts from Python" if isinstance(corpus, Texts) else "sentences from Python"}]
+    words = (
+        {"min_count": what.min_count, "max_words": what.max_words}
+        if what.given is None
+        else {"given_words": len(what.given)}
+    )
+    parameters = {
+        "tokenizer": tokenizer, "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT,
+    }  # fmt: skip
+    return Description(parameters, [{**file, **words} for file in files], identity)
 
 
 def _why_no_word(tally: Tally, min_count: int) -> str:
@@ -242,15 +281,23 @@ def plan_counting(
     check_output(output, overwrite=overwrite, kind=KIND)
     words = what.max_words if vocabulary is None else len(set(vocabulary))
     size = corpus.raw_size
+    most = None if memory is None else parse_size(memory)
+    if cluster is None:
+        budget = format_size(available_memory() // 2 if most is None else most)
+        place = f"use at most {budget} of memory and {resolve_workers(workers)} threads"
+    else:
+        from psdvec.cluster.counting import plan_blocks
+
+        blocks = len(plan_blocks(corpus, block_size))
+        budget = "half of the memory that Dask allows it" if most is None else format_size(most)
+        place = f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {budget}"
     lines = [
         f"read {count_of(len(corpus.files), 'file')}, {'of unknown size' if size is None else format_size(size)}, "
         f"with tokenizer {corpus.tokenizer}",
         f"count {'all' if words is None else f'at most {words:,}'} words"
         + (f" that occur at least {what.min_count} times" if vocabulary is None else " of the given list")
         + f", and pairs with window {what.window}, weighting {what.weighting}, gaps {what.gaps}",
-        f"use at most {format_size(_resolve_memory(memory))} of memory and {resolve_workers(workers)} threads"
-        if cluster is None
-        else _plan_cluster(corpus, cluster, memory=memory, block_size=block_size),
+        place,
     ]
     if size is not None:
         free = shutil.disk_usage(nearest_folder(Path(output))).free
@@ -259,17 +306,3 @@ def plan_counting(
             f"files in '{output}.work', where {format_size(free)} is free"
         )
     return [*lines, f"write '{output}'"]
-
-
-def _plan_cluster(
-    corpus: Corpus, cluster: str, *, memory: float | str | None, block_size: float | str | None
-) -> str:
-    from psdvec.cluster.counting import plan_blocks
-
-    blocks = len(plan_blocks(corpus, block_size))
-    most = "half of the memory that Dask allows it" if memory is None else format_size(parse_size(memory))
-    return f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {most}"
-
-
-def _resolve_memory(memory: float | str | None) -> int:
-    return available_memory() // 2 if memory is None else parse_size(memory)

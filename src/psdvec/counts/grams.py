@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -56,25 +56,30 @@ def read_grams(
     """
     if tokenizer is not None:
         find_tokenizer(tokenizer)
-    occurrences = None if words is None else _read_occurrences(words, progress)
-    known = None if occurrences is None else occurrences.counts
+    known: dict[str, int] | None = None
+    sources = []
+    if words is not None:
+        with _opened(words, progress) as lines:
+            known, tokens = _read_occurrences(lines)
+            sources.append(lines.source)
     with _opened(pairs, progress) as lines:
-        head = _read_head(lines)
-        listed = _read_listed(lines, head.words, known)
+        promised, occurrences = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
+        settings = _read_settings(lines)
+        listed = _read_listed(lines, promised, known)
         rows = _read_rows(lines, listed, known)
+        sources.insert(0, lines.source)
     parameters = {
-        "tokenizer": tokenizer or head.settings.get("tokenizer", "unknown"),
-        "window": head.window,
-        "weighting": "flat" if head.settings.get("dyn", "0") == "0" else "linear",
-        "gaps": head.settings.get("gaps", "keep"),
+        "tokenizer": tokenizer or settings.get("tokenizer", "unknown"),
+        "window": int(settings["window"]),
+        "weighting": "flat" if settings.get("dyn", "0") == "0" else "linear",
+        "gaps": settings.get("gaps", "keep"),
         "unit": UNIT,
     }
-    if occurrences is None:
+    if known is None:
         parameters["word_counts"] = "second of a pair"
-        vocabulary, tokens, sources = Vocabulary.from_counts(listed), head.occurrences, [lines.source]
+        vocabulary, tokens = Vocabulary.from_counts(listed), occurrences
     else:
-        vocabulary = Vocabulary.from_counts({word: occurrences.counts[word] for word in rows.ids})
-        tokens, sources = occurrences.tokens, [lines.source, occurrences.source]
+        vocabulary = Vocabulary.from_counts({word: known[word] for word in rows.ids})
     return Cooccurrence(
         vocabulary, *_in_order(rows, vocabulary), parameters, Tally(tokens=tokens), tuple(sources)
     )
@@ -84,13 +89,12 @@ class _Lines:
     """The lines of a file, one by one; errors name the file and the line."""
 
     def __init__(self, path: str | Path, stream: ByteStream, stage: Stage) -> None:
-        self.path, self.number, self.line = path, 0, ""
+        self.path, self.number = path, 0
         self._lines, self._stream, self._stage, self._position = stream_lines(stream), stream, stage, 0
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
             self.number += 1
-            self.line = line
             if _REPLACED in line:
                 raise self.wrong("is not UTF-8", "convert the file, for example with iconv")
             if self._stream.raw_position != self._position:
@@ -136,49 +140,32 @@ def _opened(path: str | Path, progress: Progress) -> Iterator[_Lines]:
         yield _Lines(path, stream, stage)
 
 
-class _Occurrences(NamedTuple):
-    """What a ``top1grams`` file says: the ``counts`` of its words, and the ``tokens`` of the whole text."""
-
-    counts: dict[str, int]
-    tokens: int
-    source: dict[str, Any]
-
-
-def _read_occurrences(path: str | Path, progress: Progress) -> _Occurrences:
+def _read_occurrences(lines: _Lines) -> tuple[dict[str, int], int]:
+    """Return what a ``top1grams`` file says: the counts of its words, and how many words the whole text has."""
     counts: dict[str, int] = {}
-    with _opened(path, progress) as lines:
-        promised, tokens = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
-        for line in lines:
-            if line.startswith("#") or not line:
-                continue
-            fields = line.split("\t")
-            if len(fields) != 3 or not fields[0]:
-                raise lines.wrong("should be a word, its count and a logarithm, with tabs between them")
-            if fields[0] in counts:
-                raise lines.wrong(f"repeats '{fields[0]}'")
-            counts[fields[0]] = lines.whole(fields[1])
-        if len(counts) != promised:
-            raise lines.wrong(f"is the last, after {len(counts)} words, but line 1 says {promised}")
-    return _Occurrences(counts, tokens, lines.source)
+    promised, tokens = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
+    for line in lines:
+        if line.startswith("#") or not line:
+            continue
+        fields = line.split("\t")
+        if len(fields) != 3 or not fields[0]:
+            raise lines.wrong("should be a word, its count and a logarithm, with tabs between them")
+        if fields[0] in counts:
+            raise lines.wrong(f"repeats '{fields[0]}'")
+        counts[fields[0]] = lines.whole(fields[1])
+    if len(counts) != promised:
+        raise lines.wrong(f"is the last, after {len(counts)} words, but line 1 says {promised}")
+    return counts, tokens
 
 
-class _Head(NamedTuple):
-    """The first lines of ``top2grams``; ``occurrences`` are those of its words in the text."""
-
-    words: int
-    occurrences: int
-    window: int
-    settings: Mapping[str, str]
-
-
-def _read_head(lines: _Lines) -> _Head:
-    words, occurrences = map(int, lines.expect(_SIZE, "# N words, N occurrences").groups())
+def _read_settings(lines: _Lines) -> dict[str, str]:
+    """Return how the pairs were counted, as the head of ``top2grams`` says; read on to its words."""
     settings = dict(_SETTING.findall(lines.expect("#.*", "# input=FILE, window=N, ...").string))
     if not re.fullmatch("[0-9]{1,9}", settings.get("window", "")):
         raise lines.wrong("does not state the window", "give a file as gramcount.pl writes it")
     lines.expect(r"#\s+\d+ bigram occurrences", "# N bigram occurrences")
     lines.expect("Words:", "Words:")
-    return _Head(words, occurrences, int(settings["window"]), settings)
+    return settings
 
 
 def _read_listed(lines: _Lines, promised: int, known: Mapping[str, int] | None) -> dict[str, int]:
@@ -200,77 +187,77 @@ def _read_listed(lines: _Lines, promised: int, known: Mapping[str, int] | None) 
     return listed
 
 
-class _Rows:
-    """Rows as they stand in a file: ``columns`` and ``counts`` end to end, and for each word where its row lies."""
-
-    def __init__(self, words: Mapping[str, int]) -> None:
-        self.ids = {word: i for i, word in enumerate(words)}
-        self.columns, self.counts = array("i"), array("q")
-        self.places: dict[int, slice] = {}
-
-
 def _read_rows(lines: _Lines, listed: Mapping[str, int], known: Mapping[str, int] | None) -> _Rows:
     """Read all rows to the closing line; a neighbour that is not among ``listed`` must be among ``known``."""
-    rows = _Rows(listed)
-    row: _Row | None = None
+    rows = _Rows(lines, listed)
     for line in lines:
-        if line.startswith("\t") and row is not None:
-            row.add(line, known)
+        if line.startswith("\t") and rows.word:
+            rows.add(line, known)
             continue
-        if row is not None:
-            row.close()
+        if rows.word:
+            rows.end()
         closing = re.match(r"# Total kept bigram occurrences:\s+([0-9]{1,18})\s*$", line)
         if closing is not None:
             if int(closing[1]) != sum(rows.counts):
                 raise lines.wrong(f"says {closing[1]} pairs, but the rows hold {sum(rows.counts)}")
             return rows
-        row = _Row(lines, rows)
+        rows.begin(line)
     raise lines.wrong(
         "is the last, without '# Total kept bigram occurrences'",
         "the file is cut short; copy or make it again",
     )
 
 
-class _Row:
-    """The row that begins with the line just read, ``id,word,neighbours,occurrences,cut``."""
+class _Rows:
+    """Rows as they stand in a file: ``columns`` and ``counts`` end to end, and for each word where its row lies.
 
-    def __init__(self, lines: _Lines, rows: _Rows) -> None:
-        _, word, neighbours, occurrences, _ = lines.fields(lines.line, before=1, after=3)
-        if word not in rows.ids:
-            raise lines.wrong(f"has a row of '{word}', which is not among the Words")
-        self.lines, self.rows, self.word = lines, rows, word
-        self.promised = lines.whole(neighbours), lines.whole(occurrences)
-        self.begin, self.number = len(rows.columns), lines.number
-        if rows.ids[word] in rows.places:
-            raise lines.wrong(f"is a second row of '{word}'")
+    ``word``: the one whose row is being read, with the ``promised`` number of neighbours and pairs.
+    """
+
+    def __init__(self, lines: _Lines, words: Mapping[str, int]) -> None:
+        self.lines, self.ids = lines, {word: i for i, word in enumerate(words)}
+        self.columns, self.counts = array("i"), array("q")
+        self.places: dict[int, slice] = {}
+        self.word, self.promised, self.start, self.number = "", (0, 0), 0, 0
+
+    def begin(self, line: str) -> None:
+        """Begin the row of a line ``id,word,neighbours,occurrences,cut``."""
+        _, word, neighbours, occurrences, _ = self.lines.fields(line, before=1, after=3)
+        if word not in self.ids:
+            raise self.lines.wrong(f"has a row of '{word}', which is not among the Words")
+        self.word, self.promised = word, (self.lines.whole(neighbours), self.lines.whole(occurrences))
+        self.start, self.number = len(self.columns), self.lines.number
+        if self.ids[word] in self.places:
+            raise self.lines.wrong(f"is a second row of '{word}'")
 
     def add(self, line: str, known: Mapping[str, int] | None) -> None:
+        """Add a line of neighbours to the row."""
         for field in line[1:].split("\t"):
             word, count, _ = self.lines.fields(field, before=0, after=2)
-            place = self.rows.ids.get(word)
+            place = self.ids.get(word)
             if place is None:  # gramcount.pl without -c does not list words that nothing follows
                 if known is None or word not in known:
                     raise self.lines.wrong(
                         f"has the neighbour '{word}', which is not among the Words",
                         OTHER_WORDS if known else "give the top1grams file too, as words=FILE",
                     )
-                place = self.rows.ids[word] = len(self.rows.ids)
+                place = self.ids[word] = len(self.ids)
             amount = self.lines.whole(count)
             if amount == 0:
                 raise self.lines.wrong(f"has the neighbour '{word}' with a count of 0")
-            self.rows.columns.append(place)
-            self.rows.counts.append(amount)
+            self.columns.append(place)
+            self.counts.append(amount)
 
-    def close(self) -> None:
-        part = slice(self.begin, len(self.rows.columns))
-        columns = self.rows.columns[part]
-        found = len(set(columns)), sum(self.rows.counts[part])
-        if found != self.promised or len(columns) != len(set(columns)):
+    def end(self) -> None:
+        """End the row, which must hold what its first line promised."""
+        part = slice(self.start, len(self.columns))
+        columns, pairs = self.columns[part], sum(self.counts[part])
+        if self.promised != (len(columns), pairs) or len(columns) != len(set(columns)):
             raise InputError(
                 f"'{self.lines.path}' line {self.number} promises {self.promised[0]} neighbours of '{self.word}' with "
-                f"{self.promised[1]} pairs, but {len(columns)} follow, with {found[1]}; {REMEDY}"
+                f"{self.promised[1]} pairs, but {len(columns)} follow, with {pairs}; {REMEDY}"
             )
-        self.rows.places[self.rows.ids[self.word]] = part
+        self.places[self.ids[self.word]] = part
 
 
 def _in_order(rows: _Rows, vocabulary: Vocabulary) -> tuple[Int64s, Int32s, Int64s]:
@@ -288,8 +275,6 @@ def _in_order(rows: _Rows, vocabulary: Vocabulary) -> tuple[Int64s, Int32s, Int6
         indices[begin:end], values[begin:end] = renumbered[order], UNIT * counts[part][order]
     return indptr, indices, values
 
-
-# Counts for the original PSDVec toolbox, written as its ``top2grams`` (pairs) and ``top1grams`` (words).
 
 WORDS_PER_LINE, PAIRS_PER_LINE = 10, 5  # as the original writes them
 
@@ -337,30 +322,19 @@ def _write_pairs(counts: Cooccurrence, path: Path, *, overwrite: bool) -> tuple[
     rank[order] = np.arange(order.size)
     total = int(sums.sum())
     listed = [f"{words[i]},{sums[i]},{_log(sums[i] / total)}" for i in order.tolist()]
+    is_known = "word_counts" not in counts.parameters
+    occurrences = int(counts.vocabulary.counts[order].sum()) if is_known else counts.tally.tokens
+    how = {name: counts.parameters.get(name) for name in ("window", "tokenizer", "gaps")}
+    how["dyn"] = int(counts.parameters.get("weighting") == "linear")
+    settings = ", ".join(f"{name}={value}" for name, value in how.items())  # the original skips them
     with replaced_file(path, overwrite=overwrite) as file:
-        file.write(f"# {order.size} words, {_occurrences(counts, order)} occurrences\n".encode())
-        file.write(f"# {_settings(counts)}\n# {total} bigram occurrences\n".encode("utf-8", "replace"))
+        file.write(f"# {order.size} words, {occurrences} occurrences\n".encode())
+        file.write(f"# {settings}\n# {total} bigram occurrences\n".encode("utf-8", "replace"))
         file.write(f"Words:\n{_in_lines(listed, WORDS_PER_LINE, '')}\nBigrams:\n".encode())
         for place, i in enumerate(order.tolist(), 1):
             file.write(_row(counts, i, place, rank).encode())
         file.write(f"# Total kept bigram occurrences: {total}\n".encode())
     return tuple(words[i] for i in np.flatnonzero(~kept))
-
-
-def _occurrences(counts: Cooccurrence, ids: Int64s) -> int:
-    """Return how often the words ``ids`` occur in the text."""
-    return (
-        counts.tally.tokens
-        if "word_counts" in counts.parameters
-        else int(counts.vocabulary.counts[ids].sum())
-    )
-
-
-def _settings(counts: Cooccurrence) -> str:
-    """Return the line that says how the pairs were counted; the original skips it."""
-    dynamic = counts.parameters.get("weighting") == "linear"
-    kept = {name: counts.parameters.get(name) for name in ("window", "tokenizer", "gaps")}
-    return ", ".join(f"{name}={value}" for name, value in {**kept, "dyn": int(dynamic)}.items())
 
 
 def _row(counts: Cooccurrence, i: int, place: int, rank: Int64s) -> str:

@@ -184,8 +184,8 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
     return counts
 
 
-def map_counts(path: str | Path | Artefact) -> Cooccurrence:
-    """Open counts without a look at their pairs: those that this process has just written."""
+def map_counts(path: str | Path | Artefact, vocabulary: Vocabulary | None = None) -> Cooccurrence:
+    """Open counts without a look at their pairs: those that this process has just written, with ``vocabulary``."""
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     parameters = dict(artefact.parameters)
     try:
@@ -197,7 +197,8 @@ def map_counts(path: str | Path | Artefact) -> Cooccurrence:
         artefact.array(name, dtype)
         for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("values", np.int64))
     )
-    vocabulary = read_vocabulary(artefact)
+    if vocabulary is None:
+        vocabulary = read_vocabulary(artefact)
     return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin)
 
 
@@ -243,6 +244,63 @@ def _sum_of_rows(indptr: Int64s, indices: Int32s, values: Int64s, n: int) -> int
     return total
 
 
+def half_of(counts: Cooccurrence, words: int, *, seed: int, other: bool = False) -> Cooccurrence:
+    """Return a random half of the counts of the first ``words`` words, or the ``other``: both add up to the counts.
+
+    Each time that two words met goes to either half by the toss of a coin. How often they met is known where a count is
+    what once or twice makes; a larger count H stands for H Σ w / Σ w² times, which gives its halves the right variance.
+    """
+    weights = _weights_of(counts.parameters)
+    once, twice = np.unique(weights), np.add.outer(np.unique(weights), np.unique(weights))
+    known, first = np.unique(np.concatenate([once, twice.ravel()]), return_index=True)
+    larger = np.concatenate([once, np.maximum.outer(once, once).ravel()])[first]
+    unit = float(weights @ weights.astype(float)) / float(weights.sum())
+    generator = np.random.default_rng(seed)
+    sizes: Int64s = np.zeros(words, np.int64)
+    columns, values = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    for begin in range(0, int(counts.indptr[words]), _CHECKED_AT_ONCE):
+        end = min(begin + _CHECKED_AT_ONCE, int(counts.indptr[words]))
+        cells = begin + np.flatnonzero(counts.indices[begin:end] < words)
+        whole = counts.values[cells]
+        half = _drawn_half(whole, known, larger, unit, generator)
+        half = whole - half if other else half
+        cells, half = cells[half > 0], half[half > 0]
+        sizes += np.bincount(np.searchsorted(counts.indptr, cells, side="right") - 1, minlength=words)
+        columns.append(counts.indices[cells])
+        values.append(half)
+        release_memory(counts.indices)
+        release_memory(counts.values)
+    return replace(
+        counts,
+        vocabulary=Vocabulary(counts.vocabulary.words[:words], counts.vocabulary.counts[:words]),
+        indptr=np.concatenate([[0], np.cumsum(sizes)]),
+        indices=np.concatenate(columns),
+        values=np.concatenate(values),
+        origin={"counts": "half, in memory"},
+    )
+
+
+def _drawn_half(
+    values: Int64s, known: Int64s, larger: Int64s, unit: float, generator: np.random.Generator
+) -> Int64s:
+    """Return what a half gets of each value: of ``known`` ones the ``larger`` part, the rest, both or nothing."""
+    coins = generator.integers(0, 2, (2, values.size))
+    place = np.minimum(np.searchsorted(known, values), known.size - 1)
+    half: Int64s = np.where(coins[0], larger[place], 0) + np.where(coins[1], values - larger[place], 0)
+    many = known[place] != values
+    times = np.maximum(np.rint(values[many] / unit), 3).astype(np.int64)
+    half[many] = np.rint(values[many] * (generator.binomial(times, 0.5) / times))
+    return np.minimum(half, values)
+
+
+def _weights_of(parameters: Mapping[str, Any]) -> Int64s:
+    """Return what pairs count at each distance in counts that were made so; 1 where that is not known."""
+    try:
+        return pair_weights(parameters["window"], str(parameters["weighting"]))
+    except (KeyError, InputError):
+        return np.array([UNIT])
+
+
 def in_memory(counts: Cooccurrence) -> Cooccurrence:
     """Return the same counts with no array on disk."""
     return replace(
@@ -265,10 +323,11 @@ def write_counts(
     sources: Sequence[Mapping[str, Any]],
     overwrite: bool,
     cells: int | None = None,
-) -> None:
+) -> Cooccurrence:
     """Write rows as an artefact, one block at a time, as ``blocks`` yields them; it is quicker if ``cells`` is known.
 
     Counting and merging pass iterators that compute a block when it is asked for, so the work is done in here.
+    Returns what was written, mapped into memory.
     """
     in_order = sorted(
         (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
@@ -290,3 +349,4 @@ def write_counts(
                 written.result()
                 sizes.append(block.sizes)
         writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
+    return map_counts(path, vocabulary)

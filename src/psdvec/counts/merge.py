@@ -8,15 +8,16 @@ is associative and commutative to the byte, and subtracting undoes adding.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psdvec.counts.matrix import Cooccurrence, Rows, Tally, counts_of, in_memory, map_counts, write_counts
-from psdvec.counts.pairs import Range, RowReader, add_rows, gather_rows
+from psdvec.counts.matrix import Cooccurrence, Rows, Tally, counts_of, in_memory, write_counts
+from psdvec.counts.pairs import Range, add_rows, gather_rows, room_for
 from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum
 from psdvec.errors import InputError, checked
 from psdvec.progress import LogProgress, Progress
@@ -56,25 +57,24 @@ def merge_counts(
     """
     if not stores:
         raise InputError("nothing to merge; give one store of counts or more")
-    operands = [counts_of(store) for store in (*stores, *subtract)]
-    signs = [1] * len(stores) + [-1] * len(subtract)
-    parameters = _common_parameters(operands)
-    union = _add_vocabularies(operands, signs)
-    vocabulary = _without_gone(union) if subtract else union
+    added, subtracted = [counts_of(store) for store in stores], [counts_of(store) for store in subtract]
+    parameters = _common_parameters([*added, *subtracted])
+    union = _add_vocabularies(added, subtracted)
+    # In canonical order, words that no longer occur come last.
+    kept = int(np.count_nonzero(union.counts)) if subtract else len(union)
+    vocabulary = Vocabulary(union.words[:kept], union.counts[:kept])
     workers = resolve_workers(workers)
     with place_for(output) as place, ThreadPoolExecutor(workers) as pool:
-        aligned = [_Aligned(store, union) for store in operands]
-        sizes = sum((part.sizes for part in aligned), np.zeros(len(union), np.int64))
-        readers: list[RowReader] = [part.read for part in aligned]
+        aligned = [_Aligned(store, union) for store in (*added, *subtracted)]
         blocks = add_rows(
-            pool, readers, signs=signs, n=len(union), sizes=sizes, cells=_CELLS, workers=workers
-        )
-        write_counts(  # adds up a block of rows at a time, as it writes them
-            place, _checked(blocks, aligned[: len(stores)], union, vocabulary, progress), vocabulary,
-            parameters=parameters, tally=_add_tallies(operands, signs),
-            sources=_add_sources(operands, signs), overwrite=overwrite,
+            pool, [part.read for part in aligned], signs=[1] * len(added) + [-1] * len(subtracted), n=len(union),
+            sizes=reduce(np.add, (part.sizes for part in aligned)), cells=_CELLS, workers=workers,
         )  # fmt: skip
-        merged = map_counts(place)
+        merged = write_counts(  # adds up a block of rows at a time, as it writes them
+            place, _checked(blocks, aligned[: len(added)], union, vocabulary, progress), vocabulary,
+            parameters=parameters, sources=_add_sources(added, subtracted), overwrite=overwrite,
+            tally=sum((*(store.tally for store in added), *(-store.tally for store in subtracted)), Tally()),
+        )  # fmt: skip
         return in_memory(merged) if output is None else merged
 
 
@@ -92,24 +92,21 @@ def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
     return first
 
 
-def _add_vocabularies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> Vocabulary:
+def _add_vocabularies(added: Sequence[Cooccurrence], subtracted: Sequence[Cooccurrence]) -> Vocabulary:
     total: Counter[str] = Counter()
-    added: set[str] = set()
-    for store, sign in zip(stores, signs, strict=True):
-        for word, count in zip(store.vocabulary.words, store.vocabulary.counts.tolist(), strict=True):
-            total[word] += sign * count
-        if sign > 0:
-            added.update(store.vocabulary.words)
+    for store in added:
+        total.update(_word_counts(store))
+    known = set(total)
+    for store in subtracted:
+        total.subtract(_word_counts(store))
     for word, count in total.items():
-        if count < 0 or word not in added:
+        if count < 0 or word not in known:
             raise InputError(f"{_TOO_MUCH}: '{word}' would occur {count} times; check what is subtracted")
     return Vocabulary.from_counts(total)
 
 
-def _without_gone(vocabulary: Vocabulary) -> Vocabulary:
-    """Return the words that still occur; in canonical order, the others come last."""
-    kept = int(np.count_nonzero(vocabulary.counts))
-    return Vocabulary(vocabulary.words[:kept], vocabulary.counts[:kept])
+def _word_counts(store: Cooccurrence) -> dict[str, int]:
+    return dict(zip(store.vocabulary.words, store.vocabulary.counts.tolist(), strict=True))
 
 
 class _Aligned:
@@ -125,18 +122,10 @@ class _Aligned:
 
     def read(self, wanted: Range) -> Rows:
         """Return rows of the other vocabulary."""
-        sizes = self.sizes[wanted.begin : wanted.end]
-        columns, values = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum()), np.int64)
-        store = self.store
-        gather_rows(
-            store.indptr,
-            store.indices,
-            store.values,
-            self.rows[wanted.begin : wanted.end],
-            self.columns,
-            columns,
-            values,
-        )
+        store, part = self.store, slice(*wanted)
+        sizes = self.sizes[part]
+        columns, values, _ = room_for(int(sizes.sum()), 0)
+        gather_rows(store.indptr, store.indices, store.values, self.rows[part], self.columns, columns, values)
         self.sums.append(exact_sum(values))
         return Rows(columns, values, sizes)
 
@@ -168,16 +157,13 @@ def _checked(
             stage.advance(len(rows.sizes))
 
 
-def _add_tallies(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> Tally:
-    tallies = (store.tally if sign > 0 else -store.tally for store, sign in zip(stores, signs, strict=True))
-    return sum(tallies, Tally())
-
-
-def _add_sources(stores: Sequence[Cooccurrence], signs: Sequence[int]) -> list[Mapping[str, Any]]:
+def _add_sources(
+    added: Iterable[Cooccurrence], subtracted: Iterable[Cooccurrence]
+) -> list[Mapping[str, Any]]:
     """Return the files that were counted; a subtracted one is struck off, or listed as such if it is not there."""
-    kept = [source for store, sign in zip(stores, signs, strict=True) if sign > 0 for source in store.sources]
-    for store, sign in zip(stores, signs, strict=True):
-        for source in store.sources if sign < 0 else ():
+    kept = [source for store in added for source in store.sources]
+    for store in subtracted:
+        for source in store.sources:
             if source in kept:
                 kept.remove(source)
             else:

@@ -22,17 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Int32s, Int64s, UInt64s
+from psdvec.arrays import Int32s, Int64s
 from psdvec.counts.matrix import Rows
-from psdvec.counts.segments import SegmentChain, SegmentFolder
-from psdvec.counts.words import SENTENCE_END, WordTable
+from psdvec.counts.segments import SENTENCE_END, WordTable
 from psdvec.errors import ResourceError
 from psdvec.kernels import kernel, prefetch
 from psdvec.options import Counting
-from psdvec.parallel import map_ordered
-from psdvec.progress import Progress, memory_in_use
-from psdvec.resources import format_size
-from psdvec.storage.arrays import read_numbers
+from psdvec.progress import Progress
+from psdvec.resources import format_size, map_ordered, memory_in_use
+from psdvec.storage.artefact import read_numbers
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_folder
 
@@ -59,24 +57,18 @@ class Range(NamedTuple):
         return self.end - self.begin
 
 
-class Workbench:
-    """The accumulators in which threads sum rows of ``n`` columns; each thread gets its own."""
+class Workbench(threading.local):
+    """Each thread's accumulator of a row of ``n`` columns: the sums and two bit maps of its columns, all zero."""
 
     def __init__(self, n: int) -> None:
-        self.n = n
-        self._local = threading.local()
+        self.arrays = (
+            np.zeros(n, np.int64), np.zeros(n // 64 + 1, np.uint64), np.zeros(n // 4096 + 1, np.uint64),
+        )  # fmt: skip
 
-    def take(self) -> tuple[Int64s, UInt64s, UInt64s]:
-        """Return this thread's accumulator of a row: the sums and two bit maps of its columns, all zero."""
-        if not hasattr(self._local, "arrays"):
-            n = self.n
-            self._local.arrays = (
-                np.zeros(n, np.int64),
-                np.zeros(n // 64 + 1, np.uint64),
-                np.zeros(n // 4096 + 1, np.uint64),
-            )
-        arrays: tuple[Int64s, UInt64s, UInt64s] = self._local.arrays
-        return arrays
+
+def room_for(cells: int, rows: int) -> Rows:
+    """Return arrays that so many ``rows``, of at most so many ``cells`` in all, can be written into."""
+    return Rows(np.empty(cells, np.int32), np.empty(cells, np.int64), np.empty(rows, np.int64))
 
 
 def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
@@ -95,29 +87,19 @@ def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
 
 
 def count_rows(
-    pool: Executor,
-    tokens: Int32s,
-    own: int,
-    *,
-    rows: Range,
-    n: int,
-    weights: Int64s,
-    cells: int,
-    workers: int,
+    pool: Executor, tokens: Int32s, own: int, *, weights: Int64s, portions: Portions
 ) -> Iterator[Rows]:
-    """Count the pairs whose first word is among ``tokens[:own]``; yield ``rows`` of the ``n`` words in order."""
-    positions, starts = index_positions(pool, tokens, own, rows=rows, workers=workers)
-    bound = np.minimum(np.diff(starts) * len(weights), n)
-    bench = Workbench(n)
+    """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of ``portions`` in order."""
+    positions, starts = index_positions(pool, tokens, own, rows=portions.rows, workers=portions.workers)
+    bound = np.minimum(np.diff(starts) * len(weights), portions.n)
+    bench = Workbench(portions.n)
 
     def count(part: Range) -> Rows:
-        room = int(bound[part.begin : part.end].sum()) + 1
-        columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
-        sizes = np.empty(part.size, np.int64)
-        used = _count_rows(tokens, positions, starts, *part, weights, *bench.take(), columns, values, sizes)
-        return Rows(columns[:used], values[:used], sizes)
+        room = room_for(int(bound[part.begin : part.end].sum()) + 1, part.size)
+        used = _count_rows(tokens, positions, starts, *part, weights, *bench.arrays, *room)
+        return Rows(room.columns[:used], room.values[:used], room.sizes)
 
-    return map_ordered(pool, count, cut_ranges(bound, cells=cells), ahead=2 * workers)
+    return map_ordered(pool, count, cut_ranges(bound, cells=portions.cells), ahead=2 * portions.workers)
 
 
 def index_positions(
@@ -145,12 +127,9 @@ def index_positions(
     return positions[:-1], starts
 
 
-RowReader = Callable[[Range], Rows]
-
-
 def add_rows(
     pool: Executor,
-    readers: Sequence[RowReader],
+    readers: Sequence[Callable[[Range], Rows]],
     *,
     signs: Sequence[int],
     n: int,
@@ -172,14 +151,12 @@ def add_rows(
             np.cumsum(part.sizes, out=bound[1:])
             bound += before
             before += len(part.columns)
-        room = int(np.minimum(sizes[rows.begin : rows.end], n).sum())
-        columns, values = np.empty(room, np.int32), np.empty(room, np.int64)
-        out_sizes = np.empty(rows.size, np.int64)
+        room = room_for(int(np.minimum(sizes[rows.begin : rows.end], n).sum()), rows.size)
         used = _add_rows(
             np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
-            bounds, np.array(signs, np.int64), *bench.take(), columns, values, out_sizes,
+            bounds, np.array(signs, np.int64), *bench.arrays, *room,
         )  # fmt: skip
-        return Rows(columns[:used], values[:used], out_sizes)
+        return Rows(room.columns[:used], room.values[:used], room.sizes)
 
     return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
 
@@ -333,7 +310,7 @@ _RESERVE = 48_000_000  # for segments being read, and the allocator
 
 
 def count_text(
-    text: SegmentFolder | SegmentChain,
+    text: Sequence[Path],
     words: tuple[str, ...],
     what: Counting,
     work: Path,
@@ -344,36 +321,27 @@ def count_text(
     workers: int,
     progress: Progress,
 ) -> Iterator[Rows]:
-    """Yield the rows of the count matrix of all ``text``, or only some ``rows``, over the chosen ``words``.
+    """Yield the rows of the count matrix of the segments ``text``, or only some ``rows``, over the chosen ``words``.
 
     ``ids``: the length of the text, sentence ends and gaps included. The pairs are counted as the rows are asked for.
     """
-    plan = plan_runs(ids, n=len(words), rows=rows, memory=memory, workers=workers)
+    portions = choose_portions(ids, n=len(words), rows=rows, memory=memory, workers=workers)
     with ThreadPoolExecutor(workers) as pool:
-        count = partial(
-            count_rows,
-            pool,
-            rows=plan.rows,
-            n=plan.n,
-            weights=what.weights,
-            cells=plan.cells,
-            workers=workers,
-        )
-        chunks = _Chunks(text, words, plan, pool, what.gaps == "close", len(what.weights))
-        if plan.ids <= plan.chunk:  # all text fits into memory at once
-            total = len(words) if rows is None else rows.size
-            with progress.stage("counting pairs", total=total, unit="words") as stage:
-                for chunk in chunks.read(0, 0):
+        count = partial(count_rows, pool, weights=what.weights, portions=portions)
+        chunks = partial(_read_chunks, text, words, what, portions, pool)
+        if portions.ids <= portions.chunk:  # all text fits into memory at once
+            with progress.stage("counting pairs", total=portions.rows.size, unit="words") as stage:
+                for chunk in chunks(0, 0):
                     for counted in count(chunk.tokens, chunk.own):
                         yield counted
                         stage.advance(len(counted.sizes))
             return
-        runs = _count_runs(chunks, work / f"chunk-{plan.chunk}", count, progress)
-        yield from merge_runs(runs, work / "merged", plan, pool, progress)
+        runs = _count_runs(chunks, count, work / f"chunk-{portions.chunk}", portions.ids, progress)
+        yield from merge_runs(runs, work / "merged", portions, pool, progress)
 
 
 @dataclass(frozen=True)
-class RunPlan:
+class Portions:
     """Which ``rows`` of ``n`` are counted, and how much at a time: ``chunk`` of ``ids``, ``cells`` of the matrix."""
 
     n: int
@@ -384,8 +352,8 @@ class RunPlan:
     workers: int
 
 
-def plan_runs(ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None) -> RunPlan:
-    """Plan the counting of ``ids`` of text over ``n`` words, or only of some ``rows``, within ``memory``."""
+def choose_portions(ids: int, *, n: int, memory: int, workers: int, rows: Range | None = None) -> Portions:
+    """Choose how much to count at a time: of ``ids`` of text over ``n`` words, or only some ``rows``, in ``memory``."""
     chunk, cells = room_for_text(memory, n=n, workers=workers)
     if chunk < min(_MIN_CHUNK, ids):
         needed = memory + _TOKEN_BYTES * (_MIN_CHUNK - chunk)
@@ -394,7 +362,7 @@ def plan_runs(ids: int, *, n: int, memory: int, workers: int, rows: Range | None
             f'{format_size(memory)} of memory; give memory="{format_size(needed).replace(" ", "")}" or more, '
             "use fewer workers, or count fewer words"
         )
-    return RunPlan(n, rows or Range(0, n), ids, chunk, cells, workers)
+    return Portions(n, rows or Range(0, n), ids, chunk, cells, workers)
 
 
 def room_for_text(memory: int, *, n: int, workers: int) -> tuple[int, int]:
@@ -410,59 +378,47 @@ def room_for_text(memory: int, *, n: int, workers: int) -> tuple[int, int]:
     return min(chunk, 2**31 - 2**20), cells
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """Text in ids of the vocabulary: pairs are counted for ``tokens[:own]``; what follows is context for the last."""
+class _Chunk(NamedTuple):
+    """Text in ids of the vocabulary: pairs are counted for ``tokens[:own]``; what follows is context for the last.
+
+    ``next_place``: the segment where the next chunk begins, and at which id of it.
+    """
 
     tokens: Int32s
     own: int
-    next_segment: int
-    next_offset: int
+    next_place: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class _Chunks:
-    """Reads segments into chunks, cut at sentence ends, or anywhere in a sentence that is longer than a chunk.
+def _read_chunks(
+    files: Sequence[Path], words: tuple[str, ...], what: Counting, portions: Portions, pool: Executor,
+    segment: int, offset: int,
+) -> Iterator[_Chunk]:  # fmt: skip
+    """Yield the text from ``offset`` in a ``segment`` on; each chunk is valid until the next is asked for.
 
-    ``halo``: how many ids after its own a chunk needs.
+    It is cut at sentence ends, or anywhere in a sentence that is longer than a chunk.
     """
-
-    text: SegmentFolder | SegmentChain
-    words: tuple[str, ...]
-    plan: RunPlan
-    pool: Executor
-    close_gaps: bool
-    halo: int
-
-    def read(self, segment: int, offset: int) -> Iterator[_Chunk]:
-        """Yield the chunks from ``offset`` in a ``segment`` on; each is valid until the next is asked for."""
-        capacity = min(self.plan.chunk, self.plan.ids) + self.halo + 1
-        buffer, fill = np.empty(capacity, np.int32), 0
-        begins: dict[int, int] = {}  # where each segment begins in the buffer: below 0, if part of it is gone
-        numbers = range(segment, len(self.text))
-        table = WordTable.of(self.words)
-        texts = map_ordered(
-            self.pool,
-            lambda number: table.translate(self.text.read(number, with_ids=True), close_gaps=self.close_gaps),
-            numbers,
-            ahead=self.plan.workers,
-        )
-        for number, text in zip(numbers, texts, strict=True):
-            begins[number] = fill - offset
-            text, offset = text[offset:], 0
-            while len(text):
-                taken = text[: capacity - fill]
-                buffer[fill : fill + len(taken)] = taken
-                fill, text = fill + len(taken), text[len(taken) :]
-                if fill == capacity:
-                    own = _last_sentence_end(buffer[: capacity - self.halo]) or capacity - self.halo
-                    last = max(some for some, begin in begins.items() if begin <= own)
-                    yield _Chunk(buffer, own, last, own - begins[last])
-                    buffer[: fill - own] = buffer[own:fill].copy()
-                    fill -= own
-                    begins = {some: begin - own for some, begin in begins.items() if some >= last}
-        if fill:
-            yield _Chunk(buffer[:fill], fill, len(self.text), 0)
+    halo = len(what.weights)  # ids after its own that a chunk needs
+    capacity = min(portions.chunk, portions.ids) + halo + 1
+    buffer, fill = np.empty(capacity, np.int32), 0
+    begins: dict[int, int] = {}  # where each segment begins in the buffer: below 0, if part of it is gone
+    read = partial(WordTable.of(words).translate, close_gaps=what.gaps == "close")
+    texts = map_ordered(pool, read, files[segment:], ahead=portions.workers)
+    for number, text in enumerate(texts, segment):
+        begins[number] = fill - offset
+        text, offset = text[offset:], 0
+        while len(text):
+            taken = text[: capacity - fill]
+            buffer[fill : fill + len(taken)] = taken
+            fill, text = fill + len(taken), text[len(taken) :]
+            if fill == capacity:
+                own = _last_sentence_end(buffer[: capacity - halo]) or capacity - halo
+                last = max(some for some, begin in begins.items() if begin <= own)
+                yield _Chunk(buffer, own, (last, own - begins[last]))
+                buffer[: fill - own] = buffer[own:fill].copy()
+                fill -= own
+                begins = {some: begin - own for some, begin in begins.items() if some >= last}
+    if fill:
+        yield _Chunk(buffer[:fill], fill, (len(files), 0))
 
 
 def _last_sentence_end(tokens: Int32s) -> int:
@@ -475,58 +431,53 @@ def _last_sentence_end(tokens: Int32s) -> int:
 
 
 def _count_runs(
-    chunks: _Chunks, work: Path, count: Callable[[Int32s, int], Iterator[Rows]], progress: Progress
+    chunks: Callable[[int, int], Iterator[_Chunk]],
+    count: Callable[[Int32s, int], Iterator[Rows]],
+    work: Path,
+    ids: int,
+    progress: Progress,
 ) -> list[Run]:
     """Count chunk after chunk into runs below ``work``, continuing after those that are there."""
     for other in work.parent.glob("chunk-*"):
         if other != work:
             discard_folder(other)
-    runs = _existing_runs(work)
-    segment, offset = runs[-1].extra("next").tolist() if runs else (0, 0)
-    with progress.stage("counting pairs", total=chunks.plan.ids, unit="tokens") as stage:
-        stage.advance(sum(int(run.extra("own")[0]) for run in runs))
-        if segment < len(chunks.text):
-            for chunk in chunks.read(segment, offset):
-                run = Run(work / f"{len(runs):06d}")
-                place = {
-                    "next": np.array([chunk.next_segment, chunk.next_offset]),
-                    "own": np.array([chunk.own]),
-                }
-                run.write(count(chunk.tokens, chunk.own), place)
-                runs.append(run)
-                stage.advance(chunk.own)
-    return runs
-
-
-def _existing_runs(work: Path) -> list[Run]:
     runs: list[Run] = []
-    while (run := Run(work / f"{len(runs):06d}")).exists:
+    while (run := Run(work / f"{len(runs):06d}")).folder.exists():
         runs.append(run)
+    segment, offset = runs[-1].extra("next").tolist() if runs else (0, 0)
+    with progress.stage("counting pairs", total=ids, unit="tokens") as stage:
+        stage.advance(sum(int(run.extra("own")[0]) for run in runs))
+        for chunk in chunks(segment, offset):
+            run = Run(work / f"{len(runs):06d}")
+            rows = count(chunk.tokens, chunk.own)
+            run.write(rows, next=np.array(chunk.next_place), own=np.array([chunk.own]))
+            runs.append(run)
+            stage.advance(chunk.own)
     return runs
 
 
 def merge_runs(
-    runs: list[Run], work: Path, plan: RunPlan, pool: Executor, progress: Progress
+    runs: list[Run], work: Path, portions: Portions, pool: Executor, progress: Progress
 ) -> Iterator[Rows]:
     """Merge runs in passes until one pass is left, and yield its rows."""
     level = 0
     while len(runs) > FAN_IN:
         merged = []
         for first in range(0, len(runs), FAN_IN):
-            run = Run(work / f"{level}-{plan.chunk}-{first:06d}")
-            if not run.exists:
-                run.write(_merge_pass(runs[first : first + FAN_IN], plan, pool, progress))
+            run = Run(work / f"{level}-{portions.chunk}-{first:06d}")
+            if not run.folder.exists():
+                run.write(_merge_pass(runs[first : first + FAN_IN], portions, pool, progress))
             merged.append(run)
         runs, level = merged, level + 1
-    yield from _merge_pass(runs, plan, pool, progress)
+    yield from _merge_pass(runs, portions, pool, progress)
 
 
-def _merge_pass(runs: list[Run], plan: RunPlan, pool: Executor, progress: Progress) -> Iterator[Rows]:
+def _merge_pass(runs: list[Run], portions: Portions, pool: Executor, progress: Progress) -> Iterator[Rows]:
     sizes = sizes_of(runs)
     with progress.stage(f"merging {len(runs)} runs", total=len(sizes), unit="words") as stage:
         for rows in add_rows(
             pool, [run.read for run in runs], signs=[1] * len(runs),
-            n=plan.n, sizes=sizes, cells=plan.cells, workers=plan.workers,
+            n=portions.n, sizes=sizes, cells=portions.cells, workers=portions.workers,
         ):  # fmt: skip
             yield rows
             stage.advance(len(rows.sizes))
@@ -537,23 +488,17 @@ def sizes_of(runs: Sequence[Run]) -> Int64s:
     return reduce(np.add, (run.sizes() for run in runs))
 
 
+@dataclass(frozen=True)
 class Run:
     """A matrix, or some rows of one, as a folder: files ``columns``, ``values`` and ``offsets`` of bare numbers.
 
-    ``rows``: those of the folder that are meant, if not all.
+    ``rows``: those of the folder that are meant, if not all. A run is written whole or not at all.
     """
 
-    def __init__(self, folder: Path, rows: Range | None = None) -> None:
-        self.folder = folder
-        self._begin = 0 if rows is None else rows.begin
-        self._offsets = None if rows is None else rows.size + 1
+    folder: Path
+    rows: Range | None = None
 
-    @property
-    def exists(self) -> bool:
-        """Whether it is there; a run is written whole or not at all."""
-        return self.folder.exists()
-
-    def write(self, blocks: Iterable[Rows], extra: dict[str, Int64s] | None = None) -> None:
+    def write(self, blocks: Iterable[Rows], **extra: Int64s) -> None:
         """Write ``blocks`` of rows, and small ``extra`` arrays beside them."""
         with piece_folder(self.folder, existing="keep") as new:
             sizes = [np.zeros(1, np.int64)]
@@ -562,7 +507,7 @@ class Run:
                     columns.write(block.columns.data)
                     values.write(block.values.data)
                     sizes.append(block.sizes)
-            for name, array in {"offsets": np.cumsum(np.concatenate(sizes)), **(extra or {})}.items():
+            for name, array in {"offsets": np.cumsum(np.concatenate(sizes)), **extra}.items():
                 (new / name).write_bytes(array.data)
 
     def extra(self, name: str) -> Int64s:
@@ -571,7 +516,8 @@ class Run:
 
     def sizes(self) -> Int64s:
         """Return the number of cells in each row."""
-        return np.diff(read_numbers(self.folder / "offsets", np.int64, self._offsets, first=self._begin))
+        begin, count = (0, None) if self.rows is None else (self.rows.begin, self.rows.size + 1)
+        return np.diff(read_numbers(self.folder / "offsets", np.int64, count, first=begin))
 
     def blocks(self, *, cells: int) -> Iterator[Rows]:
         """Yield all rows in order, about ``cells`` cells at a time."""
@@ -579,7 +525,7 @@ class Run:
 
     def read(self, rows: Range) -> Rows:
         """Return some rows."""
-        first = self._begin + rows.begin
+        first = rows.begin if self.rows is None else self.rows.begin + rows.begin
         offsets = read_numbers(self.folder / "offsets", np.int64, rows.size + 1, first=first)
         begin, count = int(offsets[0]), int(offsets[-1] - offsets[0])
         columns = read_numbers(self.folder / "columns", np.int32, count, first=begin)

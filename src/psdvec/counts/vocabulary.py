@@ -19,14 +19,17 @@ import numpy as np
 
 from psdvec.arrays import Bytes, Int64s
 from psdvec.errors import InputError, StoreError, demand_whole
+from psdvec.options import Counting
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import META, Artefact, ArtefactWriter, open_artefact
-from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.text.readers import read_lines
 
 MOST = 2**63 - 1  # that counts may add up to, so that no sum of some of them is beyond 64 bits
 TOO_MANY = "the counts add up to more than whole numbers of 64 bits hold"
 _SHOWN = 3  # words that a glance shows
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPED = str.maketrans(_ESCAPES)
+_PLAIN = {escaped: character for character, escaped in _ESCAPES.items()}
 
 
 def exact_sum(values: Int64s) -> int:
@@ -128,16 +131,6 @@ class WordCounts(NamedTuple):
             WordList.join([part.words for part in parts]), np.concatenate([part.counts for part in parts])
         )
 
-    def save(self, path: Path) -> None:
-        """Write the words and their counts to a file."""
-        write_piece(path, {}, blob=self.words.blob, offsets=self.words.offsets, counts=self.counts)
-
-    @classmethod
-    def load(cls, path: Path) -> WordCounts:
-        """Read what :meth:`save` wrote."""
-        _, kept = read_piece(path)
-        return cls(WordList(kept["blob"], kept["offsets"]), kept["counts"])
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary(Shown):
@@ -213,6 +206,12 @@ def select_words(found: WordCounts, *, min_count: int, max_words: int | None) ->
     )
 
 
+def select_chosen(parts: Sequence[WordCounts], what: Counting) -> Vocabulary:
+    """Choose the vocabulary among the words of all parts; given words that do not occur are kept."""
+    floor, most = (what.min_count, what.max_words) if what.given is None else (0, None)
+    return select_words(WordCounts.join(parts), min_count=floor, max_words=most)
+
+
 def frequent_words(found: WordCounts, *, min_count: int, max_words: int | None) -> WordCounts:
     """Leave out words that :func:`select_words` cannot keep; all words with the lowest count it may keep stay."""
     words, counts = found
@@ -227,7 +226,7 @@ def write_vocabulary(writer: ArtefactWriter, vocabulary: Vocabulary) -> None:
     """Add a vocabulary to an artefact, packed for programs and as a table for people."""
     packed = WordList.pack(vocabulary.words)
     table = "".join(
-        f"{_escape(word)}\t{count}\n"
+        f"{word.translate(_ESCAPED)}\t{count}\n"
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)
     )
     writer.add_array("words", packed.blob)
@@ -258,7 +257,7 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
         return read_vocabulary(open_artefact(path)).words
     words: dict[str, None] = {}
     for number, line in enumerate(read_lines(path), 1):
-        word = _unescape(line.split("\t")[0].strip(" "))
+        word = re.sub(r"\\[\\tnr]", lambda match: _PLAIN[match[0]], line.split("\t")[0].strip(" "))
         if word in words:
             raise InputError(
                 f"the word list '{path}' repeats '{word}' in line {number}; leave one of them out"
@@ -268,16 +267,3 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
     if not words:
         raise InputError(f"the word list '{path}' holds no words; write one word per line")
     return tuple(words)
-
-
-_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_ESCAPED = str.maketrans(_ESCAPES)
-_PLAIN = {escaped: character for character, escaped in _ESCAPES.items()}
-
-
-def _escape(word: str) -> str:
-    return word.translate(_ESCAPED)
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\[\\tnr]", lambda match: _PLAIN[match[0]], text)

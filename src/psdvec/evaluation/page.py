@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from psdvec.evaluation.report import (
     BEST,
@@ -23,10 +22,25 @@ from psdvec.evaluation.report import (
 )
 from psdvec.evaluation.scores import FEWEST_ITEMS, Answers, Score
 from psdvec.evaluation.testsets import column_title, set_title
-from psdvec.pages.plots import Row, Series, colour_at, draw_lines, draw_rows, figure
-from psdvec.pages.shell import Section, explained_table, folded, html_table, make_page, paragraph, plots
+from psdvec.pages.plots import Row, Series, colour_at, draw_lines, draw_rows
+from psdvec.pages.shell import (
+    Section,
+    explained_table,
+    figure,
+    folded,
+    html_table,
+    make_page,
+    paragraph,
+    plots,
+)
 
-_RANKS = (0, 1_000, 5_000, 20_000, 50_000, 10**9)
+_BANDS = {  # of ranks, from the first to before the second
+    "1–1k": (0, 1_000),
+    "1k–5k": (1_000, 5_000),
+    "5k–20k": (5_000, 20_000),
+    "20k–50k": (20_000, 50_000),
+    "> 50k": (50_000, 10**9),
+}
 _TAGGING = {
     "NER": "named entities",
     "Chunk": "chunks, such as noun phrases",
@@ -63,8 +77,6 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
         mean_title(report): f"of {over or 'no set'}; its interval takes the sets as independent",
         SEEN: "a difference from the highest that one test would find in four cases of five (a power of 80 %)",
     }
-    seeds = tables.seeds
-    tagging = tables.tagging
     return [
         Section("Scores", _explained(tables.scores, meanings) + paragraph(tables.rules, kind="note")),
         Section(
@@ -78,9 +90,9 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
             + folded("The intervals as numbers", _table(tables.intervals, meanings)),
         ),
         Section("Scores by the rank of the rarest word", _bands(report)),
-        Section("Spread over seeds", _table(seeds, meanings) if seeds else ""),
+        Section("Spread over seeds", _table(tables.seeds, meanings)),
         Section("Coverage", _coverage(report, tables.coverage, sets)),
-        Section("Tagging", _explained(tagging, _TAGGING) if tagging else ""),
+        Section("Tagging", _explained(tables.tagging, _TAGGING)),
         Section("Parts of the sets", "".join(_table(one, columns) for one in tables.sections)),
     ]  # fmt: skip
 
@@ -91,7 +103,7 @@ def frequency_bands(score: Score) -> list[tuple[str, float, int]]:
     if not isinstance(items, Answers):
         return []
     bands = []
-    for name, (low, high) in zip(_band_names(), pairwise(_RANKS), strict=True):
+    for name, (low, high) in _BANDS.items():
         within = (items.rarest >= low) & (items.rarest < high)
         size = int((within & items.used).sum())
         if size >= FEWEST_ITEMS:
@@ -104,12 +116,12 @@ def colour_of(report: Report, model: str) -> str:
     return colour_at(report.models.index(model) if model in report.models else -1)
 
 
-def _table(table: Table, meanings: Mapping[str, str]) -> str:
-    return html_table(table.header, table.rows, meanings=meanings, strong=BEST)
+def _table(table: Table | None, meanings: Mapping[str, str]) -> str:
+    return html_table(table.header, table.rows, meanings=meanings, strong=BEST) if table else ""
 
 
-def _explained(table: Table, meanings: Mapping[str, str]) -> str:
-    return explained_table(table.header, table.rows, meanings, strong=BEST)
+def _explained(table: Table | None, meanings: Mapping[str, str]) -> str:
+    return explained_table(table.header, table.rows, meanings, strong=BEST) if table else ""
 
 
 def _score_figures(report: Report) -> list[str]:
@@ -141,14 +153,13 @@ def _rows(report: Report, scores: Sequence[Score | MeanScore | None], *, name: s
 
 def _bands(report: Report) -> str:
     """Return a plot per column with a line per model over the bands that have enough items."""
-    lines = {column: _band_lines(report, *column) for column in report.columns}
-    names = dict(enumerate(_band_names()))
     figures = []
-    for column, series in lines.items():
+    for column in report.columns:
+        series = _band_lines(report, *column)
         used = {place for one in series for place, _, _ in one.points}
-        if used:
+        shown = {place: name for place, name in enumerate(_BANDS) if place in used}
+        if shown:
             title = column_title(*column)
-            shown = {int(place): names[int(place)] for place in sorted(used)}
             figures.append(figure(title, draw_lines(shown, series, label=title), note=set_title(*column)))
     text = (
         "Items fall into bands by the frequency rank of their rarest word, from frequent to rare; bands of fewer than "
@@ -159,7 +170,7 @@ def _bands(report: Report) -> str:
 
 def _band_lines(report: Report, task: str, metric: str) -> list[Series]:
     """Return one line per model: its scores at the bands that have enough items, each at the band's place."""
-    places = {name: place for place, name in enumerate(_band_names())}
+    places = {name: place for place, name in enumerate(_BANDS)}
     lines = []
     for model in report.models:
         score = report.find(model, task, metric)
@@ -183,18 +194,9 @@ def _coverage(report: Report, table: Table, sets: Mapping[str, str]) -> str:
     for task, metric in report.tasks.items():
         scores = [score for model in report.models if (score := report.find(model, task, metric))]
         rows = [
-            Row(score.model, _share(score), f"{_share(score):.0f} %", colour_of(report, score.model))
-            for score in scores
+            Row(score.model, share, f"{share:.0f} %", colour_of(report, score.model))
+            for score, share in ((score, 100 * score.reached / score.total) for score in scores)
         ]
         drawing = draw_rows(rows, label=f"Coverage of {column_title(task)}", bars=True, top=100.0)
         figures.append(figure(column_title(task), drawing, note=set_title(task)))
     return text + explained_table(table.header, table.rows, sets) + plots(figures)
-
-
-def _share(score: Score) -> float:
-    return 100 * (score.covered + score.covered_by_spelling) / score.total
-
-
-def _band_names() -> list[str]:
-    thousands = [f"{rank // 1000}k" if rank else "1" for rank in _RANKS]
-    return [f"{low}–{high}" for low, high in pairwise(thousands[:-1])] + [f"> {thousands[-2]}"]

@@ -13,13 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from psdvec.errors import InputError, checked
-from psdvec.evaluation.answers import Oov
-from psdvec.evaluation.clusters import normal_test
 from psdvec.evaluation.scores import (
     FEWEST_ITEMS,
     NO_DIFFERENCE,
@@ -29,7 +27,9 @@ from psdvec.evaluation.scores import (
     holm,
     spread_of,
 )
+from psdvec.evaluation.statistics import normal_test
 from psdvec.evaluation.tagging import BASELINE, Counts, TaggingResult
+from psdvec.evaluation.tasks import Oov
 from psdvec.evaluation.testsets import NOT_IN_PAPER, column_title
 from psdvec.progress import Shown, count_of
 
@@ -43,21 +43,21 @@ def make_verdict(report: Report) -> str:
     if not report.scores:
         return "Nothing was judged, because there was no test set."
     known = {model: mean for model, mean in report.means.items() if mean.tells}
-    lacking = _lacking(report)
-    left_out = f"; {_names(lacking)}, with too few items at most sets, cannot be compared" if lacking else ""
     if not known:
         return say_left_out(report)
-    if len(known) == 1 and not lacking:
-        return _one_alone(report, *known.values())
-    if len(known) == 1:
-        (model,) = known
-        return f"Only {model} has a {_what(report)}{left_out}."
-    leading = leaders(known.values())
-    if len(leading) == 1:
-        return _one_is_best(report, known, leading[0]) + left_out + "."
-    if len(leading) == len(known):
-        return _none_told_apart(report, known, leading) + left_out + "."
-    return _several_lead(report, known, leading) + left_out + "."
+    leading = [known[model] for model in leaders(known.values())]
+    others = [mean for mean in known.values() if mean is not leading[0]]
+    lacking = _lacking(report)
+    if not others:
+        said = _one_alone(report, leading[0], others_lack=bool(lacking))
+    elif len(leading) == 1:
+        said = _one_is_best(report, leading[0], others)
+    elif len(leading) == len(known):
+        said = _none_told_apart(report, leading)
+    else:
+        said = _several_lead(report, leading, others)
+    left_out = f"; {_names(lacking)}, with too few items at most sets, cannot be compared" if lacking else ""
+    return f"{said}{left_out}."
 
 
 def say_left_out(report: Report) -> str:
@@ -96,8 +96,8 @@ def _few_items(task: str, scores: Sequence[Score], report: Report) -> str:
     same = len(sizes) == len(report.ranked or report.models) and len(set(sizes.values())) == 1
     found = next(iter(sizes.values())) if same else ", ".join(f"{m} {size}" for m, size in sizes.items())
     if report.common and len(report.models) > 1:
-        least = min(_scores_at(report, [task]), key=_own_items)
-        found += f"; {least.model} covers {_own_items(least)}"
+        least = min(_scores_at(report, [task]), key=lambda score: score.reached)
+        found += f"; {least.model} covers {least.reached}"
     return f"{column_title(task)} ({found})"
 
 
@@ -109,9 +109,9 @@ def _blame(report: Report) -> str:
     for score in _scores_at(report, report.candidates):
         found.setdefault(score.model, []).append(score)
     lacking = [
-        f"{model} covers {sum(map(_own_items, scores))} of the {sum(score.total for score in scores):,} items"
+        f"{model} covers {sum(s.reached for s in scores)} of the {sum(s.total for s in scores):,} items"
         for model, scores in found.items()
-        if all(_own_items(score) < FEWEST_ITEMS for score in scores)
+        if all(score.reached < FEWEST_ITEMS for score in scores)
     ]
     if not 0 < len(lacking) < len(found):
         return ""
@@ -126,39 +126,33 @@ def _scores_at(report: Report, tasks: Sequence[str]) -> list[Score]:
     return [score for score in found if score]
 
 
-def _own_items(score: Score) -> int:
-    """Return how many items the model covers by itself, whatever others do."""
-    return score.covered + score.covered_by_spelling
-
-
-def _one_alone(report: Report, mean: MeanScore) -> str:
+def _one_alone(report: Report, mean: MeanScore, *, others_lack: bool) -> str:
+    if others_lack:
+        return f"Only {mean.model} has a {_what(report)}"
     known = math.isfinite(mean.low)
     ends = f" (95 % between {_points(mean.low)} and {_points(mean.high)})" if known else ""
     return (
         f"{mean.model} has a {_what(report)} of {_points(mean.value)} points{ends}; "
-        "there is no other model to compare it with."
+        "there is no other model to compare it with"
     )
 
 
-def _one_is_best(report: Report, known: Mapping[str, MeanScore], best: str) -> str:
-    others = [mean for model, mean in known.items() if model != best]
+def _one_is_best(report: Report, best: MeanScore, others: Sequence[MeanScore]) -> str:
     after = max(others, key=lambda mean: mean.value)
     highest = max(mean.p_adjusted for mean in others)
-    apart = (
-        f"the two apart (p {_at_most(highest)})"
-        if len(others) == 1
-        else f"it apart from each of the {len(others)} others (adjusted p {_at_most(highest)})"
-    )
+    p = "p < 0.001" if highest < 0.001 else f"p ≤ {math.ceil(1000 * highest) / 1000:.3f}"
+    many = f"it apart from each of the {len(others)} others (adjusted {p})"
     return (
-        f"{best} is best: its {_what(report)} is {_points(known[best].value)} points, "
-        f"{_points(known[best].value - after.value)} above {after.model}, and a paired test tells {apart}"
+        f"{best.model} is best: its {_what(report)} is {_points(best.value)} points, "
+        f"{_points(best.value - after.value)} above {after.model}, and a paired test tells "
+        f"{many if len(others) > 1 else f'the two apart ({p})'}"
     )
 
 
-def _none_told_apart(report: Report, known: Mapping[str, MeanScore], leading: Sequence[str]) -> str:
-    first, last = known[leading[0]], known[leading[-1]]
-    found = [mean.p_adjusted for mean in known.values() if math.isfinite(mean.p_adjusted)]
-    if len(known) == 2:
+def _none_told_apart(report: Report, leading: Sequence[MeanScore]) -> str:
+    first, last = leading[0], leading[-1]
+    found = [mean.p_adjusted for mean in leading if math.isfinite(mean.p_adjusted)]
+    if len(leading) == 2:
         p = f" (p = {found[0]:.2f})" if found else ""
         return (
             f"A paired test does not tell {first.model} and {last.model} apart at this size{p}: their "
@@ -166,19 +160,19 @@ def _none_told_apart(report: Report, known: Mapping[str, MeanScore], leading: Se
         )
     p = f" (adjusted p ≥ {min(found):.2f})" if found else ""
     return (
-        f"A paired test does not tell any of the {len(known)} models from the highest at this size{p}: their "
+        f"A paired test does not tell any of the {len(leading)} models from the highest at this size{p}: their "
         f"{_what(report)} lies between {_points(last.value)} ({last.model}) and {_points(first.value)} points "
         f"({first.model})"
     )
 
 
-def _several_lead(report: Report, known: Mapping[str, MeanScore], leading: Sequence[str]) -> str:
-    near = _names([f"{model} ({_points(known[model].value)})" for model in leading[1:]])
-    rest = [model for model in known if model not in leading]
-    others = rest[0] if len(rest) == 1 else f"the {len(rest)} others"
+def _several_lead(report: Report, leading: Sequence[MeanScore], others: Sequence[MeanScore]) -> str:
+    near = _names([f"{mean.model} ({_points(mean.value)})" for mean in leading[1:]])
+    rest = [mean.model for mean in others if mean not in leading]
     return (
-        f"{leading[0]} has the highest {_what(report)}, {_points(known[leading[0]].value)} points, but a paired test "
-        f"does not tell {near} from it at this size; it does tell {others} from it"
+        f"{leading[0].model} has the highest {_what(report)}, {_points(leading[0].value)} points, but a paired test "
+        f"does not tell {near} from it at this size; "
+        f"it does tell {rest[0] if len(rest) == 1 else f'the {len(rest)} others'} from it"
     )
 
 
@@ -202,10 +196,6 @@ def _names(names: Sequence[str]) -> str:
 
 def _points(value: float, *, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f}" if math.isfinite(value) else NONE
-
-
-def _at_most(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"≤ {math.ceil(1000 * p) / 1000:.3f}"
 
 
 NOISE_LEVEL = 0.05
@@ -244,14 +234,13 @@ class Report(Shown):
     ignore_case: bool
     seed: int
     tagging: tuple[TaggingResult, ...] = ()
+    cased: bool = False  # whether a model keeps case, and takes words as they are written first
 
     def _facts(self) -> dict[str, str]:
-        means = {model: self.mean(model) for model in self.models[:_SHOWN]}
-        more = {"...": ""} if len(self.models) > _SHOWN else {}
         return {
             "size": f"{count_of(len(self.models), 'model')} at {count_of(len(self.tasks), 'task')}",
-            **{f"mean of {model}": f"{mean:.3f}" for model, mean in means.items()},
-            **more,
+            **{f"mean of {model}": f"{self.mean(model):.3f}" for model in self.models[:_SHOWN]},
+            **({"...": ""} if len(self.models) > _SHOWN else {}),
         }
 
     @cached_property
@@ -310,11 +299,8 @@ class Report(Shown):
 
         So all means are over the same tasks, and can be compared.
         """
-        return tuple(
-            task
-            for task in self.candidates
-            if self.ranked and all(self._tells(model, task) for model in self.ranked)
-        )
+        told = [task for task in self.candidates if all(self._tells(model, task) for model in self.ranked)]
+        return tuple(told) if self.ranked else ()
 
     @cached_property
     def left_out(self) -> dict[str, tuple[Score, ...]]:
@@ -352,19 +338,27 @@ class Report(Shown):
             for model in self.models
         }
         adjusted = holm({model: difference.p for model, difference in compared.items()})
-        return {
-            model: MeanScore(
+        means = {}
+        for model, value in values.items():
+            counted = self._counted(model)
+            below, above = (
+                float(np.linalg.norm([getattr(score, end) - score.value for score in counted]))
+                / (len(counted) or math.nan)
+                for end in ("low", "high")
+            )
+            seeds = [score.items.seed_scores() for score in counted]
+            alike = len({len(scores) for scores in seeds}) == 1  # as many seeds for every set
+            means[model] = MeanScore(
                 model=model,
                 value=value,
-                low=value - self._mean_width(model, "low"),
-                high=value + self._mean_width(model, "high"),
+                low=value - below,
+                high=value + above,
                 is_best=model == best,
                 against_best=compared[model],
                 p_adjusted=adjusted[model],
-                spread=self._mean_spread(model),
+                spread=spread_of(np.mean(seeds, axis=0)) if alike else float("nan"),
             )
-            for model, value in values.items()
-        }
+        return means
 
     @checked
     def mean_difference(self, first: str, second: str) -> Difference:
@@ -382,16 +376,6 @@ class Report(Shown):
             raise InputError(f"the report has no model '{model}'; its models are {', '.join(self.models)}")
         found = [self.find(model, task, self.tasks[task]) for task in self.counted]
         return [score for score in found if score] if model in self.ranked else []
-
-    def _mean_width(self, model: str, end: Literal["low", "high"]) -> float:
-        widths = [getattr(score, end) - score.value for score in self._counted(model)]
-        return float(np.linalg.norm(widths) / len(widths)) if widths else float("nan")
-
-    def _mean_spread(self, model: str) -> float:
-        """Return the standard deviation over seeds of the mean, if there are as many seeds for every set."""
-        found = [score.items.seed_scores() for score in self._counted(model)]
-        alike = len({len(scores) for scores in found}) == 1
-        return spread_of(np.mean(found, axis=0)) if alike else float("nan")
 
     @checked
     def best(self, task: str, metric: str) -> str | None:
@@ -574,12 +558,12 @@ def section_table(report: Report, task: str, metric: str) -> Table | None:
     for section in sections:
         found = [score.sections.get(section) if score else None for score in scores]
         size = max(count for _, count in filter(None, found))
-        rows.append((section, str(size), *(_section_cell(*cell) if cell else NONE for cell in found)))
+        cells = [
+            NONE if cell is None else too_few(cell[1]) if cell[1] < FEWEST_ITEMS else _points(cell[0])
+            for cell in found
+        ]
+        rows.append((section, str(size), *cells))
     return Table((column_title(task, metric), "items", *report.models), tuple(rows))
-
-
-def _section_cell(value: float, size: int) -> str:
-    return _points(value) if size >= FEWEST_ITEMS else too_few(size)
 
 
 def tagging_table(report: Report) -> Table | None:
@@ -613,6 +597,8 @@ def rules(report: Report) -> str:
         covered = "only items that all models cover are used"
         missing = f"{missing.partition(';')[0]}; {covered}" if report.oov == "spelling" else covered
     case = "case is ignored" if report.ignore_case else "case matters"
+    if report.ignore_case and report.cased:
+        case += ", unless a model that keeps it has the word as written"
     text = f"Scores are in points; {missing}; {case}. The mean takes analogies by the first method shown."
     if len(report.models) > 1:
         text += (
@@ -648,12 +634,7 @@ def as_csv(report: Report) -> str:
 def as_values(report: Report) -> dict[str, Any]:
     """Return the report as plain values, ready for JSON; NaN becomes None."""
     return {
-        "rules": {
-            "oov": report.oov,
-            "common": report.common,
-            "ignore_case": report.ignore_case,
-            "seed": report.seed,
-        },
+        "rules": {name: getattr(report, name) for name in ("oov", "common", "ignore_case", "seed")},
         "means": {model: _mean_record(mean) for model, mean in report.means.items()},
         "mean_over": list(report.counted),
         "left_out": {

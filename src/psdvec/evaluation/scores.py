@@ -2,8 +2,7 @@
 
 :class:`Answers` holds right and wrong answers, or cosines beside human scores; :class:`SpanCounts` holds counts of
 spans per sentence. From the items of all models, :func:`score_column` makes a :class:`Score` per model, each with its
-interval and its paired test against the best, made here and once. The statistics themselves are in
-:mod:`~psdvec.evaluation.statistics` and :mod:`~psdvec.evaluation.clusters`.
+interval and its paired test against the best, made here and once, by :mod:`~psdvec.evaluation.statistics`.
 """
 
 from __future__ import annotations
@@ -16,12 +15,14 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from psdvec.arrays import Bools, Float64s, Int64s
-from psdvec.evaluation.clusters import cluster_interval, error_of_mean, paired_cluster_test
 from psdvec.evaluation.statistics import (
     bootstrap_f1,
     bootstrap_mean,
     bootstrap_spearman,
+    cluster_interval,
+    error_of_mean,
     f1_values,
+    paired_cluster_test,
     paired_f1_test,
     paired_spearman_test,
     paired_test,
@@ -31,9 +32,8 @@ from psdvec.evaluation.statistics import (
 from psdvec.evaluation.tagging import Counts, sum_counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
 
-FEWEST_ITEMS = (
-    30  # that a score must be made of to say anything; fewer have no interval, no test, and no mean
-)
+# Items that a score must be made of to say anything; fewer have no interval, no test, and no mean.
+FEWEST_ITEMS = 30
 NO_INTERVAL = (float("nan"), float("nan"))
 _SEEN = 1.959964 + 0.841621  # standard errors: two-sided level of 5 %, power of 80 %
 
@@ -143,16 +143,14 @@ class Answers:
         if used.sum() < FEWEST_ITEMS:
             return float("nan"), float("nan")
         difference = self._values(used) - other._values(used)
-        return float(difference.mean()), error_of_mean(difference, self._pairs(used))
+        pairs = None if self.pairs is None else self.pairs[used]
+        return float(difference.mean()), error_of_mean(difference, pairs)
 
     def _values(self, used: Bools) -> Float64s:
         """Return what each of the items ``used`` contributes to the score, whose mean it is."""
         outcomes = self.outcomes[:, used]
         values = outcomes if self.gold is None else spearman_values(self.gold[used], outcomes)
         return np.asarray(values.mean(axis=0))
-
-    def _pairs(self, used: Bools) -> Int64s | None:
-        return None if self.pairs is None else self.pairs[used]
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,6 @@ class SpanCounts:
 
 
 ItemScores: TypeAlias = Answers | SpanCounts
-
-
 Sections: TypeAlias = Mapping[str, tuple[float, int]]
 Items = TypeVar("Items", Answers, SpanCounts)
 
@@ -240,6 +236,11 @@ class Score:
     def size(self) -> int:
         """How many items the score is made of: those covered, or fewer, or all, as the report's rules are."""
         return self.items.size
+
+    @property
+    def reached(self) -> int:
+        """How many items the model covers by itself, whatever others do."""
+        return self.covered + self.covered_by_spelling
 
     @property
     def too_few(self) -> bool:

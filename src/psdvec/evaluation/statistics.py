@@ -1,9 +1,10 @@
-"""Rank correlation: the score of word similarity, how sure it is, and whether two models differ in it.
+"""How sure scores are, and whether two models differ: of rank correlations, means, F1, and analogies.
 
-The test of a difference rests on the influence function of Spearman's correlation. Let u and v be the ranks of an item
-in the two variables, divided by their number and centred, C the mean of uv, V and W those of u² and v², so that
-ρ = C / √(VW). One more item at (x, y) changes C in three ways: by its own product uv, because it raises the rank of
-every item above x, and because it raises that of every item above y; it changes V and W in the same manner:
+The test of a difference in rank correlation rests on the influence function of Spearman's correlation. Let u and v be
+the ranks of an item in the two variables, divided by their number and centred, C the mean of uv, V and W those of
+u² and v², so that ρ = C / √(VW). One more item at (x, y) changes C in three ways: by its own product uv, because it
+raises the rank of every item above x, and because it raises that of every item above y; it changes V and W in the same
+manner:
 
     c = uv − C + A(x; v) + A(y; u) − 2C     A(x; h) = mean over items j of h_j [x_j > x], half if x_j = x
     a = u² − V + 2 A(x; u) − 2V             b = v² − W + 2 A(y; v) − 2W
@@ -15,12 +16,15 @@ the same manner: see ``benchmarks/bench/bench_statistics.py``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from psdvec.arrays import Float64s, Int64s
 
+CONFIDENCE = 0.95  # of all intervals
+CELLS = 4_000_000  # numbers drawn at a time
 SMALL = 350  # items up to which the test swaps the models' ranks; above it, the t distribution is as good
 
 
@@ -46,7 +50,7 @@ def spearman_values(first: Float64s, second: Float64s) -> Float64s:
 
 
 def bootstrap_spearman(
-    gold: Float64s, outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
+    gold: Float64s, outcomes: Float64s, *, resamples: int = 1000, seed: int = 0
 ) -> tuple[float, float]:
     """Return the bootstrap interval, by percentiles, of :func:`spearman` over resampled items.
 
@@ -61,7 +65,7 @@ def bootstrap_spearman(
         drawn = _sort(gold[chosen])
         found = [_correlations(drawn, _sort(row[chosen])) for row in rows]
         draws[start : start + len(chosen)] = np.mean(found, axis=0)
-    return percentiles(draws, confidence)
+    return _percentiles(draws)
 
 
 def paired_spearman_test(
@@ -168,12 +172,8 @@ def _studentised(differences: Float64s) -> Float64s:
 
 # Resampling items that are independent of one another: bootstrap intervals, and paired permutation tests.
 
-CELLS = 4_000_000  # numbers drawn at a time
 
-
-def bootstrap_mean(
-    outcomes: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
+def bootstrap_mean(outcomes: Float64s, *, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Return the bootstrap interval, by percentiles, of the mean over ``outcomes``.
 
     Resampling n items with few distinct values is one multinomial draw.
@@ -183,7 +183,7 @@ def bootstrap_mean(
     """
     values, counts = np.unique(outcomes, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(len(outcomes), counts / len(outcomes), size=resamples)
-    return percentiles(drawn @ values / len(outcomes), confidence)
+    return _percentiles(drawn @ values / len(outcomes))
 
 
 def paired_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -210,9 +210,7 @@ def paired_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, s
     return (at_least + 1) / (resamples + 1)
 
 
-def bootstrap_f1(
-    table: Float64s, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
+def bootstrap_f1(table: Float64s, *, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Return the bootstrap interval, by percentiles, of F1 over sentences, the rows (right, found, gold) of ``table``.
 
     >>> bootstrap_f1(np.array([[1.0, 1.0, 1.0]] * 5))
@@ -222,7 +220,7 @@ def bootstrap_f1(
     sums = np.stack(
         [table[generator.integers(len(table), size=len(table))].sum(axis=0) for _ in range(resamples)]
     )
-    return percentiles(_f1(sums), confidence)
+    return _percentiles(_f1(sums))
 
 
 def paired_f1_test(first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -261,14 +259,113 @@ def f1_values(table: Float64s) -> Float64s:
     return np.asarray(f1 + (2 * table[:, 0] - f1 * denominators) / max(float(denominators.mean()), 1e-300))
 
 
-def percentiles(draws: Float64s, confidence: float) -> tuple[float, float]:
-    """Return the ends between which the middle ``confidence`` of the finite ``draws`` lies."""
+def _percentiles(draws: Float64s) -> tuple[float, float]:
+    """Return the ends between which the middle 95 % of the finite ``draws`` lie."""
     draws = draws[np.isfinite(draws)]
     if not len(draws):
         return float("nan"), float("nan")
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
 def _f1(sums: Float64s) -> Float64s:
     return np.asarray(2 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1))
+
+
+# Standard errors, intervals and tests where items hang together: analogies are made of few pairs of words.
+#
+# Google's 19,544 questions are made of 549 pairs of words, and each pair is in about 70 of them: a pair whose vectors
+# are poor spoils them all. A question ``a a* b b*`` belongs to two pairs, (a, a*) and (b, b*), and may hang together
+# with every question that has one of them, in either place. The variance of a mean over questions is therefore summed
+# over all couples of questions with a pair in common (the dyadic cluster-robust variance of Fafchamps and Gubert, 2007;
+# the two-way one of Cameron, Gelbach and Miller, 2011, in which a pair is the same cluster in both places):
+#
+#     n² var = Σ over pairs p of (Σ values of questions with p)² − Σ over {p, q} of (Σ values of questions with both)²
+#
+# It needs no draws. A bootstrap that draws pairs, and takes the questions whose two pairs were drawn, counts the noise
+# of single questions up to three times; it loses power where pairs are in few questions, as in MSR.
+
+
+def error_of_mean(values: Float64s, pairs: Int64s | None = None) -> float:
+    """Return the standard error of the mean of ``values``, for a test of whether that mean is 0.
+
+    ``values``: (n,). ``pairs``: (n, 2) int64, the two pairs of words of each question; None if items are independent.
+    The error is at least that of independent items with a mean of 0: sharing a pair does not make questions less alike,
+    and a few items that all speak for one model are not without error.
+
+    >>> error_of_mean(np.array([1.0, -1.0, 1.0, -1.0]))
+    0.5
+    >>> error_of_mean(np.array([1.0, 1.0, -1.0, -1.0]), np.array([[0, 1], [0, 2], [3, 4], [3, 5]]))
+    0.7745966692414834
+    """
+    independent = float((values**2).sum())
+    total = independent if pairs is None else max(independent, _dyadic_sum(values - values.mean(), pairs))
+    return math.sqrt(total) / len(values)
+
+
+def cluster_interval(outcomes: Float64s, pairs: Int64s) -> tuple[float, float]:
+    """Return Wilson's interval of the share of right answers, for as many questions as these are worth.
+
+    That number is share (1 − share) / variance, with the variance of :func:`error_of_mean`; where all answers are right
+    or all wrong, and nothing can be estimated, it is the number of pairs of words. The width is that of the t
+    distribution, as in :func:`paired_cluster_test`.
+
+    >>> low, high = cluster_interval(np.ones(3), np.array([[0, 1], [0, 2], [0, 3]]))
+    >>> round(low, 2), high
+    (0.23, 1.0)
+    """
+    from scipy import stats  # takes half a second to import, which commands that only query need not pay
+
+    share = float(outcomes.mean())
+    error = error_of_mean(outcomes - share, pairs)
+    worth = share * (1 - share) / error**2 if error > 0 else min(len(outcomes), len(np.unique(pairs)))
+    t2 = float(stats.t.isf((1 - CONFIDENCE) / 2, _freedom(pairs))) ** 2 / worth
+    middle = (share + t2 / 2) / (1 + t2)
+    half = math.sqrt(t2 * share * (1 - share) + t2**2 / 4) / (1 + t2)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def paired_cluster_test(first: Float64s, second: Float64s, pairs: Int64s) -> float:
+    """Return the p-value of the mean difference of two models.
+
+    The difference divided by :func:`error_of_mean` is compared with the t distribution with as many degrees of freedom
+    as there are pairs of words, less one.
+
+    >>> paired_cluster_test(np.ones(4), np.ones(4), np.array([[0, 1], [0, 2], [0, 3], [1, 2]]))
+    1.0
+    """
+    from scipy import stats  # takes half a second to import, which commands that only query need not pay
+
+    difference = first - second
+    if not difference.any():
+        return 1.0
+    t = abs(float(difference.mean())) / error_of_mean(difference, pairs)
+    return float(2 * stats.t.sf(t, _freedom(pairs)))
+
+
+def normal_test(difference: float, error: float) -> float:
+    """Return the two-sided p-value of a difference, by the normal distribution.
+
+    >>> round(normal_test(1.96, 1.0), 3)
+    0.05
+    """
+    if difference == 0:
+        return 1.0
+    return math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else float("nan")
+
+
+def _freedom(pairs: Int64s) -> int:
+    return max(len(np.unique(pairs)) - 1, 1)
+
+
+def _dyadic_sum(values: Float64s, pairs: Int64s) -> float:
+    """Return the sum of products of centred values over all couples of questions with a pair of words in common."""
+    names, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(pairs.shape)
+    low, high = places.min(axis=1), places.max(axis=1)
+    apart = low != high  # a question may be made of one pair twice
+    by_pair = np.bincount(low, values, len(names)) + np.bincount(high[apart], values[apart], len(names))
+    _, both = np.unique(low[apart] * len(names) + high[apart], return_inverse=True)
+    by_both = np.bincount(both, values[apart])
+    few = len(names) / max(len(names) - 1, 1)  # centring takes away the share of one pair
+    return few * float((by_pair**2).sum() - (by_both**2).sum())

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from psdvec.errors import InputError, demand_seed, import_extra
 from psdvec.progress import LogProgress, Progress
 from psdvec.text.readers import read_lines
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.neighbours import csr_of
 
 # Tagged sentences of the CoNLL shared tasks: chunking of 2000, named entities of 2003.
 
@@ -60,9 +61,8 @@ def load_tagging(spec: str, *, seed: int = 0) -> TaggingData:
     whole, test = (read_conll(Path(folder) / part) for part in (train_name, test_name))
     if dev_name is not None:
         return TaggingData(name, whole, read_conll(Path(folder) / dev_name), test, whole)
-    held_out = set(
-        np.random.default_rng(seed).permutation(len(whole))[: min(_HELD_OUT, len(whole) // 5)].tolist()
-    )
+    order = np.random.default_rng(seed).permutation(len(whole))
+    held_out = set(order[: min(_HELD_OUT, len(whole) // 5)].tolist())
     train = tuple(sentence for i, sentence in enumerate(whole) if i not in held_out)
     return TaggingData(name, train, tuple(whole[i] for i in sorted(held_out)), test, whole)
 
@@ -159,9 +159,7 @@ class Counts:
 
 def sum_counts(counts: Sequence[Counts]) -> Counts:
     """Return the counts over all of several sentences."""
-    return Counts(
-        sum(one.right for one in counts), sum(one.found for one in counts), sum(one.gold for one in counts)
-    )
+    return Counts(*(sum(getattr(one, name) for one in counts) for name in ("right", "found", "gold")))
 
 
 def count_spans(gold: Sequence[str], found: Sequence[str]) -> Counts:
@@ -248,59 +246,41 @@ def evaluate_tagging(
                 f"the vectors of '{name}' are sparse, with {embeddings.dim:,} dimensions, which are too many features "
                 "for a tagger; leave this model out"
             )
-    settings = _Settings(window, iterations, every, progress)
-    base = _tag(settings, data, [(penalty, None) for penalty in penalties], None, BASELINE)
-    results = [base]
-    for name, embeddings in models.items():
-        results.append(_tag(settings, data, [(base.penalty, scale) for scale in scales], embeddings, name))
-    return tuple(results)
-
-
-@dataclass(frozen=True)
-class _Settings:
-    window: int
-    iterations: int
-    every: int
-    progress: Progress
-
-    def train(
-        self,
-        sentences: Sequence[Sentence],
-        embeddings: Embeddings | None,
-        penalty: float,
-        scale: float | None,
-        *,
-        iterations: int,
-    ) -> Tagger:
-        extract = (
-            base_features
-            if embeddings is None or scale is None
-            else _VectorFeatures(embeddings, scale, self.window)
-        )
-        return train_tagger(
-            sentences, extract, penalty=penalty, iterations=iterations, progress=self.progress
-        )
+    tag = partial(_tag, data, window=window, iterations=iterations, every=every, progress=progress)
+    base = tag(BASELINE, None, [(penalty, None) for penalty in penalties])
+    others = [tag(name, e, [(base.penalty, scale) for scale in scales]) for name, e in models.items()]
+    return base, *others
 
 
 def _tag(
-    settings: _Settings,
     data: TaggingData,
-    candidates: Sequence[tuple[float, float | None]],
-    embeddings: Embeddings | None,
     name: str,
+    embeddings: Embeddings | None,
+    candidates: Sequence[tuple[float, float | None]],
+    *,
+    window: int,
+    iterations: int,
+    every: int,
+    progress: Progress,
 ) -> TaggingResult:
     """Choose among penalties and scales on the development part, and tag the test part with the best."""
+
+    def train(sentences: Sequence[Sentence], penalty: float, scale: float | None, steps: int) -> Tagger:
+        extract: Extractor = base_features
+        if embeddings is not None and scale is not None:
+            extract = _VectorFeatures(embeddings, scale, window)
+        return train_tagger(sentences, extract, penalty=penalty, iterations=steps, progress=progress)
+
     start = time.monotonic()
     tried = []
-    learned, steps = data.train[:: settings.every], min(settings.iterations, _TRIAL_STEPS)
     for penalty, scale in candidates:
-        tagger = settings.train(learned, embeddings, penalty, scale, iterations=steps)
+        tagger = train(data.train[::every], penalty, scale, min(iterations, _TRIAL_STEPS))
         f1 = sum_counts([count_spans(sentence.tags, tagger(sentence)) for sentence in data.dev]).f1
         chosen = f"penalty {penalty:g}" + (f", scale {scale:g}" if scale is not None else "")
-        settings.progress.say(f"{data.name}, {name}: {chosen}: F1 {100 * f1:.2f} on the development part")
+        progress.say(f"{data.name}, {name}: {chosen}: F1 {100 * f1:.2f} on the development part")
         tried.append((f1, penalty, scale))
     dev_f1, penalty, scale = max(tried, key=lambda one: one[0])
-    tagger = settings.train(data.final, embeddings, penalty, scale, iterations=settings.iterations)
+    tagger = train(data.final, penalty, scale, iterations)
     tagged = [(sentence.tags, tagger(sentence)) for sentence in data.test]
     pairs = [pair for gold, found in tagged for pair in zip(gold, found, strict=True)]
     return TaggingResult(

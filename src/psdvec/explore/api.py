@@ -1,28 +1,139 @@
 """The API: one method per address, which takes the parameters of a request and returns a value that JSON can hold.
 
-What is kept between requests: maps, words that were learned, and what takes long.
+Whatever a browser or anything else sends becomes a word, a number or a choice within limits, or an
+:class:`~psdvec.errors.InputError` of one sentence; nothing of it names a file. What is kept between requests: maps,
+words that were learned, and what takes long.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast, get_args
 
 import numpy as np
 
 from psdvec.errors import InputError
-from psdvec.explore import request
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.maps import Maps, describe_shared, fit_plane
 from psdvec.explore.models import ExploredModel, Suggestions
-from psdvec.explore.new_words import UNIGRAMS, LearnedWords, add_words, evidence_for, sentences_with
-from psdvec.explore.request import Parameters
+from psdvec.explore.new_words import (
+    FILLED_LINE,
+    UNIGRAMS,
+    LearnedWords,
+    add_words,
+    evidence_for,
+    sentences_with,
+)
 from psdvec.maps.drawing import LAYOUTS, LayoutName
-from psdvec.topic_model.folder import describe_topics
+from psdvec.topic_model.documents import as_written
+from psdvec.topic_model.topics import describe_topics
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
 from psdvec.vectors.subwords import Unseen
+
+MAX_WORD_LENGTH = 100
+MAX_TEXT_LENGTH = 1_000_000
+MAX_LINES = 20_000
+MAX_WORDS = 50
+MAX_TOPN = 100
+MAX_IDS = 5_000
+_WHOLE_FILES = "or use 'psdvec count' and 'psdvec extend' for whole files"
+
+
+class Parameters:
+    """The parameters of a request: for each name, the values given for it."""
+
+    def __init__(self, values: dict[str, list[Any]]) -> None:
+        self._values = values
+
+    def word(self, name: str) -> str:
+        """Return a word, without the blanks around it."""
+        word = self.optional_word(name)
+        if word is None:
+            raise InputError(f"the field '{name}' is empty; type a word")
+        return word
+
+    def optional_word(self, name: str) -> str | None:
+        """Return a word, or None if the field is empty."""
+        word = self._text(name).strip()
+        _check_length(word)
+        return word or None
+
+    def words(self, name: str) -> list[str]:
+        """Return all words given under a name."""
+        words = [as_written(word).strip() for word in self._values.get(name, []) if isinstance(word, str)]
+        words = [word for word in words if word]
+        if len(words) > MAX_WORDS:
+            raise InputError(f"{len(words)} words were given; give at most {MAX_WORDS}")
+        for word in words:
+            _check_length(word)
+        return words
+
+    def text(self, name: str) -> str:
+        """Return a long text."""
+        text = self._text(name)
+        if len(text) > MAX_TEXT_LENGTH:
+            raise InputError(
+                f"the text has {len(text):,} characters; paste at most {MAX_TEXT_LENGTH:,}, {_WHOLE_FILES}"
+            )
+        lines = sum(1 for _ in FILLED_LINE.finditer(text))
+        if lines > MAX_LINES:
+            raise InputError(
+                f"the text has {lines:,} lines with words; paste at most {MAX_LINES:,}, {_WHOLE_FILES}"
+            )
+        return text
+
+    def number(self, name: str, default: int, *, most: int) -> int:
+        """Return a whole number between 1 and ``most``."""
+        given = self._last(name)
+        if given in (None, ""):
+            return default
+        text = str(given)
+        if not (text.isascii() and text.isdigit() and len(text) < 10) or not 1 <= int(text) <= most:
+            raise InputError(f"'{name}' is '{_shortened(text)}'; give a number from 1 to {most}")
+        return int(text)
+
+    def positions(self, name: str, *, below: int) -> list[int]:
+        """Return different whole numbers from 0 to less than ``below``, given as a list; at least one."""
+        given = self._last(name)
+        if not isinstance(given, list) or not given or len(given) > MAX_IDS:
+            raise InputError(f"'{name}' is not a list of 1 to {MAX_IDS:,} numbers; choose that many words")
+        if not all(type(one) is int and 0 <= one < below for one in given):
+            raise InputError(
+                f"'{name}' has something other than numbers from 0 to {below - 1}; give only these"
+            )
+        return list(dict.fromkeys(given))
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """Return one of ``choices``; the first, if none is given."""
+        given = self._last(name)
+        if given in (None, ""):
+            return choices[0]
+        if given not in choices:
+            raise InputError(f"'{name}' is '{_shortened(str(given))}'; choose one of: {', '.join(choices)}")
+        return str(given)
+
+    def _last(self, name: str) -> Any:
+        values = self._values.get(name)
+        return values[-1] if values else None
+
+    def _text(self, name: str) -> str:
+        given = self._last(name)
+        if given is not None and not isinstance(given, str):
+            raise InputError(f"'{name}' is not text; give a string")
+        return as_written(given or "")
+
+
+def _check_length(word: str) -> None:
+    if len(word) > MAX_WORD_LENGTH:
+        raise InputError(f"'{_shortened(word)}' is longer than {MAX_WORD_LENGTH} characters; type one word")
+
+
+def _shortened(text: str) -> str:
+    text = as_written(text)
+    return text if len(text) <= 20 else f"{text[:20]}…"
+
 
 Answer = Callable[[Parameters], dict[str, Any]]
 
@@ -34,21 +145,14 @@ class Api:
         self.models = models
         self._maps = [Maps(explored) for explored in models]
         self._learned = [LearnedWords(explored.embeddings) for explored in models]
-        self._suggestions: dict[int, tuple[Embeddings, Suggestions]] = {}
+        self._suggestions: dict[LearnedWords, Suggestions] = {}
         self._moved: dict[str, Any] | None = None
         self._lock, self._moving = threading.Lock(), threading.Lock()
-        self.queries: dict[str, Answer] = {
-            "info": self.info,
-            "similar": self.similar,
-            "analogy": self.analogy,
-            "odd": self.odd,
-            "contexts": self.contexts,
-            "compare": self.compare,
-            "moved": self.moved,
-            "words": self.words,
-            "topics": self.topics,
-            "map": self.map,
-        }
+        queries = (
+            self.info, self.similar, self.analogy, self.odd, self.contexts, self.compare, self.moved,
+            self.words, self.topics, self.map,
+        )  # fmt: skip
+        self.queries: dict[str, Answer] = {answer.__name__: answer for answer in queries}
         self.actions: dict[str, Answer] = {
             "extend": self.extend,
             "map": self.start_map,
@@ -66,8 +170,8 @@ class Api:
             "models": [_describe_model(explored) for explored in self.models],
             "layouts": list(LAYOUTS),
             "limits": {
-                "word": request.MAX_WORD_LENGTH, "text": request.MAX_TEXT_LENGTH, "lines": request.MAX_LINES,
-                "words": request.MAX_WORDS, "topn": request.MAX_TOPN, "ids": request.MAX_IDS,
+                "word": MAX_WORD_LENGTH, "text": MAX_TEXT_LENGTH, "lines": MAX_LINES,
+                "words": MAX_WORDS, "topn": MAX_TOPN, "ids": MAX_IDS,
             },
         }  # fmt: skip
 
@@ -97,10 +201,10 @@ class Api:
 
     def contexts(self, parameters: Parameters) -> dict[str, Any]:
         """Return the contexts that pulled hardest on a word, or on a word and another."""
-        explored, number = self._model(parameters)
+        explored, _, learned = self._model(parameters)
         word, other, topn = parameters.word("word"), parameters.optional_word("other"), _topn(parameters)
         for one in (word, other or word):
-            placed = self._learned[number - 1].contexts_of(one)
+            placed = learned.contexts.get(one)
             if placed is not None and word != (other or word):
                 raise InputError(
                     f"'{one}' was learned from pasted sentences, and what placed it cannot be compared with another "
@@ -116,7 +220,7 @@ class Api:
 
     def topics(self, parameters: Parameters) -> dict[str, Any]:
         """Return the topics beside a model, as ``topics.json`` describes them, and how many documents they are of."""
-        explored, _ = self._model(parameters)
+        explored = self._model(parameters)[0]
         if explored.topics is None:
             raise InputError(
                 f"there are no topics beside '{explored.name}'; start the explorer with topics=FOLDER"
@@ -144,35 +248,33 @@ class Api:
 
     def words(self, parameters: Parameters) -> dict[str, Any]:
         """Return the most frequent words that begin as a prefix does."""
-        _, number = self._model(parameters)
-        e = self._known(parameters)
+        _, _, learned = self._model(parameters)
+        e = learned.embeddings
         with self._lock:
-            if number not in self._suggestions or self._suggestions[number][0] is not e:
-                self._suggestions[number] = (e, Suggestions(e))
-            suggestions = self._suggestions[number][1]
+            suggestions = self._suggestions.get(learned)
+            if suggestions is None or suggestions.e is not e:
+                suggestions = self._suggestions[learned] = Suggestions(e)
         prefix = parameters.optional_word("prefix") or ""
         return {"words": suggestions.beginning_with(prefix, topn=_topn(parameters))}
 
     def map(self, parameters: Parameters) -> dict[str, Any]:
         """Return the map of words, or how much of it is done while it is being drawn."""
-        _, number = self._model(parameters)
-        return self._maps[number - 1].answer(_layout(parameters))
+        return self._model(parameters)[1].answer(_layout(parameters))
 
     def start_map(self, parameters: Parameters) -> dict[str, Any]:
         """Start to draw a map, unless it is there."""
-        _, number = self._model(parameters)
-        return self._maps[number - 1].start(_layout(parameters))
+        return self._model(parameters)[1].start(_layout(parameters))
 
     def shared(self, parameters: Parameters) -> dict[str, Any]:
         """Return what some words of the map have in common."""
-        explored, _ = self._model(parameters)
+        explored, _, learned = self._model(parameters)
         rows = parameters.positions("ids", below=len(explored.mapped.ids))
-        return describe_shared(explored, self._known(parameters), rows, topn=_topn(parameters))
+        return describe_shared(explored, learned.embeddings, rows, topn=_topn(parameters))
 
     def extend(self, parameters: Parameters) -> dict[str, Any]:
         """Learn new words from a pasted text and keep the latest of them; the model's own stay as they are."""
-        explored, number = self._model(parameters)
-        model, learned = explored.model, self._learned[number - 1]
+        explored, maps, learned = self._model(parameters)
+        model = explored.model
         if model is None:
             raise InputError(f"no word can be added to '{explored.name}': {explored.no_extending}")
         text, word = parameters.text("text"), parameters.optional_word("word")
@@ -184,7 +286,7 @@ class Api:
         records = [
             {
                 **answers.similar(known, new, topn=_topn(parameters)),
-                "places": self._maps[number - 1].places_of(extension[new]),
+                "places": maps.places_of(extension[new]),
                 "vector": [round(float(x), 6) for x in extension[new]],
                 "evidence": evidence_for(contexts, new),
                 "spelling": spelling[new],
@@ -201,13 +303,12 @@ class Api:
 
     def _known(self, parameters: Parameters) -> Embeddings:
         """Return the vectors that a request is about, with the words learned since the start."""
-        _, number = self._model(parameters)
-        return self._learned[number - 1].embeddings
+        return self._model(parameters)[2].embeddings
 
-    def _model(self, parameters: Parameters) -> tuple[ExploredModel, int]:
-        """Return the model that a request is about, and its number, 1 or 2."""
-        number = parameters.number("model", 1, most=len(self.models))
-        return self.models[number - 1], number
+    def _model(self, parameters: Parameters) -> tuple[ExploredModel, Maps, LearnedWords]:
+        """Return the model that a request is about, with its maps and what was learned since the start."""
+        place = parameters.number("model", 1, most=len(self.models)) - 1
+        return self.models[place], self._maps[place], self._learned[place]
 
     def _both(self) -> tuple[ExploredModel, ExploredModel]:
         if len(self.models) < 2:
@@ -218,7 +319,7 @@ class Api:
 
 
 def _topn(parameters: Parameters) -> int:
-    return parameters.number("topn", 10, most=request.MAX_TOPN)
+    return parameters.number("topn", 10, most=MAX_TOPN)
 
 
 def _unseen(parameters: Parameters) -> Unseen:

@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-import json
 import logging
 import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
@@ -24,26 +23,21 @@ from typing import Any
 import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
-from psdvec.explore.api import Answer, Api
-from psdvec.explore.request import Parameters
-from psdvec.storage.arrays import parse_json
+from psdvec.explore.api import Answer, Api, Parameters
+from psdvec.storage.artefact import parse_json
 
 # What a request must be like before anything looks at it, and the headers that every reply carries.
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY = 6_000_000  # bytes: the longest text that may be pasted, as JSON
 TOO_LARGE = f"that is more than {MAX_BODY // 1_000_000} MB; paste a few sentences with the new word"
@@ -70,7 +64,7 @@ class TooLargeError(InputError):
 class SecurityMiddleware:
     """Checks every request before ``app``, whose server listens at ``host``, sees it."""
 
-    def __init__(self, app: Application, *, host: str) -> None:
+    def __init__(self, app: ASGIApp, *, host: str) -> None:
         self.app, self.host = app, host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,43 +72,37 @@ class SecurityMiddleware:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        headers: dict[str, str] = {}
-        for name, value in scope["headers"]:
-            headers[name.decode("latin-1")] = value.decode("latin-1")
+        read = 0
+
+        async def receive_limited() -> Message:
+            """Stop as soon as the body is larger than allowed."""
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MAX_BODY:
+                raise TooLargeError(TOO_LARGE)
+            return message
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = list(message.get("headers", []))
-                said = {name.decode("latin-1").lower() for name, _ in own}
-                extra = [
-                    (name.encode(), value.encode()) for name, value in HEADERS.items() if name not in said
-                ]
-                message = {**message, "headers": [*own, *extra]}
+                own = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    own.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            await _reply(send_with_headers, *refusal)
-            return
-        await self.app(scope, _limited(receive), send_with_headers)
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        app = self.app if refusal is None else _error(*refusal)
+        await app(scope, receive_limited, send_with_headers)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        host = headers.get("host", "")
+    def _refusal(self, path: str, headers: Headers) -> tuple[int, str] | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
         if not is_own_host(host, listening_at=self.host):
-            return (
-                403,
-                "this page answers only at its own address; open the one that psdvec explore printed",
-            )
-        origin = headers.get("origin")
+            return 403, "this page answers only at its own address; open the one that psdvec explore printed"
         foreign = origin is not None and origin not in (f"http://{host}", f"https://{host}")
-        is_api = str(scope["path"]).startswith("/api/")
-        if foreign or (
-            is_api and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-        ):
-            return (
-                403,
-                "another site asked, and only this page may; open the address that psdvec explore printed",
-            )
+        from_elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if foreign or (path.startswith("/api/") and from_elsewhere):
+            only = "another site asked, and only this page may"
+            return 403, f"{only}; open the address that psdvec explore printed"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > len(str(MAX_BODY)) or int(length) > MAX_BODY:
             return 413, TOO_LARGE
@@ -144,36 +132,9 @@ def is_own_host(header: str, *, listening_at: str) -> bool:
     return address.is_loopback or listening_at in ("0.0.0.0", "::")
 
 
-def _limited(receive: Receive) -> Receive:
-    """Return a ``receive`` that stops as soon as the body is larger than allowed."""
-    read = 0
-
-    async def receive_limited() -> Message:
-        nonlocal read
-        message = await receive()
-        read += len(message.get("body", b""))
-        if read > MAX_BODY:
-            raise TooLargeError(TOO_LARGE)
-        return message
-
-    return receive_limited
-
-
-async def _reply(send: Send, status: int, sentence: str) -> None:
-    body = json.dumps({"error": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
 logger = logging.getLogger("psdvec")
 
-TYPES = {
-    "html": "text/html",
-    "css": "text/css",
-    "js": "text/javascript",
-    "svg": "image/svg+xml",
-}
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 SMALL = 1_000  # bytes: an answer shorter than this is sent as it is
 QUERIES, ACTIONS = 8, 2  # answered at a time at each address; others wait, which takes no thread
 WAITING = 16  # actions, of which each brings a text; further ones are refused
@@ -238,8 +199,7 @@ def _endpoint(
         try:
             parameters = await read(request)
             if acts and inside >= ACTIONS + WAITING:
-                sentence = f"{WAITING} others are waiting for this already; try again in a moment"
-                return JSONResponse({"error": sentence}, status_code=503)
+                return _error(503, f"{WAITING} others are waiting for this already; try again in a moment")
             inside += 1
             try:
                 return await to_thread.run_sync(lambda: JSONResponse(answer(parameters)), limiter=threads)
@@ -248,21 +208,15 @@ def _endpoint(
         except ClientDisconnect:  # nobody is there to read an answer
             return Response(status_code=400)
         except MissingWordError as error:
-            suggestions = list(error.suggest(error.word))
-            body = {"error": str(error), "word": error.word, "suggestions": suggestions}
-            return JSONResponse(body, status_code=404)
+            return _error(404, str(error), word=error.word, suggestions=list(error.suggest(error.word)))
         except PSDVecError as error:
-            status = 413 if isinstance(error, TooLargeError) else 400
-            return JSONResponse({"error": str(error)}, status_code=status)
+            return _error(413 if isinstance(error, TooLargeError) else 400, str(error))
 
     return respond
 
 
 async def _read_query(request: Request) -> Parameters:
-    values: dict[str, list[Any]] = {}
-    for name, value in request.query_params.multi_items():
-        values.setdefault(name, []).append(value)
-    return Parameters(values)
+    return Parameters({name: request.query_params.getlist(name) for name in request.query_params})
 
 
 async def _read_body(request: Request) -> Parameters:
@@ -277,18 +231,19 @@ async def _read_body(request: Request) -> Parameters:
     return Parameters({name: [value] for name, value in body.items()})
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    sentence = (
-        "this address does not answer such requests" if status == 405 else "there is nothing at this address"
-    )
-    return JSONResponse({"error": f"{sentence}; docs/exploring.md lists the API"}, status_code=status)
+def _error(status: int, sentence: str, **more: Any) -> Response:
+    return JSONResponse({"error": sentence, **more}, status_code=status)
+
+
+async def _refuse(request: Request, error: HTTPException) -> Response:
+    not_so = "this address does not answer such requests"
+    sentence = not_so if error.status_code == 405 else "there is nothing at this address"
+    return _error(error.status_code, f"{sentence}; docs/exploring.md lists the API")
 
 
 async def _fail(request: Request, error: Exception) -> Response:
     logger.error("%s failed", request.url.path, exc_info=error)
-    sentence = f"psdvec itself has failed ({type(error).__name__}); see the terminal for more"
-    return JSONResponse({"error": sentence}, status_code=500)
+    return _error(500, f"psdvec itself has failed ({type(error).__name__}); see the terminal for more")
 
 
 # The server: it listens at an address and runs an application until it is interrupted.

@@ -24,7 +24,8 @@ from psdvec.vectors.subwords import closest_spellings
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence
-    from psdvec.solver.ridge import Measured, Setting
+    from psdvec.solver.pmi import Measured
+    from psdvec.solver.ridge import Setting
     from psdvec.vectors.model import Model
 
 SAME = 1e-3  # share of a vector's length; solutions that differ by less are the same but for rounding
@@ -98,19 +99,16 @@ class ContextIndex:
         """The length of each core word's vector."""
         return np.asarray(np.linalg.norm(self.model.rows[: self.model.core], axis=1), dtype=np.float64)
 
-    def _id(self, word: str) -> int:
-        ids = self.counts.vocabulary.ids
-        if word not in ids:
-            raise MissingWordError(word, lambda missing: closest_spellings(missing, self.words, ids))
-        return ids[word]
-
     def _pulls(self, words: list[str]) -> list[Pulls]:
         from psdvec.solver.ridge import pairs_of
 
-        ids = np.array([self._id(word) for word in words], dtype=np.int64)
+        known = self.counts.vocabulary.ids
+        for word in words:
+            if word not in known:
+                raise MissingWordError(word, lambda missing: closest_spellings(missing, self.words, known))
+        ids = np.array([known[word] for word in words], dtype=np.int64)
         return [
-            self._word_pulls(i, *pairs)
-            for i, pairs in zip(ids.tolist(), pairs_of(self.counts, ids), strict=True)
+            self._word_pulls(int(i), *pairs) for i, pairs in zip(ids, pairs_of(self.counts, ids), strict=True)
         ]
 
     def _word_pulls(
@@ -169,8 +167,8 @@ class ContextIndex:
 
     def _measured_for(self, i: int) -> Measured:
         """Return the scales with which the counted word ``i`` was placed or, one of the core, fitted."""
-        placed = self._measured
-        return self._measured_core if self.model.recipe.own_cap and placed.core_of[i] >= 0 else placed
+        is_fitted = self.model.recipe.own_cap and self._measured.core_of[i] >= 0
+        return self._measured_core if is_fitted else self._measured
 
     @cached_property
     def _measured(self) -> Measured:
@@ -181,7 +179,7 @@ class ContextIndex:
         return self._measure(replace(self.model, recipe=replace(self.model.recipe, own_cap=False)))
 
     def _measure(self, model: Model) -> Measured:
-        from psdvec.solver.ridge import measure_scales
+        from psdvec.solver.pmi import measure_scales
 
         return measure_scales(
             model, self.counts, np.arange(len(self.words)), core=None, unigrams=self.unigrams

@@ -35,9 +35,8 @@ from psdvec.maps.drawing import (
     read_map,
     write_map,
 )
-from psdvec.maps.regions import Regions, choose_names
+from psdvec.maps.regions import choose_names
 from psdvec.progress import SilentProgress, Stage
-from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings
 
 # A map being drawn in another process, while the page keeps answering.
@@ -206,12 +205,8 @@ class Maps:
         """Return where a new vector belongs on every map that is ready."""
         with self._lock:
             ready = {layout: self._find(layout) for layout in LAYOUTS}
-        mapped = self._explored.mapped
-        return {
-            layout: list(mapped.place(drawing, vector))
-            for layout, drawing in ready.items()
-            if drawing is not None
-        }
+        place = self._explored.mapped.place
+        return {layout: list(place(drawing, vector)) for layout, drawing in ready.items() if drawing}
 
     def _where(self) -> str:
         """Say where the map is kept, without a name of this machine's folders."""
@@ -236,11 +231,20 @@ class Maps:
 
 
 def describe_drawing(drawing: Drawing, explored: ExploredModel) -> dict[str, Any]:
-    """Return what the page needs to draw a map."""
+    """Return what the page needs to draw a map, with as many decimals as make it as sharp as any screen shows it."""
     e, ids = explored.embeddings, explored.mapped.ids
-    decimals = _decimals(drawing.places)
-    x, y = (_rounded(side, decimals) for side in drawing.places.T)
     words = [e.words[i] for i in ids.tolist()]
+    width = float(np.ptp(drawing.places, axis=0).max()) if len(drawing.places) else 0.0
+    decimals = max(math.ceil(math.log10(_STEPS / width)), 0) if width > 0 else 0
+    x, y = _rounded(drawing.places, decimals)
+    regions: list[dict[str, Any]] = []
+    for level, found in enumerate((drawing.coarse, drawing.fine)):
+        sizes = np.bincount(found.labels, minlength=len(found.middles)).tolist()
+        names = [choose_names([words[row] for row in rows if row >= 0]) for rows in found.names.tolist()]
+        parts = zip(*_rounded(found.middles, decimals), names, sizes, strict=True)
+        for number, (left, up, named, size) in enumerate(parts):
+            region = {"level": level, "id": number, "x": left, "y": up, "words": named, "size": size}
+            regions.append(region)
     return {
         "layout": drawing.layout,
         "words": words,
@@ -250,39 +254,13 @@ def describe_drawing(drawing: Drawing, explored: ExploredModel) -> dict[str, Any
         "fidelity": round(drawing.fidelity, 4),
         "clusters": drawing.coarse.labels.tolist(),
         "fine": drawing.fine.labels.tolist(),
-        "regions": [
-            *_describe_regions(drawing.coarse, 0, words, decimals),
-            *_describe_regions(drawing.fine, 1, words, decimals),
-        ],
+        "regions": regions,
     }
 
 
-def _describe_regions(
-    regions: Regions, level: int, words: Sequence[str], decimals: int
-) -> list[dict[str, Any]]:
-    sizes = np.bincount(regions.labels, minlength=len(regions.middles)).tolist()
-    x, y = (_rounded(side, decimals) for side in regions.middles.T)
-    return [
-        {
-            "level": level,
-            "id": number,
-            "x": x[number],
-            "y": y[number],
-            "words": choose_names([words[row] for row in names if row >= 0]),
-            "size": sizes[number],
-        }
-        for number, names in enumerate(regions.names.tolist())
-    ]
-
-
-def _decimals(places: Float32s) -> int:
-    """Return with how many decimals a picture of these places is as sharp as any screen shows it."""
-    width = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
-    return max(math.ceil(math.log10(_STEPS / width)), 0) if width > 0 else 0
-
-
-def _rounded(numbers: Float32s, decimals: int) -> list[float]:
-    return [round(number, decimals) for number in numbers.tolist()]
+def _rounded(places: Float32s, decimals: int) -> list[list[float]]:
+    """Return the two coordinates of all places."""
+    return [[round(number, decimals) for number in side] for side in places.T.tolist()]
 
 
 def describe_shared(
@@ -301,11 +279,9 @@ def describe_shared(
     direction = direction / (np.linalg.norm(direction) or 1.0)
     scores = units @ direction
     order = np.argsort(-scores, kind="stable")[: 5 * topn].tolist()
-    words = [explored.embeddings.words[mapped.ids[rows[k]]] for k in order]
+    names = [explored.embeddings.words[i] for i in mapped.ids[list(rows)].tolist()]
     return {
         "size": len(rows),
-        "words": [{"word": word, "score": float(scores[k])} for word, k in zip(words, order, strict=True)],
-        "shared": [
-            {"word": one["word"], "score": one["score"]} for one in answers.nearest(e, direction, topn=topn)
-        ],
+        "words": [{"word": names[k], "score": float(scores[k])} for k in order],
+        "shared": [{"word": word, "score": score} for word, score in e.most_similar([direction], topn=topn)],
     }

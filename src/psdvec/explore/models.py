@@ -18,8 +18,8 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.formats import load
 from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
-from psdvec.topic_model.folder import read_topics
-from psdvec.topic_model.values import Topics
+from psdvec.topic_model.page import read_topics
+from psdvec.topic_model.topics import Topics
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
 
@@ -32,7 +32,7 @@ class Suggestions:
     """The words of ``e`` in alphabetical order, in which all with the same beginning stand together."""
 
     def __init__(self, e: Embeddings) -> None:
-        self._e = e
+        self.e = e
         words = list(e.words)
         self._order = np.array(sorted(range(len(e)), key=words.__getitem__), np.int64)
         self._words = [words[i] for i in self._order.tolist()]
@@ -42,22 +42,16 @@ class Suggestions:
 
     def beginning_with(self, prefix: str, *, topn: int) -> list[dict[str, Any]]:
         """Return the most frequent words that begin with ``prefix``, as it is or as the tokenizer writes it."""
-        forms = {prefix, *(form for form in [self._folded(prefix)] if form)}
-        found = np.unique(np.concatenate([self._ids(form) for form in forms]))
+        cut = self.e.tokenize(prefix)
+        forms = {prefix, *(cut if len(cut) == 1 else ())}
+        ends = [(bisect_left(self._words, form), bisect_right(self._words, form + _LAST)) for form in forms]
+        found = np.unique(np.concatenate([self._order[first:last] for first, last in ends]))
         best = found[np.argsort(self._rank[found], kind="stable")[:topn]]
-        counts = self._e.counts
+        counts = self.e.counts
         return [
-            {"word": self._e.words[i], "count": None if counts is None else int(counts[i])}
+            {"word": self.e.words[i], "count": None if counts is None else int(counts[i])}
             for i in best.tolist()
         ]
-
-    def _folded(self, prefix: str) -> str:
-        forms = self._e.tokenize(prefix)
-        return forms[0] if len(forms) == 1 else ""
-
-    def _ids(self, prefix: str) -> Any:
-        first, last = bisect_left(self._words, prefix), bisect_right(self._words, prefix + _LAST)
-        return self._order[first:last]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +90,12 @@ def open_model(
     embeddings = load(path, progress=progress)
     model = embeddings if isinstance(embeddings, Model) else None
     no_extending = "" if model else "these vectors come without the scales of a fit; fit them with psdvec"
-    contexts, no_contexts = (
-        None,
-        "start the explorer with counts=FOLDER, the counts that the model was made from",
-    )
-    if counts is not None:
-        if model is None:
-            no_contexts = no_extending
-        else:
-            from psdvec.counts.matrix import load_counts
+    contexts, no_contexts = None, no_extending
+    if counts is None:
+        no_contexts = "start the explorer with counts=FOLDER, the counts that the model was made from"
+    elif model is not None:
+        from psdvec.counts.matrix import load_counts
 
-            contexts, no_contexts = ContextIndex(model, load_counts(counts)), ""
+        contexts = ContextIndex(model, load_counts(counts))
     found = None if topics is None else read_topics(topics)
     return ExploredModel(Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found)

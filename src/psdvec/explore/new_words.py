@@ -7,6 +7,7 @@ the new ones while the server runs, so that they can be asked about like any oth
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from psdvec.errors import InputError
 from psdvec.explore.contexts import ContextIndex
-from psdvec.explore.request import FILLED_LINE
 from psdvec.text.corpus import Texts
 from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings, append_words
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from psdvec.solver.extend import Extension
     from psdvec.vectors.model import Model
 
+FILLED_LINE = re.compile(r"\S[^\n]*")  # with something in it, from its first word
 MAX_WORDS = 20  # learned at once if none is named: the most frequent ones of the text
 EVIDENCE = 20  # contexts at most that are told of each
 KEPT_WORDS = 1_000  # learned words at most that are kept
@@ -35,8 +36,9 @@ UNIGRAMS = "model"  # the old words' frequencies are the model's own, as a few s
 class LearnedWords:
     """The words that were learned since the server started.
 
-    ``embeddings`` are those of the model with the learned words after them. A word that is learned again is replaced.
-    Only the latest are kept, ``words`` of them at most, from texts with ``pairs`` counted pairs at most.
+    ``embeddings`` are those of the model with the learned words after them; ``contexts`` say of each learned word why
+    it is where it is. A word that is learned again is replaced. Only the latest are kept, ``words`` of them at most,
+    from texts with ``pairs`` counted pairs at most.
     """
 
     def __init__(self, embeddings: Embeddings, *, words: int = KEPT_WORDS, pairs: int = KEPT_PAIRS) -> None:
@@ -44,7 +46,7 @@ class LearnedWords:
         self._most_words, self._most_pairs = words, pairs
         self._first = embeddings
         self._rows: dict[str, tuple[Float32s, int, float]] = {}
-        self._contexts: dict[str, ContextIndex] = {}
+        self.contexts: dict[str, ContextIndex] = {}
         self._lock = threading.Lock()
 
     def learn(self, extension: Extension, contexts: ContextIndex) -> tuple[Embeddings, list[str]]:
@@ -58,30 +60,24 @@ class LearnedWords:
                 row = extension.get_index(word)
                 known = int(extension.counts[row]), float(extension.deviations[row])
                 self._rows[word] = (np.array(extension.vectors[row]), *known)
-                self._contexts[word] = contexts
+                self.contexts[word] = contexts
             forgotten = self._forget(keep=len(extension.learned))
             if extension.learned:
-                self.embeddings = self._grown()
+                vectors, counts, deviations = map(np.array, zip(*self._rows.values(), strict=True))
+                new = vectors, counts, deviations.astype(np.float32)
+                self.embeddings = append_words(self._first, self._rows, *new)
             return self.embeddings, forgotten
-
-    def contexts_of(self, word: str) -> ContextIndex | None:
-        """Return what says why a learned word is where it is; None for any other word."""
-        return self._contexts.get(word)
 
     def _forget(self, *, keep: int) -> list[str]:
         """Drop the oldest words until the others are few enough, but never the ``keep`` latest, and return them."""
         forgotten = []
         for word in list(self._rows)[: len(self._rows) - keep]:
-            texts = {id(contexts): contexts.counts.indices.size for contexts in self._contexts.values()}
+            texts = {id(contexts): contexts.counts.indices.size for contexts in self.contexts.values()}
             if len(self._rows) <= self._most_words and sum(texts.values()) <= self._most_pairs:
                 break
-            del self._rows[word], self._contexts[word]
+            del self._rows[word], self.contexts[word]
             forgotten.append(word)
         return forgotten
-
-    def _grown(self) -> Embeddings:
-        vectors, counts, deviations = (np.array(column) for column in zip(*self._rows.values(), strict=True))
-        return append_words(self._first, self._rows, vectors, counts, deviations.astype(np.float32))
 
 
 def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Extension, Cooccurrence]:
@@ -96,11 +92,8 @@ def add_words(model: Model, text: str, *, word: str | None = None) -> tuple[Exte
     counts = _count(model, text)
     if token is not None and token not in counts.vocabulary:
         raise InputError(f"'{token}' does not occur in the text; paste sentences that use it")
-    new = (
-        [other for other in counts.vocabulary.words if other not in model.key_to_index]
-        if token is None
-        else [token]
-    )
+    named = counts.vocabulary.words if token is None else [token]
+    new = [other for other in named if other not in model.key_to_index]
     if not new:
         raise InputError("the model already knows every word of the text; paste sentences with a new word")
     return extend(model, counts, words=new[:MAX_WORDS], unigrams=UNIGRAMS), counts

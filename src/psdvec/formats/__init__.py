@@ -25,8 +25,7 @@ from psdvec.storage.files import check_name, replaced_file
 from psdvec.text.streams import open_stream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
-from psdvec.vectors.neighbours import rows_not_finite
-from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.neighbours import csr_of, rows_not_finite
 
 MODEL = VectorFormat(
     "model",
@@ -35,6 +34,7 @@ MODEL = VectorFormat(
     lambda path, **_: read_model(path),
     write_model,
     check_output,
+    is_folder=True,
 )
 TABLE: tuple[VectorFormat, ...] = (MODEL, TEXT, GLOVE, BINARY, NPZ, MODEL2VEC)
 FORMATS = tuple(one.name for one in TABLE)
@@ -84,9 +84,7 @@ def load(
     demand_positive(limit, "limit")
     rules = ReadingRules(limit, bad_rows, None if scratch is None else Path(scratch))
     try:
-        embeddings = (
-            _load_folder(path, rules, progress) if path.is_dir() else _load_file(path, rules, progress)
-        )
+        embeddings = _read(path, rules, progress)
     except MemoryError as error:
         raise ResourceError(
             f"the vectors of '{path}' do not fit into memory; convert them with psdvec convert into a model folder, "
@@ -114,7 +112,8 @@ def save(
     overwrite : replace what is at ``path``
     """
     path = Path(path)
-    chosen = _choose(path, format, overwrite=overwrite)
+    name = choose_format(path, format, overwrite=overwrite)
+    chosen = next(one for one in TABLE if one.name == name)
     if spaces is not None:
         embeddings = replace(
             embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words)
@@ -124,7 +123,12 @@ def save(
             f"sparse vectors can only be saved as a model folder, and '{path}' would be {chosen.name}; save them as a "
             "model"
         )
-    _refuse_unwritable(embeddings)
+    if len(embeddings.key_to_index) == 0:  # which refuses a word given twice
+        raise InputError("there are no vectors to write; give embeddings with at least one word")
+    for i in rows_not_finite(embeddings.vectors):
+        raise InputError(
+            f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"
+        )
     if chosen.is_folder:
         return chosen.write(embeddings, path, overwrite=overwrite)
     with replaced_file(path, overwrite=overwrite) as raw, _compressed(raw, path.suffix) as file:
@@ -137,47 +141,54 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
     >>> choose_format("vectors.txt.gz")
     'text'
     """
-    return _choose(Path(path), format, overwrite=overwrite).name
-
-
-def _choose(path: Path, format: Format | None, *, overwrite: bool) -> VectorFormat:
+    path = Path(path)
     if path.name == "-":
         raise InputError(f"'{path}' cannot be the name of an output; give a file or folder to write to")
     check_name(path)
     by_name = {one.name: one for one in TABLE}
-    if format is not None and format not in by_name:
+    if format is None:
+        suffixes = [suffix for suffix in path.suffixes if suffix not in _COMPRESSED + _NEVER_COMPRESSED]
+        ending = suffixes[-1] if suffixes else ""
+        by_ending = {ending: one.name for one in TABLE for ending in one.endings}
+        if ending not in by_ending:
+            *others, last = filter(None, by_ending)
+            raise InputError(
+                f"the ending of '{path}' does not tell its format; end it with {', '.join(others)} or {last}, leave "
+                f"the ending out for a model folder, or name the format, one of {', '.join(by_name)}"
+            )
+        format = by_ending[ending]
+    elif format not in by_name:
         raise InputError(f"there is no format '{format}'; choose one of {', '.join(by_name)}")
-    chosen = by_name[format] if format is not None else _format_by_name(path)
-    if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not chosen.compressible):
+    is_compressible = by_name[format].compressible
+    if path.suffix in _NEVER_COMPRESSED or (path.suffix in _COMPRESSED and not is_compressible):
         raise InputError(
             f"'{path}' cannot be written compressed: only text and binary can, as .gz or .xz; leave out {path.suffix}"
         )
-    chosen.check_output(path, overwrite=overwrite)
-    return chosen
+    by_name[format].check_output(path, overwrite=overwrite)
+    return format
 
 
-def _refuse_unwritable(embeddings: Embeddings) -> None:
-    """Refuse what could not be read back: no words, a word given twice, numbers that are not finite."""
-    if len(embeddings.key_to_index) == 0:
-        raise InputError("there are no vectors to write; give embeddings with at least one word")
-    for i in rows_not_finite(embeddings.vectors):
+def _read(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
+    """Read a folder or file by the format that recognises it; explain why a file that people often try is refused."""
+    if path.is_dir():
+        for one in TABLE:
+            if one.is_folder and one.recognises(path):
+                return one.read(path, rules=rules, progress=progress)
         raise InputError(
-            f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"
+            f"the folder '{path}' holds neither {META} nor tokenizer.json; give a folder of vectors"
         )
-
-
-def _load_folder(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
-    for one in TABLE:
-        if one.is_folder and one.recognises(path):
-            return one.read(path, rules=rules, progress=progress)
-    raise InputError(f"the folder '{path}' holds neither {META} nor tokenizer.json; give a folder of vectors")
-
-
-def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embeddings:
     with open_stream(path) as stream:
         source = io.BufferedReader(stream, _BUFFER)
         head = source.peek()[:_SNIFFED]
-        _refuse_foreign(head, stream.name)
+        if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+            raise InputError(
+                f"{stream.name} is a Python pickle, which can run code when loaded; save the vectors again with "
+                "gensim's save_word2vec_format"
+            )
+        if head.startswith(_FASTTEXT):
+            raise InputError(
+                f"{stream.name} is a fastText model with its n-grams; give the .vec file next to it"
+            )
         for one in reversed(TABLE):  # text, which almost anything may look like, comes last
             if not one.is_folder and one.recognises(head):
                 return one.read(source, rules=rules, progress=progress)
@@ -185,30 +196,6 @@ def _load_file(path: Path, rules: ReadingRules, progress: Progress) -> Embedding
     raise InputError(
         f"'{path}' is not a file of word vectors: {found}; give word2vec text or binary, GloVe text, or .npz"
     )
-
-
-def _refuse_foreign(head: bytes, name: str) -> None:
-    """Explain why a file that people often try is refused."""
-    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
-        raise InputError(
-            f"{name} is a Python pickle, which can run code when loaded; save the vectors again with gensim's "
-            "save_word2vec_format"
-        )
-    if head.startswith(_FASTTEXT):
-        raise InputError(f"{name} is a fastText model with its n-grams; give the .vec file next to it")
-
-
-def _format_by_name(path: Path) -> VectorFormat:
-    suffixes = [suffix for suffix in path.suffixes if suffix not in _COMPRESSED + _NEVER_COMPRESSED]
-    ending = suffixes[-1] if suffixes else ""
-    by_ending = {ending: one for one in TABLE for ending in one.endings}
-    if ending not in by_ending:
-        *others, last = filter(None, by_ending)
-        raise InputError(
-            f"the ending of '{path}' does not tell its format; end it with {', '.join(others)} or {last}, leave the "
-            f"ending out for a model folder, or name the format, one of {', '.join(one.name for one in TABLE)}"
-        )
-    return by_ending[ending]
 
 
 def _compressed(file: BinaryIO, suffix: str) -> BinaryIO:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,35 +21,19 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.formats.word2vec import ReadingRules, VectorFormat, keep_good_rows
 from psdvec.progress import Progress
-from psdvec.storage.arrays import map_safetensors, parse_json, write_safetensors
+from psdvec.storage.artefact import map_safetensors, parse_json, write_safetensors
 from psdvec.storage.files import check_name, replaced_folder, restore
+from psdvec.text.tokenizers import split_words
 from psdvec.vectors.embeddings import Embeddings
 
 # The ``tokenizer.json`` of the package tokenizers: our tokenizers in its language, and words read from its files.
 
-UNKNOWN = "[UNK]"
+UNKNOWN = "[UNK]"  # stands for unknown words, with as many _ after it as make it none of the words
 
 _LOWERCASE = {"type": "Lowercase"}
 _PAPER_WORD = "[a-z]+(?:'[a-z]+)*"
 _BETWEEN_BLANKS = r"[^\x00-\x20]+"
 _WORD_OR_SIGNS = re.compile(r"\w+|[^\w\s]+")  # what the pre-tokenizer Whitespace keeps
-
-
-def unknown_token(words: Container[str]) -> str:
-    """Return what stands for unknown words beside ``words``, and is none of them.
-
-    >>> unknown_token(["king"]), unknown_token(["king", "[UNK]"])
-    ('[UNK]', '[UNK]_')
-    """
-    token = UNKNOWN
-    while token in words:
-        token += "_"
-    return token
-
-
-def is_unknown_token(token: str) -> bool:
-    """Say whether ``token`` is one that :func:`unknown_token` returns, rather than one of another program's."""
-    return token.rstrip("_") == UNKNOWN
 
 
 def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str, Any]:
@@ -60,28 +43,22 @@ def describe_tokenizer(words: Sequence[str], tokenizer: str | None) -> dict[str,
     """
     if tokenizer == "unicode":
         normalizer, pre_tokenizer = _fold_case(words), _keep(_unicode_word())
+    elif tokenizer == "unicode-cased":
+        normalizer, pre_tokenizer = None, _keep(_unicode_word())
     elif tokenizer == "paper":
         normalizer, pre_tokenizer = _keep_ascii(), _keep(_PAPER_WORD)
     elif tokenizer == "whitespace":
         normalizer, pre_tokenizer = None, _keep(_BETWEEN_BLANKS)
     else:
-        normalizer = _LOWERCASE if _is_lower(words[:-1]) else None
+        normalizer = _LOWERCASE if all(word == word.lower() for word in words[:-1]) else None
         pre_tokenizer = {"type": "Whitespace"}
     return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": None,
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
+        "normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "post_processor": None, "decoder": None,
         "model": {
-            "type": "WordLevel",
-            "vocab": {word: i for i, word in enumerate(words)},
-            "unk_token": words[-1],
+            "type": "WordLevel", "vocab": {word: i for i, word in enumerate(words)}, "unk_token": words[-1]
         },
-    }
+    }  # fmt: skip
 
 
 def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
@@ -92,13 +69,10 @@ def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
     """
     if tokenizer is None:
         return [word for word in words if _WORD_OR_SIGNS.findall(word) != [word]]
-    from psdvec.text.tokenizers import split_words
-
     return [word for word in words if split_words(word, tokenizer=tokenizer) != [word]]
 
 
-@dataclass(frozen=True)
-class Tokens:
+class Tokens(NamedTuple):
     """What a ``tokenizer.json`` tells: tokens by id, the id of the unknown one, and which of our tokenizers it is."""
 
     words: list[str]
@@ -116,9 +90,9 @@ def read_tokens(path: Path) -> Tokens:
         vocabulary = dict(vocabulary)
         for added in settings.get("added_tokens") or []:
             vocabulary.setdefault(added["content"], added["id"])
-        tokens = _by_id(vocabulary)
-        unknown = settings["model"].get("unk_token")
-        return Tokens(tokens, vocabulary.get(unknown), _recognise(settings.get("pre_tokenizer")))
+        unknown = vocabulary.get(settings["model"].get("unk_token"))
+        name = _recognise(settings.get("pre_tokenizer"), settings.get("normalizer"))
+        return Tokens(_by_id(vocabulary), unknown, name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"'{path}' does not describe a tokenizer ({error}); get it again") from error
 
@@ -127,12 +101,8 @@ def _by_id(vocabulary: dict[Any, Any]) -> list[str]:
     """Return the tokens in the order of their ids; a gap, or an id given twice, would give a word another's vector."""
     tokens: list[str | None] = [None] * len(vocabulary)
     for token, i in vocabulary.items():
-        if (
-            not isinstance(token, str)
-            or type(i) is not int
-            or not 0 <= i < len(tokens)
-            or tokens[i] is not None
-        ):
+        is_new = type(i) is int and 0 <= i < len(tokens) and tokens[i] is None
+        if not is_new or not isinstance(token, str):
             raise ValueError(
                 f"token {str(token)[:40]!r} has the id {str(i)[:20]}, and {len(tokens)} tokens have those from 0 to "
                 f"{len(tokens) - 1}, each its own"
@@ -141,16 +111,14 @@ def _by_id(vocabulary: dict[Any, Any]) -> list[str]:
     return cast("list[str]", tokens)
 
 
-def _recognise(pre_tokenizer: Any) -> str | None:
+def _recognise(pre_tokenizer: Any, normalizer: Any) -> str | None:
     """Return our tokenizer that cuts by ``pre_tokenizer``; its pattern is compared, which nobody else writes."""
     if pre_tokenizer in (_keep(_PAPER_WORD), _keep(_BETWEEN_BLANKS)):
         return "paper" if pre_tokenizer == _keep(_PAPER_WORD) else "whitespace"
     is_ours = isinstance(pre_tokenizer, dict) and pre_tokenizer.get("type") == "Split"
-    return "unicode" if is_ours and pre_tokenizer == _keep(_unicode_word()) else None
-
-
-def _is_lower(words: Iterable[str]) -> bool:
-    return all(word == word.lower() for word in words)
+    if not is_ours or pre_tokenizer != _keep(_unicode_word()):
+        return None
+    return "unicode-cased" if normalizer is None else "unicode"
 
 
 def _keep(pattern: str) -> dict[str, Any]:
@@ -162,14 +130,11 @@ def _replace(old: dict[str, str], new: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": old, "content": new}
 
 
-def _sequence(*normalizers: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "normalizers": list(normalizers)}
-
-
 def _keep_ascii() -> dict[str, Any]:
     """Make a typographic apostrophe a plain one, other letters than a to z blanks, and capitals small."""
     apostrophe = _replace({"String": "\N{RIGHT SINGLE QUOTATION MARK}"}, "'")
-    return _sequence(apostrophe, _replace({"Regex": r"[^\x00-\x7F]"}, " "), _LOWERCASE)
+    blanks = _replace({"Regex": r"[^\x00-\x7F]"}, " ")
+    return {"type": "Sequence", "normalizers": [apostrophe, blanks, _LOWERCASE]}
 
 
 def _fold_case(words: Iterable[str]) -> dict[str, Any]:
@@ -180,7 +145,7 @@ def _fold_case(words: Iterable[str]) -> dict[str, Any]:
     changed = [
         _replace({"String": old}, new) for old, new in folded.items() if old != new and used.issuperset(new)
     ]
-    return _sequence(_LOWERCASE, *changed)
+    return {"type": "Sequence", "normalizers": [_LOWERCASE, *changed]}
 
 
 def _unicode_word() -> str:
@@ -254,14 +219,12 @@ def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
         raise InputError(
             f"'{path}' exists and is not a Model2Vec folder of psdvec; move it away, or choose another output name"
         )
-    foreign = next(
-        (each for each in sorted(path.iterdir()) if each.name not in _FILES or each.is_dir()), None
-    )
-    if foreign is not None:
-        raise InputError(
-            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
-            "another output name"
-        )
+    for each in sorted(path.iterdir()):
+        if each.name not in _FILES or each.is_dir():
+            raise InputError(
+                f"'{path}' exists and holds '{each.name}', which psdvec did not write; move that away, or choose "
+                "another output name"
+            )
     if not overwrite:
         raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
 
@@ -274,19 +237,17 @@ def write_model2vec(embeddings: Embeddings, path: Path, *, overwrite: bool = Fal
     found in a text.
     """
     check_model2vec_output(path, overwrite=overwrite)
-    spaced = next((word for word in embeddings.words if not word or word.split() != [word]), None)
-    if spaced is not None:
-        raise InputError(
-            f"the word {spaced!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
-            'write another character instead of spaces, as with spaces="_"'
-        )
+    for word in embeddings.words:
+        if not word or word.split() != [word]:
+            raise InputError(
+                f"the word {word!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
+                'write another character instead of spaces, as with spaces="_"'
+            )
     WordList.pack(embeddings.words)  # refuses a word that is no text
     with replaced_folder(path, overwrite=overwrite) as folder:
         _write_files(embeddings, folder)
-        if overwrite:
-            check_model2vec_output(
-                path, overwrite=True
-            )  # again: something may have been put into it meanwhile
+        if overwrite:  # again: something may have been put into it meanwhile
+            check_model2vec_output(path, overwrite=True)
 
 
 def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Embeddings:
@@ -302,8 +263,8 @@ def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Em
     tokens = read_tokens(folder / "tokenizer.json")
     words = tokens.words
     vectors = _expand(matrix, tensors.get("mapping"), tensors.get("weights"), len(words), path)
-    added = tokens.unknown == len(words) - 1 and is_unknown_token(words[-1])
-    if added and np.count_nonzero(vectors[-1]) == 0:
+    is_ours = tokens.unknown == len(words) - 1 and words[-1].rstrip("_") == UNKNOWN
+    if is_ours and np.count_nonzero(vectors[-1]) == 0:
         words, vectors = words[:-1], vectors[:-1]
     embeddings = Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
     return keep_good_rows(embeddings, f"'{path}'", rules.bad_rows, progress)
@@ -311,21 +272,15 @@ def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Em
 
 def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int, path: Path) -> Array:
     """Return the vectors of ``n`` tokens: the rows that ``mapping`` names, each times its weight."""
-    found = [
-        len(each)
-        for each in (matrix if mapping is None else mapping, weights)
-        if each is not None and each.ndim
-    ]
+    parts = (matrix if mapping is None else mapping, weights)
+    found = [len(each) for each in parts if each is not None and each.ndim]
     if any(length != n for length in found):
         raise InputError(
             f"'{path}' is damaged: it has {n} tokens and {' or '.join(map(str, found))} vectors; get it again"
         )
     if mapping is not None:
-        if (
-            mapping.ndim != 1
-            or mapping.dtype.kind not in "iu"
-            or not ((mapping >= 0) & (mapping < len(matrix))).all()
-        ):
+        is_whole = mapping.ndim == 1 and mapping.dtype.kind in "iu"
+        if not is_whole or not ((mapping >= 0) & (mapping < len(matrix))).all():
             raise InputError(
                 f"'{path}' is damaged: its mapping names other rows than the {len(matrix)} that it has; get it again"
             )
@@ -344,45 +299,37 @@ def _folders(path: Path) -> tuple[Path, Path]:
 
 def _write_files(embeddings: Embeddings, folder: Path) -> None:
     write_safetensors(folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=1)
-    tokens = [*embeddings.words, unknown_token(embeddings)]
-    _write_json(folder / "tokenizer.json", describe_tokenizer(tokens, embeddings.tokenizer))
-    _write_json(
-        folder / "config.json",
-        {
-            "model_type": "model2vec",
-            "architectures": ["StaticModel"],
-            "hidden_dim": embeddings.dim,
-            "normalize": False,
-            "embedding_dtype": "float32",
-        },
-    )
+    unknown = UNKNOWN
+    while unknown in embeddings:
+        unknown += "_"
+    config = {
+        "model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": embeddings.dim,
+        "normalize": False, "embedding_dtype": "float32",
+    }  # fmt: skip
     module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
-    _write_json(folder / "modules.json", [module])
+    for name, value in (
+        ("tokenizer.json", describe_tokenizer([*embeddings.words, unknown], embeddings.tokenizer)),
+        ("config.json", config),
+        ("modules.json", [module]),
+    ):
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+        (folder / name).write_text(f"{text}\n", encoding="utf-8")
     card = _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim, reach=_describe_reach(embeddings))
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def _describe_reach(embeddings: Embeddings) -> str:
     """Say how texts are cut there, and which words cannot be found in them."""
-    how = (
-        "at blanks and around punctuation"
-        if embeddings.tokenizer is None
-        else f"by psdvec's tokenizer `{embeddings.tokenizer}`, as the text of the vectors was"
-    )
+    how, found = "at blanks and around punctuation", "Every word can be found in a text"
+    if embeddings.tokenizer is not None:
+        how = f"by psdvec's tokenizer `{embeddings.tokenizer}`, as the text of the vectors was"
     lost = unreachable_words(embeddings.words, embeddings.tokenizer)
-    found = (
-        f"{len(lost):,} of the words cannot be found in a text"
-        if lost
-        else "Every word can be found in a text"
-    )
-    examples = f", such as {', '.join(f'`{word}`' for word in lost[:5])}" if lost else ""
-    return f"Texts are cut into words {how}. {found}{examples}."
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if lost:
+        examples = ", ".join(f"`{word}`" for word in lost[:5])
+        found = f"{len(lost):,} of the words cannot be found in a text, such as {examples}"
+    return f"Texts are cut into words {how}. {found}."
 
 
 MODEL2VEC = VectorFormat(
-    "model2vec", (), is_model2vec, read_model2vec, write_model2vec, check_model2vec_output
+    "model2vec", (), is_model2vec, read_model2vec, write_model2vec, check_model2vec_output, is_folder=True
 )

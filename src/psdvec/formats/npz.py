@@ -21,7 +21,7 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.formats.word2vec import ReadingRules, Source, VectorFormat, keep_good_rows
 from psdvec.progress import Progress
-from psdvec.storage.arrays import ZIP_DAMAGE, map_numbers, read_header
+from psdvec.storage.artefact import ZIP_DAMAGE, map_numbers, read_header
 from psdvec.vectors.embeddings import Embeddings
 
 _MATRICES = ("vectors", "embeddings", "matrix", "wv")
@@ -34,15 +34,10 @@ def write_npz(embeddings: Embeddings, file: BinaryIO) -> None:
     """Write ``embeddings`` to an open file."""
     packed = WordList.pack(embeddings.words)
     arrays: dict[str, Any] = {
-        "vectors": embeddings.vectors,
-        "words": packed.blob,
-        "word_offsets": packed.offsets,
-    }
-    if embeddings.counts is not None:
-        arrays["counts"] = embeddings.counts
-    if embeddings.deviations is not None:
-        arrays["deviations"] = embeddings.deviations
-    np.savez(file, **arrays)
+        "vectors": embeddings.vectors, "words": packed.blob, "word_offsets": packed.offsets,
+        "counts": embeddings.counts, "deviations": embeddings.deviations,
+    }  # fmt: skip
+    np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
 
 
 def read_npz(source: Source, *, rules: ReadingRules, progress: Progress) -> Embeddings:
@@ -105,8 +100,4 @@ def _data_start(path: Path, member: zipfile.ZipInfo) -> int:
     return member.header_offset + 30 + int(name) + int(extra)
 
 
-def _is_zip(head: bytes) -> bool:
-    return head.startswith(b"PK\x03\x04")
-
-
-NPZ = VectorFormat("npz", (".npz",), _is_zip, read_npz, write_npz)
+NPZ = VectorFormat("npz", (".npz",), lambda head: head.startswith(b"PK\x03\x04"), read_npz, write_npz)

@@ -27,8 +27,8 @@ from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import disk_errors_explained, format_size
-from psdvec.storage.files import check_file_output
+from psdvec.resources import format_size
+from psdvec.storage.files import check_file_output, disk_errors_explained
 from psdvec.text.streams import ByteStream
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import rows_not_finite
@@ -60,7 +60,8 @@ class VectorFormat:
 
     ``endings`` are those of names that mean the format. ``recognises`` takes the first bytes of a file, or the path of
     a folder; ``read`` the open file or the path, and ``rules`` and ``progress`` by name; ``write`` embeddings, and the
-    open file, or the path and ``overwrite`` by name. ``check_output`` refuses a path that must not be written to.
+    open file, or the path and ``overwrite`` by name. ``check_output`` refuses a path that must not be written to: a
+    folder knows best what may be replaced by it.
     """
 
     name: str
@@ -69,34 +70,37 @@ class VectorFormat:
     read: Callable[..., Embeddings]
     write: Callable[..., None]
     check_output: Callable[..., None] = check_file_output
+    is_folder: bool = False
     compressible: bool = False
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder, which knows best what may be replaced by it."""
-        return self.check_output is not check_file_output
 
 
 class RowCollector:
-    """Collects rows; a ``place`` is the number of a line or of a word, whichever ``unit`` says."""
+    """Collects rows in memory or, where the ``rules`` name a folder for them, in a file there that has no name.
+
+    The file is mapped into memory at the end, and disappears with the program. A ``place`` is the number of a line or
+    of a word, whichever ``unit`` says.
+    """
 
     def __init__(self, name: str, dim: int, *, unit: str, rules: ReadingRules) -> None:
-        self.name, self.unit, self.bad_rows = name, unit, rules.bad_rows
-        self.limit = float("inf") if rules.limit is None else rules.limit
+        self.name, self.dim, self.unit, self.rules = name, dim, unit, rules
         self.words: list[str] = []
         self.seen: set[str] = set()
         self.skipped: list[str] = []
-        self._rows = _RowsInMemory(dim) if rules.scratch is None else _RowsOnDisk(dim, rules.scratch)
+        self._file: IO[bytes] = io.BytesIO()
+        if rules.scratch is not None:
+            with disk_errors_explained(rules.scratch):
+                self._file = tempfile.TemporaryFile(dir=rules.scratch)  # noqa: SIM115, closed as the next line says
+            self._close = weakref.finalize(self, _close, self._file)
 
     @property
     def full(self) -> bool:
         """Whether the limit has been reached."""
-        return len(self.words) >= self.limit
+        return self.rules.limit is not None and len(self.words) >= self.rules.limit
 
     def bad(self, place: int, what: str) -> None:
         """Refuse the row at ``place``, or note that it is skipped."""
         message = f"{self.unit} {place} of {self.name} {what}"
-        if self.bad_rows == "refuse":
+        if self.rules.bad_rows == "refuse":
             raise InputError(f'{message}; correct the file, or leave out such rows with bad_rows="skip"')
         self.skipped.append(message)
 
@@ -111,7 +115,9 @@ class RowCollector:
                 self.bad(place, "holds a number that is not finite")
             elif self._take(place, word):
                 kept.append(row)
-        self._rows.append(values if len(kept) == len(values) else values[kept])
+        rows = values if len(kept) == len(values) else values[kept]
+        with disk_errors_explained(self.rules.scratch or Path()):
+            self._file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
 
     def _take(self, place: int, word: bytes) -> bool:
         """Add the word of a row, unless it is bad, and say whether it was added."""
@@ -120,71 +126,41 @@ class RowCollector:
         except UnicodeDecodeError:
             self.bad(place, f"holds a word that is not UTF-8: {word[:40]!r}")
             return False
-        if not text:
-            self.bad(place, "has no word")
-        elif text in self.seen:
-            self.bad(place, f"holds the word '{text}' a second time")
-        else:
-            self.seen.add(text)
-            self.words.append(text)
-            return True
-        return False
+        if not text or text in self.seen:
+            self.bad(place, f"holds the word '{text}' a second time" if text else "has no word")
+            return False
+        self.seen.add(text)
+        self.words.append(text)
+        return True
 
     def finish(self, promised: int | None, progress: Progress) -> Embeddings:
         """Return what was collected, after comparing it with the number of rows ``promised``."""
         found = len(self.words) + len(self.skipped)
         if promised is not None and not self.full and promised != found:
             what = f"the first line of {self.name} promises {promised} words, but the file holds {found}"
-            if self.bad_rows == "refuse":
+            if self.rules.bad_rows == "refuse":
                 raise InputError(f'{what}; get the whole file, or read what there is with bad_rows="skip"')
             progress.say(f"{what}; reading what there is")
         if not self.words:
             raise InputError(f"{self.name} holds no vectors; give a file of word vectors")
         if self.skipped:
             progress.say(f"rows left out: {len(self.skipped)}; the first: {self.skipped[0]}")
-        return Embeddings(tuple(self.words), self._rows.matrix())
+        return Embeddings(tuple(self.words), self._numbers().reshape(-1, self.dim))
 
-
-class _RowsInMemory:
-    """A matrix that grows in place."""
-
-    def __init__(self, dim: int) -> None:
-        self._matrix, self._used = np.empty((0, dim), dtype=np.float32), 0
-
-    def append(self, rows: Float32s) -> None:
-        end = self._used + len(rows)
-        if end > len(self._matrix):
-            self._resize(max(end, len(self._matrix) * 5 // 4))
-        self._matrix[self._used : end] = rows
-        self._used = end
-
-    def matrix(self) -> Float32s:
-        self._resize(self._used)
-        return self._matrix
-
-    def _resize(self, rows: int) -> None:
-        self._matrix.resize((rows, self._matrix.shape[1]), refcheck=False)
-
-
-class _RowsOnDisk:
-    """A matrix in a nameless file, which is mapped into memory at the end and disappears with the program."""
-
-    def __init__(self, dim: int, folder: Path) -> None:
-        self._dim, self._folder = dim, folder
-        with disk_errors_explained(folder):
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed below or when this object is collected
-        self._close = weakref.finalize(self, _close, self._file)
-
-    def append(self, rows: Float32s) -> None:
-        with disk_errors_explained(self._folder):
-            self._file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
-
-    def matrix(self) -> Float32s:
-        with disk_errors_explained(self._folder):
+    def _numbers(self) -> Float32s:
+        if isinstance(self._file, io.BytesIO):
+            return np.frombuffer(self._file.getbuffer(), dtype=np.float32)
+        with disk_errors_explained(self.rules.scratch or Path()):
             self._file.flush()
-        rows = np.memmap(self._file, dtype=np.float32, mode="r")
+        numbers = np.memmap(self._file, dtype=np.float32, mode="r")
         self._close()
-        return np.asarray(rows).reshape(-1, self._dim)
+        return np.asarray(numbers)
+
+
+def _close(file: IO[bytes]) -> None:
+    """Close a file that has no name; what a full disk did not take is not missed any more."""
+    with suppress(OSError):
+        file.close()
 
 
 def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progress: Progress) -> Embeddings:
@@ -194,7 +170,7 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
     for i, word in enumerate(embeddings.words):
         if not word:
             bad[i] = "is empty"
-        elif not _is_text(word):
+        elif word.encode("utf-8", "ignore").decode("utf-8") != word:
             bad[i] = f"is {word[:40]!r}, which cannot be written as UTF-8"
         elif word in seen:
             bad[i] = f"is '{word}' a second time"
@@ -208,20 +184,6 @@ def keep_good_rows(embeddings: Embeddings, name: str, bad_rows: BadRows, progres
         raise InputError(f'{first}; correct the file, or leave out such rows with bad_rows="skip"')
     progress.say(f"rows left out: {len(bad)}; the first: {first}")
     return embeddings.take(np.array([i for i in range(len(embeddings)) if i not in bad], dtype=np.int64))
-
-
-def _close(file: IO[bytes]) -> None:
-    """Close a file that has no name; what a full disk did not take is not missed any more."""
-    with suppress(OSError):
-        file.close()
-
-
-def _is_text(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # Numbers as text, thousands at a time: ``"%.9g" % x`` for every number of a float32 matrix.
@@ -317,7 +279,14 @@ def read_text(source: Source, *, rules: ReadingRules, progress: Progress = LogPr
 
 def read_binary(source: Source, *, rules: ReadingRules, progress: Progress = LogProgress()) -> Embeddings:
     """Read a first line ``words dimensions``, then for each word its text, a space, and its float32 numbers."""
-    promised, dim = _read_binary_header(source)
+    line = source.readline(_LONGEST_HEADER)
+    header = HEADER.fullmatch(line)
+    if header is None or int(header[2]) == 0:
+        raise InputError(
+            f"{source.name} does not begin with the number of words and dimensions, "
+            f"but with {line[:40]!r}; give a file in word2vec's format"
+        )
+    promised, dim = int(header[1]), _checked_dimensions(source.name, int(header[2]))
     collector = RowCollector(source.name, dim, unit="word", rules=rules)
     at_once = min(_ROWS, max(1, _BYTES // (4 * dim)))
     left = _binary_rows(source, promised, dim)
@@ -403,10 +372,10 @@ def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
     header = HEADER.fullmatch(sample[0][1] + b"\n") if sample else None
     widths = [len(_columns(line)) for _, line in sample]
     if header is not None and (len(widths) == 1 or widths[1] != 2 or int(header[2]) == 1):
-        promised, dim = int(header[1]), int(header[2])
-        _check_dimensions(name, dim)
+        promised, dim = int(header[1]), _checked_dimensions(name, int(header[2]))
         usual = Counter(widths[1:]).most_common(1)[0][0] - 1 if len(widths) > 1 else dim
-        if dim == 0 or usual < dim or (usual > dim and _has_more_numbers(sample[1][1], dim)):
+        # More columns than numbers that were promised may be the rest of a word.
+        if dim == 0 or usual < dim or (usual > dim and _all_numbers(_columns(sample[1][1])[1:-dim])):
             raise InputError(
                 f"the first line of {name} promises {dim} numbers per word, but the lines after it "
                 f"hold {usual}; correct the first line"
@@ -418,9 +387,13 @@ def _read_shape(name: str, sample: list[Line]) -> tuple[int | None, int]:
     return None, dim
 
 
-def _has_more_numbers(line: bytes, dim: int) -> bool:
-    """Say whether the columns between the first and the last ``dim`` are numbers, not the rest of a word."""
-    return _all_numbers(_columns(line)[1:-dim])
+def _checked_dimensions(name: str, dim: int) -> int:
+    if dim > _MOST_DIMENSIONS:
+        raise InputError(
+            f"the first line of {name} promises {dim:,} numbers per word, but at most {_MOST_DIMENSIONS:,} are read; "
+            "correct the first line"
+        )
+    return dim
 
 
 def _add_lines(collector: RowCollector, lines: list[Line], dim: int) -> None:
@@ -428,7 +401,12 @@ def _add_lines(collector: RowCollector, lines: list[Line], dim: int) -> None:
     text = b" ".join(numbers for _, _, numbers in rows)
     values = _parse(text)
     if len(values) != len(rows) * dim or b"\v" in text or b"\f" in text:
-        rows = [row for row in rows if _check_row(collector, row, dim)]
+        asked, rows = rows, []
+        for number, word, numbers in asked:
+            if len(numbers.split()) == dim == len(_parse(numbers)):
+                rows.append((number, word, numbers))
+            else:
+                collector.bad(number, f"holds something that is not a number: {numbers[:40]!r}")
         values = _parse(b" ".join(numbers for _, _, numbers in rows))
     places = [number for number, _, _ in rows]
     collector.add(places, [word for _, word, _ in rows], values.reshape(len(rows), dim))
@@ -451,13 +429,6 @@ def _split_row(
     return None
 
 
-def _check_row(collector: RowCollector, row: tuple[int, bytes, bytes], dim: int) -> bool:
-    if len(row[2].split()) == dim == len(_parse(row[2])):
-        return True
-    collector.bad(row[0], f"holds something that is not a number: {row[2][:40]!r}")
-    return False
-
-
 def _parse(numbers: bytes) -> Float32s:
     """Read numbers separated by spaces; fewer are returned if one of them is not a number."""
     with warnings.catch_warnings():
@@ -477,26 +448,6 @@ def _all_numbers(parts: list[bytes]) -> bool:
 
 
 # Binary
-
-
-def _read_binary_header(source: Source) -> tuple[int, int]:
-    line = source.readline(_LONGEST_HEADER)
-    header = HEADER.fullmatch(line)
-    if header is None or int(header[2]) == 0:
-        raise InputError(
-            f"{source.name} does not begin with the number of words and dimensions, "
-            f"but with {line[:40]!r}; give a file in word2vec's format"
-        )
-    _check_dimensions(source.name, int(header[2]))
-    return int(header[1]), int(header[2])
-
-
-def _check_dimensions(name: str, dim: int) -> None:
-    if dim > _MOST_DIMENSIONS:
-        raise InputError(
-            f"the first line of {name} promises {dim:,} numbers per word, but at most {_MOST_DIMENSIONS:,} are read; "
-            "correct the first line"
-        )
 
 
 def _binary_rows(source: Source, promised: int, dim: int) -> Iterator[tuple[bytes, bytes]]:

@@ -7,8 +7,8 @@ instead of words. The same vectors always give the same drawing.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Array, Float32s, Int64s
+from psdvec.arrays import Float32s, Int64s
 from psdvec.errors import InputError, PSDVecError, StoreError
 from psdvec.formats import load
 from psdvec.maps.layouts import (
@@ -124,7 +124,8 @@ def draw(
 
     The layout ``"neighbours"`` takes 10 seconds or more for 20,000 words; ``"pca"`` is quick, and keeps few neighbours.
     """
-    judged = _judged(len(units))
+    drawn = np.random.default_rng(0).choice(len(units), min(len(units), JUDGED), replace=False)
+    judged: Int64s = np.sort(drawn).astype(np.int64)  # always the same rows of so many words
     if layout == "pca":
         places = by_pca(units)
         with limit_blas(1):
@@ -136,12 +137,6 @@ def draw(
     return Drawing(layout, places, share_kept(places, judged, nearest), coarse, fine)
 
 
-def _judged(words: int) -> Int64s:
-    """Return the rows whose neighbours are looked up: always the same ones of so many words."""
-    drawn = np.random.default_rng(0).choice(words, min(words, JUDGED), replace=False)
-    return np.sort(drawn).astype(np.int64)
-
-
 def share_kept(places: Float32s, rows: Int64s, nearest: Int64s) -> float:
     """Return the share of the ``nearest`` of some ``rows``, (r, k), that are among their k nearest dots."""
     from scipy.spatial import cKDTree
@@ -149,8 +144,7 @@ def share_kept(places: Float32s, rows: Int64s, nearest: Int64s) -> float:
     k = nearest.shape[1]
     if k == 0:
         return 1.0
-    dots = np.asarray(cKDTree(places).query(places[rows], k + 1)[1], np.int64)
-    dots = without_self(dots, rows)
+    dots = without_self(np.asarray(cKDTree(places).query(places[rows], k + 1)[1], np.int64), rows)
     return float((nearest[:, :, None] == dots[:, None]).any(axis=2).mean())
 
 
@@ -182,21 +176,17 @@ def make_map(
 def find_map(mapped: MappedWords, path: str | Path) -> tuple[Drawing, Path] | None:
     """Return the map of just these words that is kept for the vectors at ``path``, and where; None if none is."""
     for folder in _places(mapped, path):
-        try:
+        with suppress(PSDVecError, OSError):
             return read_map(folder, mapped), folder
-        except (PSDVecError, OSError):
-            continue
     return None
 
 
 def keep_map(drawing: Drawing, mapped: MappedWords, path: str | Path) -> Path | None:
     """Keep a drawing for the vectors at ``path``; return where, or None if nothing can be written there."""
     for folder in _places(mapped, path):
-        try:
+        with suppress(PSDVecError, OSError):
             write_map(drawing, mapped, folder)
-        except (PSDVecError, OSError):
-            continue
-        return folder
+            return folder
     return None
 
 
@@ -210,20 +200,16 @@ def _places(mapped: MappedWords, path: str | Path) -> Iterator[Path]:
 def write_map(drawing: Drawing, mapped: MappedWords, folder: Path) -> None:
     """Write a drawing as an artefact; one that is there is replaced."""
     parameters = {
-        "layout": drawing.layout,
-        "words": len(drawing.places),
-        "fidelity": drawing.fidelity,
+        "layout": drawing.layout, "words": len(drawing.places), "fidelity": drawing.fidelity,
         "vectors": mapped.identity,
-    }
+    }  # fmt: skip
     with create_artefact(
         folder, kind=MAP, version=VERSION, parameters=parameters, sources=[], overwrite=True
     ) as writer:
         writer.add_array("places", drawing.places)
         for level in _LEVELS:
-            regions = getattr(drawing, level)
-            writer.add_array(f"{level}_labels", regions.labels)
-            writer.add_array(f"{level}_middles", regions.middles)
-            writer.add_array(f"{level}_names", regions.names)
+            for name in ("labels", "middles", "names"):
+                writer.add_array(f"{level}_{name}", getattr(getattr(drawing, level), name))
 
 
 def read_map(folder: Path, mapped: MappedWords) -> Drawing:
@@ -233,27 +219,24 @@ def read_map(folder: Path, mapped: MappedWords) -> Drawing:
     made = artefact.parameters
     if (artefact.version, made.get("layout"), made.get("vectors")) != (VERSION, LAYOUT, mapped.identity):
         raise StoreError(f"'{folder}' is a map of other vectors; make it again")
+    words = len(mapped.ids)
     try:
-        return _drawing_of(artefact, len(mapped.ids))
+        places = np.array(artefact.array("places", np.float32)).reshape(-1, 2)
+        fidelity: Any = made.get("fidelity")
+        if len(places) != words or not np.isfinite(places).all():
+            raise ValueError("it does not hold one place per word")
+        if not isinstance(fidelity, float) or not 0 <= fidelity <= 1:
+            raise ValueError("it does not say how many neighbours it keeps")
+        coarse, fine = (_regions_of(artefact, level, words) for level in _LEVELS)
+        return Drawing(LAYOUT, places, fidelity, coarse, fine)
     except ValueError as error:
         raise StoreError(f"'{folder}' is damaged ({error}); make it again") from error
 
 
-def _drawing_of(artefact: Artefact, words: int) -> Drawing:
-    """Return the drawing in an artefact, or raise ``ValueError`` where its parts do not fit together."""
-    places = _numbers_of(artefact, "places", np.float32).reshape(-1, 2)
-    fidelity: Any = artefact.parameters.get("fidelity")
-    if len(places) != words or not np.isfinite(places).all():
-        raise ValueError("it does not hold one place per word")
-    if not isinstance(fidelity, float) or not 0 <= fidelity <= 1 or not math.isfinite(fidelity):
-        raise ValueError("it does not say how many neighbours it keeps")
-    coarse, fine = (_regions_of(artefact, level, words) for level in _LEVELS)
-    return Drawing(LAYOUT, places, fidelity, coarse, fine)
-
-
 def _regions_of(artefact: Artefact, level: str, words: int) -> Regions:
-    labels, names = (_numbers_of(artefact, f"{level}_{name}", np.int64) for name in ("labels", "names"))
-    middles = _numbers_of(artefact, f"{level}_middles", np.float32).reshape(-1, 2)
+    """Return the regions of a level, or raise ``ValueError`` where their parts do not fit together."""
+    labels, names = (np.array(artefact.array(f"{level}_{name}", np.int64)) for name in ("labels", "names"))
+    middles = np.array(artefact.array(f"{level}_middles", np.float32)).reshape(-1, 2)
     names = names.reshape(len(middles), NAMES)
     if len(labels) != words or not np.isfinite(middles).all():
         raise ValueError("its regions are not those of its words")
@@ -261,8 +244,3 @@ def _regions_of(artefact: Artefact, level: str, words: int) -> Regions:
         if numbers.size and not low <= numbers.min() <= numbers.max() < high:
             raise ValueError("its regions have numbers out of range")
     return Regions(labels, middles, names)
-
-
-def _numbers_of(artefact: Artefact, name: str, dtype: Any) -> Array:
-    """Return an array as it is written, in memory; another type of numbers is not what was written."""
-    return np.array(artefact.array(name, dtype))

@@ -17,9 +17,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.kernels import kernel
-from psdvec.parallel import in_stretches, map_ordered
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import limit_blas, resolve_workers, thread_limit
+from psdvec.resources import in_stretches, limit_blas, map_ordered, resolve_workers, thread_limit
 from psdvec.vectors.neighbours import QUERY_BLOCK, nearest_rows
 
 # Forces between dots on a plane, for the map: all pairs, dots to a grid, a grid to dots, and springs; in numba.

@@ -38,7 +38,8 @@ class Regions:
 
 def find_regions(places: Float32s, units: Float32s) -> tuple[Regions, Regions]:
     """Return the coarse and the fine regions; every fine one lies in one coarse one."""
-    fine_labels, centres = _group(places.astype(np.float64), np.ones(len(places)), _fine_number(len(places)))
+    most = min(FINE, math.ceil(math.sqrt(len(places))))
+    fine_labels, centres = _group(places.astype(np.float64), np.ones(len(places)), most)
     sizes = np.bincount(fine_labels, minlength=len(centres)).astype(np.float64)
     parents, _ = _group(centres, sizes, min(COARSE, math.ceil(len(centres) / 3)))
     coarse_labels = _largest_first(parents[fine_labels])
@@ -62,10 +63,6 @@ def _alike(word: str, other: str) -> bool:
     """Say whether two words begin alike, and differ in a few last letters only."""
     least = max(min(len(word), len(other)) - 2, 3)
     return word[:least] == other[:least]
-
-
-def _fine_number(words: int) -> int:
-    return min(FINE, math.ceil(math.sqrt(words)))
 
 
 def _group(points: Float64s, weights: Float64s, most: int) -> tuple[Int64s, Float64s]:

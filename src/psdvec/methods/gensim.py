@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.errors import InputError, import_extra
+from psdvec.errors import InputError, demand_positive, import_extra
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.text.corpus import Corpus, Sentences
@@ -69,8 +69,7 @@ def fit(
     buckets
         How many vectors all the subwords share.
     """
-    if dim < 1:
-        raise InputError(f"dim is {dim}; give 1 or more")
+    demand_positive(dim, "dim")
     models = import_extra("gensim.models", extra="compare", purpose=f"training {model_class}")
     subwords = {"min_n": shortest, "max_n": longest, "bucket": buckets} if model_class == "FastText" else {}
     model = getattr(models, model_class)(
@@ -87,9 +86,8 @@ def fit(
                 corpus_file=str(path), total_words=total, epochs=model.epochs,
                 callbacks=[_epoch_callback(models, stage)],
             )  # fmt: skip
-    vectors = np.asarray(model.wv.vectors, np.float32)[
-        [model.wv.key_to_index[word] for word in vocabulary.words]
-    ]
+    rows = [model.wv.key_to_index[word] for word in vocabulary.words]
+    vectors = np.asarray(model.wv.vectors, np.float32)[rows]
     return Embeddings(vocabulary.words, vectors, vocabulary.counts)
 
 

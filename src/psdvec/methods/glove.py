@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Int32s
 from psdvec.counts.matrix import Cooccurrence
-from psdvec.errors import InputError
+from psdvec.errors import InputError, demand_positive
 from psdvec.kernels import kernel
 from psdvec.methods.matrices import context_matrix, row_numbers
-from psdvec.parallel import in_stretches
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import limit_threads, thread_limit
+from psdvec.resources import in_stretches, limit_threads, thread_limit
 from psdvec.vectors.embeddings import Embeddings
 
 # GloVe's pass over all pairs on the CPU, in numba.
@@ -53,8 +51,7 @@ def pass_over_pairs(rows, columns, logs, weights, vectors, squares, eta, begin, 
     return loss
 
 
-@dataclass(frozen=True)
-class Pairs:
+class WeighedPairs(NamedTuple):
     """Pairs in the order in which they are visited, with the logarithms of their counts, and weights; all (m,)."""
 
     rows: Int32s
@@ -86,8 +83,7 @@ def fit(
     epochs
         Passes over all pairs.
     """
-    if dim < 1:
-        raise InputError(f"dim is {dim}; give 1 or more")
+    demand_positive(dim, "dim")
     if min(x_max, eta) <= 0 or epochs < 1:
         raise InputError(
             f"x_max {x_max}, eta {eta} and epochs {epochs} must all be above 0; give greater ones"
@@ -103,11 +99,11 @@ def fit(
     return Embeddings(counts.vocabulary.words, together, counts.vocabulary.counts)
 
 
-def weigh_pairs(matrix: Any, *, x_max: float, alpha: float, generator: np.random.Generator) -> Pairs:
+def weigh_pairs(matrix: Any, *, x_max: float, alpha: float, generator: np.random.Generator) -> WeighedPairs:
     """Return the pairs of a context matrix in random order, with the logarithms of their counts, and weights."""
     order = generator.permutation(matrix.nnz)
     values = matrix.data[order]
-    return Pairs(
+    return WeighedPairs(
         row_numbers(matrix)[order],
         matrix.indices[order].astype(np.int32),
         np.log(values).astype(np.float32),
@@ -123,13 +119,12 @@ def first_vectors(words: int, dim: int, generator: np.random.Generator) -> Float
     return vectors
 
 
-def descend(pairs: Pairs, vectors: Float32s, *, eta: float, epochs: int) -> Iterator[float]:
+def descend(pairs: WeighedPairs, vectors: Float32s, *, eta: float, epochs: int) -> Iterator[float]:
     """Change ``vectors`` in place, epoch by epoch, and yield the loss of each."""
     squares, threads = np.ones_like(vectors), thread_limit()
 
     def step(begin: int, end: int) -> float:
-        visited = (pairs.rows, pairs.columns, pairs.logs, pairs.weights)
-        return float(pass_over_pairs(*visited, vectors, squares, eta, begin, end))
+        return float(pass_over_pairs(*pairs, vectors, squares, eta, begin, end))
 
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(epochs):

@@ -103,13 +103,7 @@ def fit_method(
     check_output(output, overwrite=overwrite, kind=KIND)
     store = load_counts(counts)
     source = store if method.reads == "counts" else _open_corpus(corpus, store)
-    common = {
-        "dim": dim,
-        "seed": seed,
-        "workers": workers,
-        "progress": progress,
-        "vocabulary": store.vocabulary,
-    }
+    common = dict(zip(_COMMON, (dim, seed, workers, progress, store.vocabulary), strict=True))
     accepted = inspect.signature(method.function).parameters
     options = {key: value for key, value in common.items() if key in accepted}
     vectors: Model | Embeddings = method.function(source, **options, **changed)

@@ -144,7 +144,8 @@ def draw_rows(rows: Sequence[Row], *, label: str, bars: bool = False, top: float
         middle = 4 + _ROW * (place + 0.5)
         kind = "name strong" if row.strong else "name"
         parts.append(_text(left - 8, middle + 4, name, kind, anchor="end"))
-        parts.append(_bar(row, axis, middle) if bars else _dot(row, axis, middle))
+        if math.isfinite(row.value):
+            parts.append(_bar(row, axis, middle) if bars else _dot(row, axis, middle))
         parts.append(_text(WIDTH - 4, middle + 4, row.text, kind, anchor="end"))
     said = [f"{row.name} {row.text.strip()}" for row in rows]
     return _svg(foot + 20, "".join(parts), label, said)
@@ -154,11 +155,10 @@ def draw_points(
     series: Sequence[Series], *, label: str, x_title: str, y_title: str, log_y: bool = False
 ) -> str:
     """Draw series over two titled axes, the horizontal one logarithmic; points of a series are joined."""
-    across = [x for one in series for x, _, _ in one.points]
-    upwards = [y for one in series for _, y, _ in one.points]
-    foot = _TOP + max(1.3 * _TALL, _LINE * (len(series) - 1))
-    y = fit_axis(upwards, start=foot, stop=_TOP, log=log_y)
-    x = fit_axis(across, start=_left_of(y), stop=_right_of(series), log=True)
+    points = [point for one in series for point in one.points]
+    foot = _foot_of(series, tall=1.3 * _TALL)
+    y = fit_axis([value for _, value, _ in points], start=foot, stop=_TOP, log=log_y)
+    x = fit_axis([at for at, _, _ in points], start=_left_of(y), stop=_right_of(series), log=True)
     parts = [_upright(x, _TOP, foot), _across(y, x.start, x.stop)]
     parts.append(_text((x.start + x.stop) / 2, foot + 34, x_title, "tick", anchor="middle"))
     parts += [_text(2, 12, y_title, "tick"), _lines(series, x, y, right=x.stop)]
@@ -170,9 +170,8 @@ def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: st
     y = fit_axis([value for one in series for _, value, _ in one.points], start=_foot_of(series), stop=_TOP)
     left, right = _left_of(y), _right_of(series)
     x = _place_axis(places, left, right)
-    parts = [_across(y, left, right), _place_names(places, x, y.start), _text(2, 12, y_title, "tick")]
-    parts.append(_lines(series, x, y, right=right))
-    return _svg(y.start + 24, "".join(parts), label, _notes(series))
+    around = _across(y, left, right) + _place_names(places, x, y.start) + _text(2, 12, y_title, "tick")
+    return _svg(y.start + 24, around + _lines(series, x, y, right=right), label, _notes(series))
 
 
 def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
@@ -185,24 +184,18 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
     y = fit_axis([sums[-1] for sums in tops.values()], start=_foot_of(series), stop=_TOP, zero=True)
     left, right = _left_of(y), _right_of(series)
     x = _place_axis(places, left, right, edge=10)
-    parts, tips = [], []
+    areas, tips = "", []
     for place, one in enumerate(series):
-        upper = [(x.place(at), y.place(sums[place + 1])) for at, sums in tops.items()]
-        lower = [(x.place(at), y.place(sums[place])) for at, sums in tops.items()]
-        parts.append(
+        lower, upper = (
+            [(x.place(at), y.place(sums[edge])) for at, sums in tops.items()] for edge in (place, place + 1)
+        )
+        areas += (
             f'<polygon points="{_path([*upper, *reversed(lower)])}" class="area" style="fill:{one.colour}">'
             f"<title>{escape(one.name)}</title></polygon>"
         )
         tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
-    parts += [_across(y, left, right), _place_names(places, x, y.start), _text(2, 12, y_title, "tick")]
-    parts.append(_beside(tips, right, y.start))
-    return _svg(y.start + 24, "".join(parts), label, _notes(series))
-
-
-def figure(title: str, drawing: str, *, note: str = "") -> str:
-    """Return a drawing with its caption."""
-    below = f"<span>{escape(note)}</span>" if note else ""
-    return f"<figure><figcaption><b>{escape(title)}</b>{below}</figcaption>{drawing}</figure>"
+    around = _across(y, left, right) + _place_names(places, x, y.start) + _text(2, 12, y_title, "tick")
+    return _svg(y.start + 24, areas + around + _beside(tips, right, y.start), label, _notes(series))
 
 
 def shorten(name: str, most: int) -> str:
@@ -247,9 +240,9 @@ def _place_names(places: Mapping[int, str], x: Axis, foot: float) -> str:
     return "".join(_text(x.place(at), foot + 17, places[at], "tick", anchor="middle") for at in shown)
 
 
-def _foot_of(series: Sequence[Series]) -> float:
+def _foot_of(series: Sequence[Series], tall: float = _TALL) -> float:
     """Return where a plot ends below that has the names of ``series`` below one another."""
-    return _TOP + max(_TALL, _LINE * (len(series) - 1))
+    return _TOP + max(tall, _LINE * (len(series) - 1))
 
 
 def _left_of(y: Axis) -> float:
@@ -264,12 +257,15 @@ def _right_of(series: Sequence[Series]) -> float:
 
 def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:
     """Draw the points of each series, joined, with its name to the right of the plot."""
-    tips, marks = [], []
+    tips, marks = [], ""
     for one in series:
         places = sorted((x.place(at), y.place(value), note) for at, value, note in one.points)
         tips.append((one.name, one.colour, *places[-1][:2]))
-        marks.append(_joined(places, one.colour))
-    return _beside(tips, right, y.start) + "".join(marks)
+        if len(places) > 1:
+            line = _path((left, top) for left, top, _ in places)
+            marks += f'<polyline points="{line}" class="line" style="stroke:{one.colour}"/>'
+        marks += "".join(_circle(left, top, 4, one.colour, note) for left, top, note in places)
+    return _beside(tips, right, y.start) + marks
 
 
 def _beside(tips: Sequence[tuple[str, str, float, float]], right: float, foot: float) -> str:
@@ -304,8 +300,6 @@ def _across(axis: Axis, left: float, right: float) -> str:
 
 
 def _dot(row: Row, axis: Axis, middle: float) -> str:
-    if not math.isfinite(row.value):
-        return ""
     line = ""
     if math.isfinite(row.low) and math.isfinite(row.high):
         ends = axis.place(row.low), axis.place(row.high)
@@ -314,8 +308,6 @@ def _dot(row: Row, axis: Axis, middle: float) -> str:
 
 
 def _bar(row: Row, axis: Axis, middle: float) -> str:
-    if not math.isfinite(row.value):
-        return ""
     left, right = sorted((axis.place(row.value), axis.place(0)))
     return (
         f'<rect x="{left:.1f}" y="{middle - 6:.1f}" width="{right - left:.1f}" height="12" rx="2" '
@@ -326,15 +318,6 @@ def _bar(row: Row, axis: Axis, middle: float) -> str:
 def _said(row: Row) -> str:
     ends = f", 95 % between {row.low:.1f} and {row.high:.1f}" if math.isfinite(row.low) else ""
     return f"{row.name}: {row.text.strip()}{ends}"
-
-
-def _joined(places: Sequence[tuple[float, float, str]], colour: str) -> str:
-    """Draw points, joined by a line if there are several."""
-    line = ""
-    if len(places) > 1:
-        points = _path((x, y) for x, y, _ in places)
-        line = f'<polyline points="{points}" class="line" style="stroke:{colour}"/>'
-    return line + "".join(_circle(x, y, 4, colour, note) for x, y, note in places)
 
 
 def _path(points: Iterable[tuple[float, float]]) -> str:

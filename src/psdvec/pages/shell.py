@@ -46,7 +46,7 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_style()}{_fold_rules(body)}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{_style('page.css')}{_fold_rules(body)}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>{paragraph(about, kind='about')}"
         f"{paragraph(verdict, kind='verdict')}{contents}</header>\n"
         f"<main>{body}</main>\n</body>\n</html>\n"
@@ -56,6 +56,12 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
 def paragraph(text: str, *, kind: str = "") -> str:
     """Return a paragraph of plain text, or nothing if there is none."""
     return f"<p{_class(kind)}>{escape(text)}</p>" if text else ""
+
+
+def figure(title: str, drawing: str, *, note: str = "") -> str:
+    """Return a drawing with its caption."""
+    below = f"<span>{escape(note)}</span>" if note else ""
+    return f"<figure><figcaption><b>{escape(title)}</b>{below}</figcaption>{drawing}</figure>"
 
 
 def plots(figures: Sequence[str]) -> str:
@@ -106,9 +112,8 @@ def explained_table(
 ) -> str:
     """Return a table, and below it the ``meanings`` of its headings and of the names of its rows."""
     used = dict.fromkeys([*header, *(row[0] for row in rows)])
-    return html_table(header, rows, meanings=meanings, strong=strong) + glossary(
-        {name: meanings[name] for name in used if name in meanings}
-    )
+    below = glossary({name: meanings[name] for name in used if name in meanings})
+    return html_table(header, rows, meanings=meanings, strong=strong) + below
 
 
 def _cell(name: str, cell: str, strong: str) -> str:
@@ -143,21 +148,16 @@ def _letters(text: str) -> int:
 
 def _fold_rules(body: str) -> str:
     """Return the style of tables that are wider than their place, one rule for each width in ``body``."""
+    rule = "@container (max-width: {0}rem) {{\n{1}}}\n"
     widths = sorted({int(width) for width in _FOLDS.findall(body)})
     return "".join(
-        f"@container (max-width: {width}rem) {{\n{_folded_style().replace('.fold', f'.fold-{width}')}}}\n"
-        for width in widths
+        rule.format(width, _style("folded.css").replace(".fold", f".fold-{width}")) for width in widths
     )
 
 
 @cache
-def _style() -> str:
-    return files("psdvec.pages").joinpath("page.css").read_text(encoding="utf-8")
-
-
-@cache
-def _folded_style() -> str:
-    return files("psdvec.pages").joinpath("folded.css").read_text(encoding="utf-8")
+def _style(name: str) -> str:
+    return files("psdvec.pages").joinpath(name).read_text(encoding="utf-8")
 
 
 def _anchor(title: str) -> str:

@@ -22,13 +22,12 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import UNIGRAMS, Fitting, Recipe, make_recipe
+from psdvec.options import UNIGRAMS, Fitting, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import Device, open_device
 from psdvec.solver.pmi import margins, measure_constants
 from psdvec.solver.ridge import Setting, prepare
-from psdvec.solver.spelling import mix, own_pull, place_spelled
 from psdvec.storage.artefact import META, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
@@ -52,7 +51,8 @@ from psdvec.vectors.model import (
     read_model,
     write_model,
 )
-from psdvec.vectors.sparse import csr_of
+from psdvec.vectors.neighbours import csr_of
+from psdvec.vectors.subwords import mix, own_pull, place_spelled
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
 
@@ -65,7 +65,12 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
     """
     if csr_of(vectors.vectors) is not None:
         raise InputError("sparse vectors cannot be extended; give vectors of a few hundred dimensions")
-    _check_tokenizer(vectors, counts)
+    old, new = vectors.tokenizer, tokenizer_of(counts.parameters)
+    if None not in (old, new) and old != new:
+        raise InputError(
+            f"the text of the vectors was cut with tokenizer {old}, that of the counts with {new}; count again with "
+            f'tokenizer="{old}"'
+        )
     places = np.array([counts.vocabulary.ids.get(word, -1) for word in vectors.words], dtype=np.int64)
     core = int(np.count_nonzero(places >= 0))
     if 0 < core < places.size:
@@ -73,18 +78,19 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         vectors, places = vectors.take(order), places[order]
     row_sums, column_sums = margins(counts)
     settings = replace(make_recipe(recipe), power=0.5, spelling=0.0)
+    # Products of the constant direction with itself, -c², stand for log κ, the PMI of unseen pairs.
+    c = math.sqrt(-math.log(settings.smoothing)) if settings.spectrum == "signed" else 0.0
     seen = np.where(places >= 0, counts.vocabulary.counts[places], 0)
+    unknown = np.full(places.size, np.nan, np.float32)
     return Model(
         words=tuple(vectors.words),
         vectors=vectors.vectors,
         rows=vectors.vectors,
         stretch=np.ones(vectors.dim, np.float32),
         counts=seen if vectors.counts is None else vectors.counts,
-        deviations=np.full(places.size, np.nan, np.float32)
-        if vectors.deviations is None
-        else vectors.deviations,
+        deviations=unknown if vectors.deviations is None else vectors.deviations,
         signs=np.ones(vectors.dim, np.float32),
-        constant=np.full(core, _constant(settings), np.float32),
+        constant=np.full(core, c, np.float32),
         row_sums=row_sums[places[:core]],
         column_sums=column_sums[places[:core]],
         constants=measure_constants(counts, row_sums, column_sums, recipe=settings),
@@ -94,23 +100,8 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         counting=dict(counts.parameters),
         sources=(origin, counts.origin),
         origin=origin,
-        tokenizer=vectors.tokenizer or tokenizer_of(counts.parameters),
+        tokenizer=old or new,
     )
-
-
-def _constant(recipe: Recipe) -> float:
-    """Return c of the constant direction, whose products with itself, -c², stand for log κ, the PMI of unseen pairs."""
-    return math.sqrt(-math.log(recipe.smoothing)) if recipe.spectrum == "signed" else 0.0
-
-
-def _check_tokenizer(vectors: Embeddings, counts: Cooccurrence) -> None:
-    """Raise :class:`InputError` where the vectors are known to be of words that were cut in another way."""
-    old, new = vectors.tokenizer, tokenizer_of(counts.parameters)
-    if None not in (old, new) and old != new:
-        raise InputError(
-            f"the text of the vectors was cut with tokenizer {old}, that of the counts with {new}; count again with "
-            f'tokenizer="{old}"'
-        )
 
 
 # What a word was placed with: how often it was seen, what its vector is made of, and which words are near it.
@@ -137,22 +128,6 @@ class PlacedWord(NamedTuple):
     spelling: float
     deviation: float
     nearest: tuple[str, ...]
-
-
-def describe_placed(
-    model: Model, words: Sequence[str], occurrences: Int64s, contexts: Int64s
-) -> list[PlacedWord]:
-    """Return what is known of each of ``words``, which were placed; the nearest of all are searched at once."""
-    ids = [model.get_index(word) for word in words]
-    rankings = model.most_similar_many(words, topn=NEAREST)
-    shares = spelling_shares(model, words, occurrences)
-    numbers = zip(occurrences.tolist(), contexts.tolist(), shares.tolist(), strict=True)
-    return [
-        PlacedWord(word, *known, deviation, tuple(other for other, _ in ranking))
-        for word, known, deviation, ranking in zip(
-            words, numbers, model.deviations[ids].tolist(), rankings, strict=True
-        )
-    ]
 
 
 def spelling_shares(model: Model, words: Sequence[str], occurrences: Int64s) -> Float32s:
@@ -185,12 +160,9 @@ def write_report(
     text = io.StringIO()
     table = csv.writer(text, delimiter="\t", lineterminator="\n")
     table.writerow(COLUMNS)
-    for row in rows:
-        nearest = [*row.nearest, *[""] * (NEAREST - len(row.nearest))]
-        word, occurrences, contexts, *_ = row
-        table.writerow(
-            [word, occurrences, contexts, f"{row.spelling:.3f}", f"{row.deviation:.4g}", *nearest, ""]
-        )
+    for *known, spelling, deviation, nearest in rows:
+        missing = [""] * (NEAREST - len(nearest))
+        table.writerow([*known, f"{spelling:.3f}", f"{deviation:.4g}", *nearest, *missing, ""])
     for word, reason in unplaced.items():
         table.writerow([word, *[""] * (len(COLUMNS) - 2), reason])
     with replaced_file(path, overwrite=overwrite) as file:
@@ -223,7 +195,13 @@ class Extension(Model):
     def report(self, limit: int | None = None) -> list[PlacedWord]:
         """Return what is known of the words learned and then of those refreshed; of the first ``limit``, if given."""
         words = (*self.learned, *self.refreshed)[:limit]
-        return describe_placed(self, words, self.occurrences[: len(words)], self.contexts[: len(words)])
+        occurrences, contexts = self.occurrences[: len(words)], self.contexts[: len(words)]
+        shares = spelling_shares(self, words, occurrences)
+        deviations = self.deviations[[self.get_index(word) for word in words]]
+        numbers = (column.tolist() for column in (occurrences, contexts, shares, deviations))
+        rankings = self.most_similar_many(words, topn=NEAREST)
+        nearest = [tuple(other for other, _ in ranking) for ranking in rankings]
+        return [PlacedWord(*known) for known in zip(words, *numbers, nearest, strict=True)]
 
     def _facts(self) -> dict[str, str]:
         found = {name: len(getattr(self, name)) for name in ("learned", "refreshed", "unplaced")}
@@ -327,13 +305,9 @@ def extend(
             stack.enter_context(limit_threads(workers))
             solve, others = hardware.solve_words, hardware.others
             if output is not None and chosen.words:
+                whole = _with_digests(plan, old, store)
                 work = stack.enter_context(
-                    open_workspace(
-                        Path(output),
-                        plan=_with_digests(plan, old, store),
-                        progress=progress,
-                        overwrite=overwrite,
-                    )
+                    open_workspace(Path(output), plan=whole, progress=progress, overwrite=overwrite)
                 )
                 solve = partial(_solve_in_blocks, hardware, work)
         extension = place(old, store, chosen, solve=solve, **options, progress=progress)
@@ -348,16 +322,10 @@ def extend(
 
 
 class Chosen(NamedTuple):
-    """The words to learn, the old ones to solve again, and why others that were asked for cannot be."""
+    """The ``words`` to solve for, new ones first, and why others that were asked for cannot be."""
 
-    new: tuple[str, ...]
-    old: tuple[str, ...]
+    words: tuple[str, ...]
     unplaced: Mapping[str, str]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """All words to solve for."""
-        return (*self.new, *self.old)
 
 
 def choose_words(
@@ -371,8 +339,7 @@ def choose_words(
     stale = dict.fromkeys(word for word in refresh if word not in wanted)
     unplaced = {word: "not in the model" for word in stale if word not in known}
     unplaced |= {word: "not in the counts" for word in (*wanted, *stale) if word not in counted}
-    new, old = (tuple(word for word in some if word not in unplaced) for some in (wanted, stale))
-    return Chosen(new, old, unplaced)
+    return Chosen(tuple(word for word in (*wanted, *stale) if word not in unplaced), unplaced)
 
 
 def place(
@@ -381,25 +348,19 @@ def place(
     chosen: Chosen,
     *,
     solve: Solve,
-    core: int | None = None,
-    ridge: str | None = None,
-    damping: float | None = None,
-    unigrams: str = "corpus",
-    min_contexts: int = 5,
-    progress: Progress = LogProgress(),
+    min_contexts: int,
+    progress: Progress,
+    **options: Any,
 ) -> Extension:
     """Return ``model`` with those of the ``chosen`` words that ``solve`` finds a vector for; it may be none.
 
-    ``solve`` is :meth:`psdvec.solver.devices.Device.solve_words`, or does the same elsewhere. The options are those of
-    :func:`extend`.
+    ``solve`` is :meth:`psdvec.solver.devices.Device.solve_words`, or does the same elsewhere. The ``options`` are those
+    of :func:`psdvec.solver.ridge.prepare`.
     """
     if not chosen.words:
         return _extension(model, unplaced=chosen.unplaced)
     ids = np.array([counts.vocabulary.ids[word] for word in chosen.words], dtype=np.int64)
-    setting = prepare(
-        model, counts, ids, core=core, ridge=model.recipe.ridge if ridge is None else ridge,
-        damping=model.recipe.damping if damping is None else damping, unigrams=unigrams, min_contexts=min_contexts,
-    )  # fmt: skip
+    setting = prepare(model, counts, ids, min_contexts=min_contexts, **options)
     with progress.stage("new words", total=ids.size, unit="words") as stage:
         placed = solve(setting, counts, advance=stage.advance)
     by_word = dict(zip(chosen.words, placed, strict=True))
@@ -423,12 +384,7 @@ def _none_placed(unplaced: Mapping[str, str]) -> str:
 
 
 def _solve_in_blocks(
-    hardware: Device,
-    work: Path,
-    setting: Setting,
-    counts: Cooccurrence,
-    *,
-    advance: Callable[[int], None],
+    hardware: Device, work: Path, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
 ) -> list[Placed]:
     """Solve the words of ``setting`` in blocks, which are kept in ``work``; those kept before are read."""
     blocks = blocks_in(work, setting.ids.size, size=hardware.words_at_once)
@@ -478,10 +434,12 @@ def _model_of(
     given: Embeddings | str | Path, counts: Cooccurrence, *, recipe: str | None, progress: Progress
 ) -> Model:
     """Return the vectors ``given``, or those at a path, as a model: as they are, or with scales from ``counts``."""
-    vectors = given if isinstance(given, Embeddings) else _read_vectors(Path(given), progress)
+    if isinstance(given, Embeddings):
+        vectors, name = given, "in memory"
+    else:
+        vectors, name = _read_vectors(Path(given), progress), Path(given).name
     if not isinstance(vectors, Model):
-        origin = {"vectors": "in memory" if isinstance(given, Embeddings) else Path(given).name}
-        vectors = adopt(vectors, counts, recipe=recipe or "paper", origin=origin)
+        vectors = adopt(vectors, counts, recipe=recipe or "paper", origin={"vectors": name})
     elif recipe is not None:
         raise InputError(f"the model has its own recipe, {vectors.recipe.name}; leave recipe out")
     if isinstance(given, Embeddings):  # whatever reads vectors looks at them
@@ -503,14 +461,7 @@ def _read_vectors(path: Path, progress: Progress) -> Embeddings:
 _FOLDERS = "a cluster works on folders; give a model that psdvec made, the counts and the output as folders"
 
 
-def _check_cluster(
-    client: Any,
-    counts: Cooccurrence | str | Path,
-    output: str | Path | None,
-    *,
-    workers: int | None,
-    device: str,
-) -> None:
+def _check_cluster(client: Any, counts: Any, output: Any, *, workers: int | None, device: str) -> None:
     """Raise :class:`InputError` where a cluster cannot do what is asked for."""
     demand_client(client)
     if isinstance(counts, Cooccurrence) or output is None:
@@ -523,7 +474,7 @@ def _on_cluster(
     client: Any, counts: Any, output: Any, plan: Mapping[str, Any], *, allow_unlike: bool, progress: Progress
 ) -> AbstractContextManager[Any]:
     """Return what holds the workspace of ``output`` and solves words on the workers of ``client``."""
-    from psdvec.cluster.solving import open_solver
+    from psdvec.cluster.fitting import open_solver
 
     if "digest" not in plan["model"]:
         raise InputError(_FOLDERS)
@@ -533,11 +484,7 @@ def _on_cluster(
 
 
 def _merge(
-    model: Model,
-    counts: Cooccurrence,
-    found: Mapping[str, Placed],
-    *,
-    unplaced: Mapping[str, str],
+    model: Model, counts: Cooccurrence, found: Mapping[str, Placed], *, unplaced: Mapping[str, str]
 ) -> Extension:
     """Put new rows after the old ones, and refreshed ones in their place."""
     learned = tuple(word for word in found if word not in model.key_to_index)

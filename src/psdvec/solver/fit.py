@@ -7,35 +7,30 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.counts.matrix import Cooccurrence, counts_of, half_of
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import Fitting, Recipe
-from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.resources import (
-    arithmetic,
-    format_size,
-    parse_size,
-)
+from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
+from psdvec.resources import arithmetic, format_size, parse_size
 from psdvec.solver.devices import Device, Room, Size, open_device
-from psdvec.solver.eigen import rank_for
 from psdvec.solver.extend import Solve, choose_words, computed_with, place
 from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
 from psdvec.solver.ridge import prepare
-from psdvec.solver.rounds import build_problem, solve
-from psdvec.solver.spelling import learn_subwords, mix, mixing_factors, stretches
+from psdvec.solver.rounds import Eigenpairs, Problem, build_problem, first_operator, leading_eigenpairs, solve
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
+from psdvec.vectors.subwords import learn_subwords, mix, mixing_factors, say_weights, stretches
 
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
@@ -49,15 +44,12 @@ def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Floa
 
     ``solve`` is a device's :meth:`~psdvec.solver.devices.Device.solve_words`.
     """
-    n = len(model)
+    n = model.core
     ids = np.arange(n)
     if n > SAMPLE:
         ids = np.unique(np.geomspace(max(n // _FIRST, 1), n - 1, SAMPLE).astype(np.int64))
-    recipe = model.recipe
-    setting = prepare(
-        model, counts, ids, core=None, ridge=recipe.ridge, damping=recipe.damping, unigrams="corpus", min_contexts=1
-    )  # fmt: skip
     found = np.full(n, np.nan)
+    setting = prepare(model, counts, ids, min_contexts=1)
     try:
         placed = solve(setting, counts)
     except InputError:  # without any ridge, equations may have no solution
@@ -103,6 +95,64 @@ def _carried_over(deviations: Float64s, features: Float64s) -> Float64s:
     return np.asarray(np.exp(np.clip(features @ coefficients, targets.min(), targets.max())))
 
 
+# How many dimensions the data can fill: as many as two halves of the counts agree on.
+
+COMPARED = 6_000  # words at most that halves are compared by, the most frequent ones
+CELLS = 1 << 22  # and cells of the counts among them; halves of more than these agree on all anyway
+HALVED = 28  # bytes of a cell of a half: its count, and what the pairs of a problem take
+AGREED = 0.25  # share of an eigenvalue of one half that the other must confirm; see choose_dimensions
+
+
+def choose_dimensions(counts: Cooccurrence, words: int, what: Fitting, *, workers: int | None) -> int:
+    """Return how many dimensions two random halves of the counts agree on, from 1 to ``what.most_dim``.
+
+    With λ and q the leading eigenpairs of the first half's matrix to factorise, and B that of the other half, the
+    first k pairs are chosen whose Σ λ (qᵀ B q - c λ) is largest. c = 1/2 would be cross-validation, least ‖B - X‖². But
+    the vectors are of both halves, whose noise is half as large, and too few dimensions cost more than too many.
+
+    It is done on the CPU, whatever the device, so that the number does not depend on it.
+    """
+    recipe, hardware = what.settings, open_device("cpu", workers=workers)
+    n = _words_compared(counts, words)
+    rank = min(what.most_dim + (recipe.spectrum == "signed"), n)
+
+    def half(*, other: bool) -> Problem:
+        part = half_of(counts, n, seed=what.seed, other=other)
+        sums = margins(part)
+        constants = measure_constants(part, *sums, recipe=recipe)
+        return build_problem(hardware, part, word_scales(*sums, constants), constants, recipe=recipe)
+
+    with hardware.limits():
+        try:
+            operator = first_operator(half(other=False), recipe)
+            pairs = leading_eigenpairs(
+                hardware, operator, n, count=rank, spectrum=recipe.spectrum, seed=what.seed
+            )
+            del operator  # and with it the pairs of this half
+            image = first_operator(half(other=True), recipe)(pairs.vectors)
+        except InputError:  # a half of so little may hold nothing to fit
+            return 1
+        confirmed = np.diag(hardware.gram(pairs.vectors, image))
+    values = pairs.values if recipe.spectrum == "signed" else np.maximum(pairs.values, 0)
+    gains = np.cumsum(values * (confirmed - AGREED * values))
+    agreed = values[: int(np.argmax(gains)) + 1]
+    constant = recipe.spectrum == "signed" and bool((agreed < 0).any())
+    return min(max(agreed.size - constant, 1), what.most_dim)
+
+
+def _words_compared(counts: Cooccurrence, words: int) -> int:
+    """Return how many of the first ``words`` words are compared: their pairs with each other are CELLS at most."""
+    n = min(words, COMPARED)
+    added: Int64s = np.zeros(n, np.int64)  # cells that each word adds to those of the words before it
+    for first, last in row_chunks(counts.indptr, n):
+        columns = counts.indices[counts.indptr[first] : counts.indptr[last]]
+        rows = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(counts.indptr[first : last + 1]))
+        later = np.maximum(rows, columns)
+        added += np.bincount(later[later < n], minlength=n)
+        release_memory(counts.indices)
+    return max(int(np.searchsorted(np.cumsum(added), CELLS, side="right")), min(n, 2))
+
+
 _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were measured in English
 
 
@@ -110,7 +160,7 @@ _NGRAMS = 2.5  # for each word of a model that knows spelling; 2.0 to 2.5 were m
 def fit(
     counts: Cooccurrence | str | Path,
     *,
-    dim: int = Fitting.dim,
+    dim: int | Literal["auto"] = Fitting.dim,
     recipe: str = Fitting.recipe,
     changes: Mapping[str, Any] | None = Fitting.changes,
     core: int | None = Fitting.core,
@@ -134,7 +184,8 @@ def fit(
     counts
         A count store, or the folder that holds one.
     dim
-        Dimensions of each vector, d.
+        Dimensions of each vector, d; or ``"auto"``: as many as two random halves of the counts agree on, at most 300.
+        Where there is little data, fewer are often better.
     recipe, changes
         The name of a recipe, and the settings of it to change; see :class:`psdvec.options.Recipe`.
     core
@@ -144,7 +195,7 @@ def fit(
     min_contexts
         Words that are placed by ridge and were seen with fewer different core words get no vector.
     seed
-        Of the eigensolver's random start. The same seed gives the same bytes.
+        Of the eigensolver's random start, and of the halves. The same seed gives the same bytes.
     memory
         The most memory to use, in bytes or as ``"4G"``; what is free, if None. Pairs that have no room are read from
         disk in every round. The result is the same. With a ``client``, the most memory of each worker.
@@ -165,116 +216,119 @@ def fit(
         Show no progress.
     """
     progress = SilentProgress() if quiet else progress
-    settings = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device).settings
+    what = Fitting(dim, recipe, changes, core, max_words, min_contexts, seed, memory, device)
+    limit = None if memory is None else parse_size(memory)
     check_resumable(output, kind=KIND, overwrite=overwrite)
     with ExitStack() as stack:
-        hardware = stack.enter_context(
-            _open(
-                device,
-                counts,
-                client,
-                workers=workers,
-                memory=memory,
-                allow_unlike=allow_unlike,
-                progress=progress,
-            )
-        )
+        if client is None:
+            hardware = open_device(device, workers=workers)
+        else:
+            options: dict[str, Any] = {"workers": workers, "memory": limit, "allow_unlike": allow_unlike}
+            cluster = _on_cluster(client, counts, device, **options, say=progress.say)
+            hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
-        words, core = _words_of(store, max_words=max_words, core=core)
+        words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
         if output is not None:
             plan = {
-                "counts": store.identity(), "dim": dim, "recipe": asdict(settings), "max_words": core, "seed": seed,
-                "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
+                "counts": store.identity(), "dim": dim, "recipe": asdict(what.settings), "max_words": core,
+                "seed": seed, "device": device, "arithmetic": arithmetic(), "allow_unlike": allow_unlike,
             }  # fmt: skip
             folder = stack.enter_context(
                 open_workspace(Path(output), plan=plan, progress=progress, overwrite=overwrite)
             )
+        room = hardware.find_room(_size_of(store, core, what), limit=limit, folder=folder)
+        if dim == "auto":
+            with progress.stage("dimensions", total=None, unit="pairs"):
+                chosen_dim = choose_dimensions(store, core, what, workers=workers)
+            agree = "all of them" if chosen_dim == what.most_dim else "no more"
+            what = replace(what, dim=chosen_dim)
+            progress.say(f"{count_of(chosen_dim, 'dimension')}: two halves of the counts agree on {agree}")
         model = _fit_core(
-            hardware, store, core, dim=dim, recipe=settings, seed=seed, memory=memory, workers=workers,
-            folder=folder, progress=progress,
-        )  # fmt: skip
+            hardware, store, core, what, room=room, workers=workers, folder=folder, progress=progress
+        )
         with progress.stage("deviations", total=None, unit="words"):
             model = replace(model, deviations=core_deviations(model, store, solve=hardware.solve_words))
         if words > core:
-            model = _with_others(
-                model, store, words, min_contexts=min_contexts, solve=hardware.solve_words, progress=progress
+            chosen = choose_words(model, store, store.vocabulary.words[core:words])
+            found = place(
+                model, store, chosen, solve=hardware.solve_words, min_contexts=min_contexts, progress=progress
             )
+            model = Model(**{**found.own_fields(), "sources": model.sources})
+            if found.unplaced:
+                some = next(iter(found.unplaced))
+                progress.say(
+                    f"no vector for {len(found.unplaced):,} words that were seen too little, such as '{some}'"
+                )
         model = replace(model, arithmetic=computed_with(hardware.others))
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
 
 
-def _words_of(counts: Cooccurrence, *, max_words: int | None, core: int | None) -> tuple[int, int]:
+def _words_of(counts: Cooccurrence, what: Fitting) -> tuple[int, int]:
     """Return how many words get a vector at most, and how many of them are fitted together."""
     counted = counts.vocabulary.counts.size
-    words = min(max_words or counted, counted)
-    return words, min(core or words, words)
+    words = min(what.max_words or counted, counted)
+    return words, min(what.core or words, words)
+
+
+def _size_of(counts: Cooccurrence, words: int, what: Fitting) -> Size:
+    """Return how large a fit of so many words is; a signed spectrum has one more pair, for the constant direction."""
+    rank = min(what.most_dim + (what.settings.spectrum == "signed"), words)
+    pairs = int(counts.indptr[words])
+    halves = HALVED * min(pairs, CELLS) if what.dim == "auto" else 0
+    return Size(words, pairs, rank=rank, dim=what.most_dim, head=what.settings.head, halves=halves)
 
 
 def _fit_core(
     hardware: Device,
     counts: Cooccurrence,
     words: int,
+    what: Fitting,
     *,
-    dim: int,
-    recipe: Recipe,
-    seed: int,
-    memory: float | str | None,
+    room: Room,
     workers: int | None,
     folder: Path | None,
     progress: Progress,
 ) -> Model:
-    """Fit the first ``words`` words together; finished rounds are kept in ``folder``, if there is one."""
+    """Fit the first ``words`` words together; finished rounds are kept in ``folder``, if there is one.
+
+    ``room`` is what their pairs may take.
+    """
+    recipe, size = what.settings, _size_of(counts, words, what)
     with progress.stage("weights", total=None, unit="pairs"):
         row_sums, column_sums = margins(counts)
         constants = measure_constants(counts, row_sums, column_sums, recipe=recipe)
         scales = word_scales(row_sums[:words], column_sums[:words], constants)
-        room = _find_room(hardware, counts, words, dim=dim, recipe=recipe, memory=memory, folder=folder)
         if room.on_disk:
             progress.say(room.describe())
         problem = build_problem(hardware, counts, scales, constants, recipe=recipe, room=room)
+    file = None if folder is None else folder / "round"
     last = solve(
-        problem,
-        rank=rank_for(dim, words, spectrum=recipe.spectrum),
-        recipe=recipe,
-        seed=seed,
-        file=None if folder is None else folder / "round",
-        progress=progress,
+        problem, rank=size.rank, recipe=recipe, seed=what.seed, file=file, progress=progress
     ).low_rank
-    vectors, values = hardware.get(last.vectors), last.values
-    del problem, last  # nothing takes more memory than the pairs
-    return model_of(
-        vectors,
-        values,
-        counts,
-        dim=dim,
-        scales=scales,
-        constants=constants,
-        recipe=recipe,
-        workers=workers,
-        progress=progress,
-    )
+    last = Eigenpairs(hardware.get(last.vectors), last.values)
+    del problem  # nothing takes more memory than the pairs
+    return _model_of(last, counts, what, scales, constants, workers=workers, progress=progress)
 
 
-def model_of(
-    vectors: Float32s,
-    values: Float64s,
+def _model_of(
+    low_rank: Eigenpairs,
     counts: Cooccurrence,
-    *,
-    dim: int,
+    what: Fitting,
     scales: WordScales,
     constants: Constants,
-    recipe: Recipe,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
+    *,
+    workers: int | None,
+    progress: Progress,
 ) -> Model:
     """Split X = V J Vᵀ, given by its eigenpairs, into rows, signs and the constant direction; undo the emphasis.
 
     The vectors are these rows, stretched, and mixed with what n-grams learn from them.
     """
+    vectors, values, dim, recipe = low_rank.vectors, low_rank.values, what.most_dim, what.settings
     n = len(scales)
     kept = np.flatnonzero(values)
     constant = np.zeros(n, np.float32)
@@ -292,7 +346,6 @@ def model_of(
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
     say_empty(progress, kept.size, dim, words=n)
-    del vectors  # as large as what follows
     names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
     stretch = stretches(filled, scales.emphases, power=recipe.power)
     subwords = None
@@ -310,6 +363,9 @@ def model_of(
             progress=progress,
         )
         del units
+    if subwords is not None:
+        told = subwords.share, subwords.leverage, subwords.size
+        progress.say(f"spelling {say_weights(*told, noise=recipe.spelling_noise)}")
     spelled = None if subwords is None else subwords.predict(names)
     return Model(
         words=names,
@@ -331,21 +387,8 @@ def model_of(
     )
 
 
-@contextmanager
-def _open(
-    device: str,
-    counts: Any,
-    client: Any,
-    *,
-    workers: int | None,
-    memory: float | str | None,
-    allow_unlike: bool,
-    progress: Progress,
-) -> Iterator[Device]:
-    """Yield the device to fit on: this machine's, or the CPUs of a cluster."""
-    if client is None:
-        yield open_device(device, workers=workers)
-        return
+def _on_cluster(client: Any, counts: Any, device: str, **options: Any) -> Any:
+    """Return the CPUs of a cluster as a device."""
     from psdvec.cluster.fitting import ClusterCpu
 
     demand_client(client)
@@ -355,46 +398,7 @@ def _open(
         raise InputError(
             "a cluster reads the counts from a folder that all workers see; give the folder, not the counts"
         )
-    most = None if memory is None else parse_size(memory)
-    options: dict[str, Any] = {"allow_unlike": allow_unlike, "say": progress.say}
-    with closing(ClusterCpu(client, Path(counts), workers=workers, memory=most, **options)) as hardware:
-        yield hardware
-
-
-def _with_others(
-    model: Model,
-    counts: Cooccurrence,
-    words: int,
-    *,
-    min_contexts: int,
-    solve: Solve,
-    progress: Progress,
-) -> Model:
-    """Place the words after the core by ridge."""
-    chosen = choose_words(model, counts, counts.vocabulary.words[len(model) : words])
-    extension = place(model, counts, chosen, solve=solve, min_contexts=min_contexts, progress=progress)
-    if extension.unplaced:
-        some = next(iter(extension.unplaced))
-        progress.say(
-            f"no vector for {len(extension.unplaced):,} words that were seen too little, such as '{some}'"
-        )
-    return Model(**{**extension.own_fields(), "sources": model.sources})
-
-
-def _find_room(
-    hardware: Device,
-    counts: Cooccurrence,
-    words: int,
-    *,
-    dim: int,
-    recipe: Recipe,
-    memory: float | str | None,
-    folder: Path | None = None,
-) -> Room:
-    """Return what the pairs may take on the device, and in ``folder``."""
-    rank = rank_for(dim, words, spectrum=recipe.spectrum)
-    size = Size(words, int(counts.indptr[words]), rank=rank, dim=dim, head=recipe.head)
-    return hardware.find_room(size, limit=None if memory is None else parse_size(memory), folder=folder)
+    return ClusterCpu(client, Path(counts), **options)
 
 
 def plan_fit(
@@ -416,16 +420,18 @@ def plan_fit(
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
-    words, core = _words_of(store, max_words=what.max_words, core=what.core)
+    words, core = _words_of(store, what)
+    most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
     lines = [
         f"fit {core:,} words together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
         f"place {words - core:,} further words by ridge {settings.ridge}",
-        f"write {words:,} vectors in {what.dim} dimensions, about "
-        f"{format_size(_size_of_model(words, what.dim, settings))}",
+        f"write {words:,} vectors in {bound}{most} dimensions, {bound or 'about '}"
+        f"{format_size(_size_of_model(words, most, settings))}",
     ]
     if cluster is not None:
         return [*lines, f"keep the pairs on {cluster}"]
-    room = _find_room(hardware, store, core, dim=what.dim, recipe=settings, memory=what.memory)
+    limit = None if what.memory is None else parse_size(what.memory)
+    room = hardware.find_room(_size_of(store, core, what), limit=limit, folder=None)
     return [*lines, room.describe()] if room.besides else lines
 
 

@@ -11,30 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Array, Bools, Float64s, Int32s, Int64s
-from psdvec.counts.matrix import UNIT
-from psdvec.errors import InputError
-from psdvec.options import Recipe
+from psdvec.arrays import Array, Bools, Float64s, Int64s
+from psdvec.counts.matrix import UNIT, Cooccurrence
+from psdvec.errors import InputError, demand_positive
+from psdvec.kernels import kernel
+from psdvec.options import UNIGRAMS, Recipe
 from psdvec.resources import thread_limit
 from psdvec.storage.artefact import release_memory
 from psdvec.vectors.model import Constants, Model
 
 CHUNK = 1 << 22  # pairs whose counts are converted at a time
-
-
-class SparseCounts(Protocol):
-    """What the formulas need of a count store: directed pairs by rows, as integers in units of 1 / ``UNIT``."""
-
-    @property
-    def indptr(self) -> Int64s: ...  # noqa: D102
-    @property
-    def indices(self) -> Int32s: ...  # noqa: D102
-    @property
-    def values(self) -> Int64s: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -62,20 +53,28 @@ class WordScales:
         return WordScales(**{name: value[rows] for name, value in vars(self).items()})
 
 
-def margins(counts: SparseCounts) -> tuple[Float64s, Float64s]:
+def margins(counts: Cooccurrence) -> tuple[Float64s, Float64s]:
     """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
-    from psdvec.solver.devices.cpu_kernels import add_margins
-
-    def add(first: int, last: int, rows: Int64s, columns: Int64s) -> None:
-        add_margins(counts.indptr, counts.indices, counts.values, first, last, rows, columns)
-
     n = counts.indptr.size - 1
+    add = partial(add_margins, counts.indptr, counts.indices, counts.values)
     rows, columns = sums_over_rows(counts, n, add, (n,), (n,))
     return rows / UNIT, columns / UNIT
 
 
+# indptr int64[n+1], indices int32[nnz], values int64[nnz]; rows and columns int64[n] are added to
+@kernel
+def add_margins(indptr, indices, values, begin, end, rows, columns):
+    """Add the values of rows ``begin`` to ``end`` to the sums of their rows and columns."""
+    for i in range(begin, end):
+        total = 0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += values[k]
+            columns[indices[k]] += values[k]
+        rows[i] += total
+
+
 def sums_over_rows(
-    counts: SparseCounts, n: int, add: Callable[..., None], *shapes: tuple[int, ...]
+    counts: Cooccurrence, n: int, add: Callable[..., None], *shapes: tuple[int, ...]
 ) -> list[Int64s]:
     """Return integers of these ``shapes``, to which ``add(first, last, *sums)`` adds what ranges of the n rows hold.
 
@@ -95,7 +94,7 @@ def sums_over_rows(
     return [np.sum(parts, axis=0) for parts in zip(*found, strict=True)]
 
 
-def release_pairs(counts: SparseCounts) -> None:
+def release_pairs(counts: Cooccurrence) -> None:
     """Let the system take back the memory of counts that are mapped; they are read again where they are needed."""
     for array in (counts.indices, counts.values):
         release_memory(array)
@@ -112,12 +111,16 @@ def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:
 
 
 def measure_constants(
-    counts: SparseCounts, row_sums: Float64s, column_sums: Float64s, *, recipe: Recipe
+    counts: Cooccurrence, row_sums: Float64s, column_sums: Float64s, *, recipe: Recipe
 ) -> Constants:
-    """Measure the constants of ``recipe`` on the whole count store."""
+    """Measure the constants of ``recipe`` on the whole count store.
+
+    C of equation (3) is that of the saturating count, or such that a true share ``cut`` of seen pairs reaches 1.
+    """
     total = float(column_sums.sum())
     if total <= 0:
         raise InputError("the count store holds no pair; count a longer text or a wider window")
+    saturating = recipe.saturation if recipe.saturation > 0 else _quantile(counts.values, recipe.cut)
     return Constants(
         smoothing=recipe.smoothing,
         background=recipe.background,
@@ -126,20 +129,14 @@ def measure_constants(
         emphasis=recipe.emphasis,
         unigram=recipe.unigram,
         diagonal=recipe.diagonal,
-        cap=_cap(counts, recipe),
+        cap=float(saturating**recipe.exponent),
         mass=_mass(column_sums, recipe.unigram),
         total=total,
         mean=float((row_sums + column_sums).mean() / 2),
     )
 
 
-def constants_for(constants: Constants, column_sums: Float64s) -> Constants:
-    """Return a model's constants with the totals of other counts, from which expected counts follow."""
-    mass = _mass(column_sums, constants.unigram)
-    return replace(constants, mass=mass, total=float(column_sums.sum()))
-
-
-def with_own_cap(constants: Constants, counts: SparseCounts, is_core: Bools, *, cut: float) -> Constants:
+def with_own_cap(constants: Constants, counts: Cooccurrence, is_core: Bools, *, cut: float) -> Constants:
     """Return the constants with a cap of the pairs that words placed later have with the core, as the original did.
 
     A share ``cut`` of the seen pairs whose first word is a core word (n,) and whose second is not reaches weight 1.
@@ -156,13 +153,6 @@ def with_own_cap(constants: Constants, counts: SparseCounts, is_core: Bools, *, 
 
 def _mass(column_sums: Float64s, unigram: float) -> float:
     return float((column_sums**unigram)[column_sums > 0].sum())
-
-
-def _cap(counts: SparseCounts, recipe: Recipe) -> float:
-    """C of equation (3): from the saturating count, or so that a true share ``cut`` of seen pairs reaches 1."""
-    if recipe.saturation > 0:
-        return float(recipe.saturation**recipe.exponent)
-    return float(_quantile(counts.values, recipe.cut) ** recipe.exponent)
 
 
 def _quantile(values: Int64s, cut: float) -> float:
@@ -196,9 +186,51 @@ def word_scales(
     )
 
 
-def scales_of(model: Model) -> WordScales:
-    """Return the scales of the core words of a model."""
-    return word_scales(model.row_sums, model.column_sums, model.constants)
+class Measured(NamedTuple):
+    """How pairs of new words with core words are weighed, and what is asked of them.
+
+    ``scales`` are those of the new words, ``old`` those of the core words, in the counts at hand; ``core_of`` (n,) is
+    the core row of each word of the counts, or -1.
+    """
+
+    scales: WordScales
+    old: WordScales
+    core_of: Int64s
+    constants: Constants
+
+
+def measure_scales(
+    model: Model, counts: Cooccurrence, ids: Int64s, *, core: int | None, unigrams: str
+) -> Measured:
+    """Measure, on the whole of ``counts``, the scales of the words ``ids`` and of the core words.
+
+    Sums of the core words are those of the counts at hand or of the model; their majorisers are the model's.
+    """
+    demand_positive(core, "core")
+    core = model.core if core is None else min(core, model.core)
+    row_sums, column_sums = margins(counts)
+    mass = _mass(column_sums, model.constants.unigram)
+    constants = replace(model.constants, mass=mass, total=float(column_sums.sum()))
+    places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
+    seen = places >= 0
+    core_of = np.full(row_sums.size, -1, np.int64)
+    core_of[places[seen]] = np.flatnonzero(seen)
+    if model.recipe.own_cap:
+        constants = with_own_cap(constants, counts, core_of >= 0, cut=model.recipe.cut)
+    own = model.row_sums[:core], model.column_sums[:core]
+    if unigrams == "model":
+        share = constants.total / model.constants.total
+        sums = own[0] * share, own[1] * share
+    elif unigrams == "corpus":
+        sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
+    else:
+        raise InputError(f"unigrams is '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
+    return Measured(
+        scales=word_scales(row_sums[ids], column_sums[ids], constants),
+        old=word_scales(*sums, constants, usual=(own[0] + own[1]) / 2),
+        core_of=core_of,
+        constants=constants,
+    )
 
 
 def target_unit(scales: WordScales, constants: Constants) -> float:
@@ -238,18 +270,9 @@ class PairTerms(NamedTuple):
 
 
 def pair_terms(
-    H: Any,
-    r: Any,
-    u: Any,
-    f: Any,
-    a: Any,
-    m: Any,
-    B: Any,
-    *,
-    constants: Constants,
-    itself: Any = None,
-    xp: Any = np,
-) -> PairTerms:
+    H: Any, r: Any, u: Any, f: Any, a: Any, m: Any, B: Any,
+    *, constants: Constants, itself: Any = None, xp: Any = np,
+) -> PairTerms:  # fmt: skip
     """Return the terms of directed pairs with counts H, as equations (8) and (10) sum them up.
 
     ``r`` are the row sums of the first words, ``u`` the unigrams of the second; ``f``, ``a``, ``m`` and ``B`` the

@@ -9,38 +9,30 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref, c_int
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import get_cython_function_address
 
-from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.arrays import Array, Float32s, Float64s, Int64s, Scratch
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import InputError, demand_positive
 from psdvec.kernels import kernel
 from psdvec.options import HUGE, UNIGRAMS, parse_ridge
-from psdvec.parallel import map_ordered
-from psdvec.resources import limit_blas, limit_threads, resolve_workers, thread_limit
+from psdvec.resources import limit_blas, limit_threads, map_ordered, resolve_workers, thread_limit
 from psdvec.solver.pmi import (
     WordScales,
-    constants_for,
-    margins,
+    measure_scales,
     pair_terms,
     release_pairs,
     row_chunks,
-    scales_of,
-    with_own_cap,
-    word_scales,
 )
-from psdvec.storage.arrays import Scratch
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants, Model
 from psdvec.vectors.subwords import Subwords
-
-if TYPE_CHECKING:
-    from psdvec.counts.matrix import Cooccurrence
-
 
 # LAPACK's Cholesky routines, called without holding the interpreter's lock, so that threads solve side by side.
 
@@ -48,32 +40,11 @@ PROBES = 32  # right-hand sides from which the trace of a larger inverse is esti
 
 
 @cache
-def _routine(name: str, arguments: int) -> Any:
-    from scipy.linalg import cython_lapack
-
-    table: Any = cython_lapack.__pyx_capi__
-    capsule = table[name]
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)
-    return prototype(pointer_of(capsule, name_of(capsule)))
-
-
-def _call(name: str, matrix: Array, *arguments: Any) -> int:
-    """Call a routine in the precision of ``matrix`` and return its last argument, which is not 0 if it failed."""
-    info = ctypes.c_int(0)
-    kept = [_as_c(x) for x in arguments]
-    places = [x.ctypes.data if isinstance(x, np.ndarray) else ctypes.addressof(x) for x in kept]
-    letter = "s" if matrix.dtype == np.float32 else "d"
-    _routine(letter + name, len(places) + 1)(*places, ctypes.addressof(info))
-    return info.value
-
-
-def _as_c(value: Any) -> Any:
-    if isinstance(value, str):
-        return ctypes.c_char(value.encode())
-    return ctypes.c_int(value) if isinstance(value, int) else value
+def _lapack(name: str, dtype: np.dtype[Any], arguments: int) -> Any:
+    """Return a routine in single or double precision; it takes so many pointers."""
+    letter = "s" if dtype == np.float32 else "d"
+    address = get_cython_function_address("scipy.linalg.cython_lapack", letter + name)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(address)
 
 
 def cholesky(matrix: Array) -> Array | None:
@@ -82,15 +53,16 @@ def cholesky(matrix: Array) -> Array | None:
     A row-major lower triangle is a column-major upper one.
     """
     factor = np.array(matrix, order="C")
-    n = factor.shape[0]
-    return factor if _call("potrf", factor, "U", n, factor, n) == 0 else None
+    n, failed = byref(c_int(len(factor))), c_int(0)
+    _lapack("potrf", factor.dtype, 5)(b"U", n, factor.ctypes, n, byref(failed))
+    return None if failed.value else factor
 
 
 def cholesky_solve(factor: Array, b: Array) -> Array:
     """Return the solution of L Lᵀ x = b; several right-hand sides are the rows of ``b``."""
     x = np.array(b, dtype=factor.dtype, order="C")
-    n = factor.shape[0]
-    _call("potrs", factor, "U", n, x.size // n, factor, n, x, n)
+    n, sides = byref(c_int(len(factor))), byref(c_int(x.size // len(factor)))
+    _lapack("potrs", factor.dtype, 8)(b"U", n, sides, factor.ctypes, n, x.ctypes, n, byref(c_int(0)))
     return x
 
 
@@ -204,11 +176,10 @@ class Spelling(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that the words ``ids`` of a count store are solved with.
+    """Everything that the words ``ids`` of a count store are solved with; see :class:`psdvec.solver.pmi.Measured`.
 
-    ``scales`` are those of the words, ``old`` those of the core words, in the counts at hand; ``core_of`` (n,) is the
-    core row of each word of the counts, or -1. ``choose`` gives the ridges to try for a word of a given rank. ``names``
-    are the words themselves, whose ``spelling`` is the mean of their priors, where there is one.
+    ``choose`` gives the ridges to try for a word of a given rank. ``names`` are the words themselves, whose
+    ``spelling`` is the mean of their priors, where there is one.
     """
 
     ids: Int64s
@@ -241,13 +212,17 @@ def prepare(
     counts: Cooccurrence,
     ids: Int64s,
     *,
-    core: int | None,
-    ridge: str,
-    damping: float,
-    unigrams: str,
+    core: int | None = None,
+    ridge: str | None = None,
+    damping: float | None = None,
+    unigrams: str = UNIGRAMS[0],
     min_contexts: int,
 ) -> Setting:
-    """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with."""
+    """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with; see :func:`psdvec.extend`.
+
+    A ``ridge`` or ``damping`` of None is the model's.
+    """
+    damping = model.recipe.damping if damping is None else damping
     if not 0 <= damping < HUGE:
         raise InputError(f"damping is {damping}; give a weight from 0 to below 1e15")
     demand_positive(min_contexts, "min_contexts")
@@ -256,64 +231,11 @@ def prepare(
         ids=ids,
         **measured._asdict(),
         regressors=make_regressors(model, measured.old, damping=damping),
-        choose=parse_ridge(ridge),
+        choose=parse_ridge(model.recipe.ridge if ridge is None else ridge),
         min_contexts=min_contexts,
         names=[counts.vocabulary.words[i] for i in ids.tolist()],
         spelling=None if model.subwords is None else Spelling(model.subwords, model.stretch),
     )
-
-
-class Measured(NamedTuple):
-    """The part of a :class:`Setting` that says how pairs are weighed, and what is asked of them."""
-
-    scales: WordScales
-    old: WordScales
-    core_of: Int64s
-    constants: Constants
-
-
-def measure_scales(
-    model: Model, counts: Cooccurrence, ids: Int64s, *, core: int | None, unigrams: str
-) -> Measured:
-    """Measure, on the whole of ``counts``, the scales of the words ``ids`` and of the core words."""
-    demand_positive(core, "core")
-    core = model.core if core is None else min(core, model.core)
-    row_sums, column_sums = margins(counts)
-    constants = constants_for(model.constants, column_sums)
-    places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
-    core_of = np.full(len(counts.vocabulary), -1, np.int64)
-    core_of[places[places >= 0]] = np.flatnonzero(places >= 0)
-    if model.recipe.own_cap:
-        constants = with_own_cap(constants, counts, core_of >= 0, cut=model.recipe.cut)
-    return Measured(
-        scales=word_scales(row_sums[ids], column_sums[ids], constants),
-        old=_old_scales(model, row_sums, column_sums, constants, places, unigrams=unigrams),
-        core_of=core_of,
-        constants=constants,
-    )
-
-
-def _old_scales(
-    model: Model,
-    row_sums: Float64s,
-    column_sums: Float64s,
-    constants: Constants,
-    places: Int64s,
-    *,
-    unigrams: str,
-) -> WordScales:
-    """Return the scales of the core words: sums of the counts at hand or of the model, majorisers of the model."""
-    core = places.size
-    own = scales_of(model).take(slice(0, core))
-    if unigrams == "model":
-        share = constants.total / model.constants.total
-        sums = own.row_sums * share, own.column_sums * share
-    elif unigrams == "corpus":
-        seen = places >= 0
-        sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
-    else:
-        raise InputError(f"unigrams is '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
-    return word_scales(*sums, constants, usual=own.frequencies)
 
 
 CALIBRATION = 3.8  # of the posterior's standard deviation; measured, see docs/results/intervals.md
@@ -424,14 +346,9 @@ def _moment(features: Float32s, weights: Float64s) -> Float64s:
 
 
 def word_cells(
-    word: WordScales,
-    old: WordScales,
-    constants: Constants,
-    after: Int64s,
-    H_after: Float64s,
-    before: Int64s,
-    H_before: Float64s,
-) -> Cells:
+    word: WordScales, old: WordScales, constants: Constants,
+    after: Int64s, H_after: Float64s, before: Int64s, H_before: Float64s,
+) -> Cells:  # fmt: skip
     """Return what the seen cells of one word add to the background, equation (10).
 
     ``after``: core rows that follow the word, with counts ``H_after``; ``before``: those that it follows.
@@ -453,15 +370,6 @@ def word_cells(
         for term in (terms.weights, terms.targets)  # halves, since a fit averages the two directions
     )
     return Cells(unique, weights, targets, float(np.sum(terms.squares)), seen=rows.size)
-
-
-class Solution(NamedTuple):
-    """The solution at one ridge: its evidence, x, A + P, and the Cholesky factor of that."""
-
-    evidence: float
-    x: Float64s
-    whole: Float64s
-    factor: Array
 
 
 def solve_word(
@@ -493,16 +401,16 @@ def solve_word(
     m, k = max(cells.seen, regressors.cells), b.size
     damped = A + regressors.damping
     least = 0.0 if regressors.damped.any() else LEAST * float(np.trace(A))
-    best = None
+    best: tuple[float, Float64s, Float64s, Array] | None = None  # evidence, x, A + P and its factor
     for mu in ridges:
         whole, L = _factorised(damped, mu or least)
         x: Float64s = cholesky_solve(L, b).astype(np.float64)
         log_prior = np.log(np.maximum(regressors.damped + mu, 1e-12)).sum()
         log_whole = 2 * np.log(np.diag(L), dtype=np.float64).sum()
         found, ceiling = evidence(log_prior, log_whole, m, np.maximum(square - b @ x, 1e-12))
-        if best is None or found > best.evidence:
-            best = Solution(found, x, whole, L)
-        if best.evidence >= ceiling:
+        if best is None or found > best[0]:
+            best = found, x, whole, L
+        if best[0] >= ceiling:
             break
     assert best is not None  # there is at least one ridge
     _, x, whole, L = best
@@ -540,15 +448,8 @@ def _solve_by_gradients(
     scales = 1 / (usual * known.values + 1)
     base = (rho * regressors.gram + known.prior).astype(np.float32)
     x32, steps = solve_contexts(
-        F,
-        weights,
-        base,
-        known.directions,
-        scales.astype(np.float32),
-        b.astype(np.float32),
-        TOLERANCE,
-        MOST_STEPS,
-    )
+        F, weights, base, known.directions, scales.astype(np.float32), b.astype(np.float32), TOLERANCE, MOST_STEPS,
+    )  # fmt: skip
     if steps == MOST_STEPS or not np.isfinite(x32).all():
         raise InputError(SINGULAR)
     x = x32.astype(np.float64)
@@ -656,9 +557,10 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
     Ranges of rows are looked through by threads, first to count and then to fill; mapped memory is given back.
     """
-    slot_of = np.full(len(counts.vocabulary), -1, np.int32)
+    n = counts.indptr.size - 1
+    slot_of = np.full(n, -1, np.int32)
     slot_of[batch] = np.arange(batch.size)
-    ranges = list(row_chunks(counts.indptr, len(counts)))
+    ranges = list(row_chunks(counts.indptr, n))
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)

@@ -1,12 +1,17 @@
 """The fit: rounds of a majoriser for the weighted low-rank approximation, in sparse plus low-rank form.
 
-A :class:`Problem` is built from a count store and the scales of its words; it knows the weight and the target of every
-pair without an (n, n) matrix. A :class:`Residual` is what a low-rank X leaves over in it, and :func:`solve` takes
-rounds until X is good. Equations (5) to (8) of ``docs/theory.md``.
+First the leading eigenpairs of a symmetric operator that is known only by its products with tall blocks, (n, k) float32
+on a device. A cold start is block Lanczos from a random block; a warm one is a Nyström step, which costs one product,
+or a Rayleigh-Ritz step, which costs two and never loses ground. Section 7 of ``docs/theory.md``.
+
+Then the rounds. A :class:`Problem` is built from a count store and the scales of its words; it knows the weight and the
+target of every pair without an (n, n) matrix. A :class:`Residual` is what a low-rank X leaves over in it, and
+:func:`solve` takes rounds until X is good. Equations (5) to (8).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,31 +19,176 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Float64s, Int64s
+from psdvec.arrays import Float64s
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
-from psdvec.solver.devices import AMPLE, Device, Pairs, Room, Tall
-from psdvec.solver.eigen import (
-    Eigenpairs,
-    Operator,
-    improved_eigenpairs,
-    iterated_pairs,
-    leading_eigenpairs,
-    leading_of,
-    nystrom_eigenpairs,
-    orthonormal,
-    truncated,
-)
-from psdvec.solver.pmi import SparseCounts, WordScales
+from psdvec.solver.devices import AMPLE, Device, DevicePairs, Room, Tall
+from psdvec.solver.pmi import WordScales
 from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.vectors.model import Constants
 
-# The weighted approximation problem in sparse plus low-rank form, and its residual.
+Operator = Callable[[Tall], Tall]
 
-TILE = 512  # words per side of a square of pairs
-DENSE = 0.3  # share of seen pairs from which a dense square is faster than a sparse one, on a CPU
-OVERLAP = 0.75  # share of the pairs of both directions that is left when they are put together
+GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last wanted ones converge too
+BLOCK = 64  # columns per Lanczos step: wide enough for fast products, narrow enough for a deep Krylov space
+BREADTH = 4.0  # Krylov basis vectors per wanted pair; see docs/results/recipe.md for what was measured
+DEPTH = 8  # Lanczos steps at least
+NEGLIGIBLE = 1e-5  # a column that shrinks to this share of its length was a combination of others
+SINGULAR = 1e-6  # eigenvalues below this share of the largest are float32 rounding
+CANCELLED = 1e-3  # share of the squares of columns below which their combination is float32 rounding
+SOUND = 1e-3  # eigenvalues of a Gram matrix of unit columns above which one pass makes them orthonormal
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """``vectors`` (n, k) float32 with orthonormal columns, ``values`` (k,) float64, the wanted end first."""
+
+    vectors: Tall
+    values: Float64s
+
+
+def leading_eigenpairs(
+    device: Device, operator: Operator, n: int, *, count: int, spectrum: str, seed: int
+) -> Eigenpairs:
+    """Return ``count`` leading eigenpairs by block Lanczos with full reorthogonalisation.
+
+    ``operator`` multiplies a symmetric (n, n) operator with an (n, k) block. The leading values of a ``"signed"``
+    spectrum are the largest in absolute value, of a ``"positive"`` one the largest.
+    """
+    width = krylov_width(count)
+    if width + BLOCK >= n:
+        identity = device.put(np.eye(n, dtype=np.float32))
+        return ritz_pairs(device, identity, operator(identity), count=count, spectrum=spectrum)
+    start = np.random.default_rng(seed).standard_normal((n, BLOCK), dtype=np.float32)
+    block = orthonormal(device, device.put(start))
+    basis, image = device.zeros(n, width), device.zeros(n, width)
+    used = 0
+    while used < width and block.shape[1]:
+        fresh = slice(used, min(used + block.shape[1], width))
+        block = block[:, : fresh.stop - used]
+        basis[:, fresh] = block
+        product = operator(block)
+        image[:, fresh] = product
+        used = fresh.stop
+        if used < width:
+            block = orthonormal(device, product, against=basis[:, :used])
+    return ritz_pairs(device, basis[:, :used], image[:, :used], count=count, spectrum=spectrum)
+
+
+def iterated_pairs(rank: int, n: int) -> int:
+    """Return how many pairs are iterated for this rank: the guards are added, and blocks filled up."""
+    return min(-(-(rank + GUARDS) // BLOCK) * BLOCK, n)
+
+
+def krylov_width(count: int) -> int:
+    """Return how many basis vectors a cold start makes for ``count`` pairs."""
+    return max(int(np.ceil(BREADTH * count / BLOCK)), DEPTH) * BLOCK
+
+
+def truncated(pairs: Eigenpairs, rank: int, *, spectrum: str) -> Eigenpairs:
+    """Return the pairs with eigenvalues beyond the rank set to 0, and negative ones where the spectrum is positive."""
+    values = pairs.values.copy()
+    values[rank:] = 0
+    return Eigenpairs(pairs.vectors, np.maximum(values, 0) if spectrum == "positive" else values)
+
+
+def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, spectrum: str) -> Eigenpairs:
+    """Return the leading pairs of A·basis (basisᵀ A basis)⁻¹ (A·basis)ᵀ, which is A on the span of the basis.
+
+    ``image`` is A·basis; no further product is needed.
+    """
+    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    real = np.abs(values) > SINGULAR * np.abs(values).max()
+    outer = rotation[:, real]  # image · outer spans the new space; it is formed only where much cancels in it
+    lengths = device.gram(image, image)
+    squares = outer.T @ lengths @ outer
+    if (np.diag(squares) < CANCELLED * (outer**2).T @ np.diag(lengths)).any():
+        image, outer = device.combine(image, outer), np.eye(outer.shape[1])
+        squares = device.gram(image, image)
+    whitener, sound = _whitener(squares)
+    if sound:
+        vectors, turn, inner = image, outer @ whitener, whitener.T @ squares
+    else:
+        vectors = orthonormal(device, device.combine(image, outer @ whitener))
+        turn, inner = np.eye(vectors.shape[1]), device.gram(vectors, image) @ outer
+    values, rotation = leading_of((inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
+    return Eigenpairs(device.combine(vectors, turn @ rotation), values)
+
+
+def improved_eigenpairs(
+    device: Device, operator: Operator, basis: Tall, image: Tall, *, count: int, spectrum: str
+) -> Eigenpairs:
+    """Return Ritz pairs over ``basis`` and the residuals of its ``image`` under the operator.
+
+    The new space contains the old, so that the best approximation in it is never worse than any in the old.
+    """
+    residual = orthonormal(device, image, against=basis)
+    if residual.shape[1]:
+        basis, image = device.join(basis, residual), device.join(image, operator(residual))
+    return ritz_pairs(device, basis, image, count=count, spectrum=spectrum)
+
+
+def ritz_pairs(device: Device, basis: Tall, image: Tall, *, count: int, spectrum: str) -> Eigenpairs:
+    """Return the leading pairs of an operator within the span of an orthonormal ``basis``; ``image`` is A·basis."""
+    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    return Eigenpairs(device.combine(basis, rotation), values)
+
+
+def leading_of(matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
+    """Return the leading eigenvalues and eigenvectors of a small matrix that is symmetric but for rounding."""
+    values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
+    size = values if spectrum == "positive" else np.abs(values)
+    kept = np.argsort(-size, kind="stable")[:count]
+    return values[kept], rotation[:, kept]
+
+
+def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> Tall:
+    """Return an orthonormal basis of ``block``'s columns, orthogonal to those of ``against``.
+
+    By the eigenvectors of the Gram matrix, twice where it is ill conditioned; what lies in the span of the others to
+    float32 accuracy is dropped. A Householder QR of the same block takes ten times as long.
+    """
+    matrix = device.gram(block, block)
+    least = np.zeros(matrix.shape[0])
+    if against is not None:
+        least = NEGLIGIBLE * np.sqrt(np.diag(matrix))
+        for _ in range(2):
+            block = _without(device, block, against)
+        matrix = device.gram(block, block)
+    for _ in range(2):
+        whitener, sound = _whitener(matrix, least)
+        block = device.combine(block, whitener)
+        if sound:
+            break
+        if against is not None:
+            block = _without(device, block, against)
+        matrix, least = device.gram(block, block), np.zeros(block.shape[1])
+    return block
+
+
+def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
+    """Return C such that block · C has orthonormal columns, given blockᵀ block, and whether float32 can be trusted.
+
+    Columns that are no longer than ``least``, and what is a combination of others, are left out.
+    """
+    lengths = np.sqrt(np.maximum(np.diag(squares), 0))
+    fresh = lengths > least
+    lengths = lengths[fresh]
+    values, rotation = np.linalg.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
+    kept = values > SINGULAR
+    choice = np.eye(squares.shape[0])[:, fresh] / lengths
+    return choice @ (rotation[:, kept] / np.sqrt(values[kept])), not kept.any() or values[kept][0] > SOUND
+
+
+def _without(device: Device, block: Tall, others: Tall) -> Tall:
+    rest = device.combine(others, -device.gram(others, block))
+    rest += block
+    return rest
+
+
+# The weighted approximation problem in sparse plus low-rank form, and its residual.
 
 
 @dataclass(frozen=True)
@@ -51,7 +201,7 @@ class Problem:
 
     device: Device
     words: int
-    pairs: Pairs
+    pairs: DevicePairs
     rho: Tall
     scale: Tall
     log_smoothing: float
@@ -128,23 +278,9 @@ class Residual:
         return product
 
 
-def lay_out(squares: Int64s, n: int) -> Int64s:
-    """Return how many of the first columns of each row are kept dense, (n,), the same on every device.
-
-    ``squares`` counts the directed pairs of each square of words. Widths are chosen so that dense products gain most
-    over sparse ones. Pairs in these columns are kept however small they are, so that dropping negligible pairs
-    elsewhere means the same on every device.
-    """
-    sizes = np.minimum(TILE, n - TILE * np.arange(len(squares)))
-    gain = np.cumsum(OVERLAP * (squares + squares.T) - DENSE * np.outer(sizes, sizes), axis=1)
-    tiles = np.where(gain.max(axis=1) > 0, gain.argmax(axis=1) + 1, 0)
-    widths: Int64s = np.minimum(TILE * tiles, n)[np.arange(n) // TILE]
-    return widths
-
-
 def build_problem(
     device: Device,
-    counts: SparseCounts,
+    counts: Cooccurrence,
     scales: WordScales,
     constants: Constants,
     *,
@@ -251,6 +387,16 @@ class Round:
     objective: float
     image: Tall | None = None
 
+    def moved(self, move: Callable[[Any], Any]) -> Round:
+        """Return the same with all its arrays brought to a device, or back."""
+        new, old = self.low_rank, self.previous
+        return replace(
+            self,
+            low_rank=Eigenpairs(move(new.vectors), new.values),
+            previous=old and Eigenpairs(move(old.vectors), old.values),
+            image=None if self.image is None else move(self.image),
+        )
+
 
 def solve(
     problem: Problem,
@@ -278,29 +424,22 @@ def solve(
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
                 if file is not None:
-                    write_round(file, _from_device(state, problem.device))
+                    write_round(file, state.moved(problem.device.get))
             if state.number >= recipe.rounds:
                 return state
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
 
 
-def _from_device(state: Round, device: Device) -> Round:
-    """Return ``state`` with all its arrays in NumPy."""
-    new, old = state.low_rank, state.previous
-    return replace(
-        state,
-        low_rank=Eigenpairs(device.get(new.vectors), new.values),
-        previous=old and Eigenpairs(device.get(old.vectors), old.values),
-        image=None if state.image is None else device.get(state.image),
-    )
+def first_operator(problem: Problem, recipe: Recipe) -> Operator:
+    """Return the first matrix of equation (7), at X = 0 or X = G/2, as an operator."""
+    return partial(problem.start_times, half=recipe.relaxation if recipe.start == "half" else None)
 
 
 def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> tuple[Round, Residual]:
-    """Approximate the first matrix of equation (7), at X = 0 or X = G/2, from a random start."""
-    half = recipe.relaxation if recipe.start == "half" else None
+    """Approximate the first matrix of equation (7) from a random start."""
     device, n = problem.device, problem.words
     count, head = iterated_pairs(rank, n), min(recipe.head or n, n)
-    operator = partial(problem.start_times, half=half)
+    operator = first_operator(problem, recipe)
     pairs = leading_eigenpairs(
         device, operator, head, count=min(count, head), spectrum=recipe.spectrum, seed=seed
     )
@@ -309,7 +448,7 @@ def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> t
     else:
         image = operator(pairs.vectors)
     low_rank = truncated(pairs, rank, spectrum=recipe.spectrum)
-    if half is None:
+    if recipe.start == "zero":
         residual = best_multiple(problem, low_rank, image)
         return Round(1, residual.low_rank, None, residual.objective, residual.image), residual
     residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1)
@@ -332,15 +471,13 @@ def _carried_over(
 
 def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Residual]:
     """Bring a saved round to the device, with its residual to the same bits."""
-    put, new, old = problem.device.put, saved.low_rank, saved.previous
-    low_rank = Eigenpairs(put(new.vectors), new.values)
-    previous = old and Eigenpairs(put(old.vectors), old.values)
-    if saved.image is not None:
-        return replace(saved, low_rank=low_rank), Residual(problem, low_rank, (low_rank,), put(saved.image))
+    state = saved.moved(problem.device.put)
+    low_rank, previous = state.low_rank, state.previous
+    if state.image is not None:
+        return state, Residual(problem, low_rank, (low_rank,), state.image)
     if previous is not None:
         residual_of(problem, previous, with_image=False)
-    residual = residual_of(problem, low_rank, previous=previous, momentum=recipe.momentum)
-    return replace(saved, low_rank=low_rank, previous=previous), residual
+    return state, residual_of(problem, low_rank, previous=previous, momentum=recipe.momentum)
 
 
 def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:

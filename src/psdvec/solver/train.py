@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from psdvec.counts.count import count_pairs, report_tally
+from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.counts.segments import describe, identity_of
 from psdvec.errors import InputError, checked
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -33,6 +32,7 @@ def train(
     corpus: Input,
     *,
     tokenizer: str | None = None,
+    case: str | None = None,
     field: str | None = None,
     column: str | None = None,
     errors: str | None = None,
@@ -42,7 +42,7 @@ def train(
     window: int = Counting.window,
     weighting: str = Counting.weighting,
     gaps: str = Counting.gaps,
-    dim: int = Fitting.dim,
+    dim: int | Literal["auto"] = Fitting.dim,
     recipe: str = Fitting.recipe,
     changes: Mapping[str, Any] | None = Fitting.changes,
     core: int | None = Fitting.core,
@@ -68,7 +68,7 @@ def train(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
         can be read only once, such as a generator, is read once.
-    tokenizer, field, column, errors, encoding
+    tokenizer, case, field, column, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
@@ -98,7 +98,7 @@ def train(
     """
     progress = SilentProgress() if quiet else progress
     text = read_input(
-        corpus, tokenizer=tokenizer, field=field, column=column, errors=errors, encoding=encoding
+        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
     )
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
@@ -113,10 +113,11 @@ def train(
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
     check_resumable(output, kind=KIND, overwrite=overwrite, endings=(".work", _ENDING))
+    described = describe_counts(text, what)
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:
-            plan = {"counting": counting, "input": identity_of(text)}
+            plan = {"counting": counting, "input": described.input}
             work = stack.enter_context(
                 open_workspace(
                     Path(output), plan=plan, progress=progress, ending=_ENDING, overwrite=overwrite
@@ -126,7 +127,7 @@ def train(
         if client is not None and place is None:
             raise InputError("the workers of a cluster read the counts from a folder; give output or keep")
         if place is not None and (place / META).is_file():
-            counts = _open_counts(place, text, what, progress)
+            counts = _open_counts(place, text, described, progress)
         else:
             counts = count_pairs(text, **counting, **common, memory=memory, output=place)
         found = place if client is not None and place is not None else counts
@@ -134,12 +135,12 @@ def train(
 
 
 def _open_counts(
-    folder: Path, text: Corpus | Texts | Sentences, what: Counting, progress: Progress
+    folder: Path, text: Corpus | Texts | Sentences, described: Description, progress: Progress
 ) -> Cooccurrence:
     """Return the counts in ``folder``, or raise :class:`InputError` if they are not those that would be made now."""
     sweep_finished(folder)
     found = load_counts(folder)
-    parameters, sources, identity = describe(text, what)
+    parameters, sources, identity = described
     if "once" in identity:
         raise InputError(
             f"'{folder}' holds counts already, and whether they are of this text cannot be told, as it does not come "

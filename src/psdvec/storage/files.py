@@ -17,13 +17,11 @@ import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from psdvec.errors import InputError
-from psdvec.resources import disk_errors_explained
+from psdvec.errors import InputError, ResourceError
 
 # Getting written files onto the disk, so that they survive a power failure, unless the user wants none of that.
 
@@ -31,20 +29,13 @@ ENVIRONMENT = "PSDVEC_NO_SYNC"
 _UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # of a folder on some network disks
 
 
-def sync(path: Path) -> None:
-    """Wait until the file at ``path``, or a folder with all that is in it, is on the disk."""
-    if is_off():
+def sync(path: Path, *, names_only: bool = False) -> None:
+    """Wait until the file at ``path`` is on the disk, or a folder with all that is in it, or with its names only."""
+    if os.environ.get(ENVIRONMENT, "") not in ("", "0"):
         return
-    if path.is_dir() and not path.is_symlink():
+    if path.is_dir() and not path.is_symlink() and not names_only:
         for inner in sorted(path.iterdir()):
             sync(inner)
-    sync_name(path)
-
-
-def sync_name(path: Path) -> None:
-    """Wait until the file at ``path`` is on the disk, or the names in the folder at ``path``."""
-    if is_off():
-        return
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -53,11 +44,6 @@ def sync_name(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def is_off() -> bool:
-    """Say whether the user wants no syncing."""
-    return os.environ.get(ENVIRONMENT, "") not in ("", "0")
 
 
 # Locks that end with the process that holds them, however it ends; a lock on a name says whether its owner lives.
@@ -138,18 +124,16 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def rename_to_free(source: Path, target: Path) -> bool:
-    """Rename ``source`` if nothing is called ``target``; return False where that cannot be done in one step.
-
-    Raises
-    ------
-    FileExistsError
-        If something is called ``target``.
+    """Rename ``source``; return False where that cannot be done in one step, and raise ``FileExistsError`` if something
+    is called ``target``.
     """
     return _rename(source, target, linux=1, mac=4)
 
 
 def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
-    library = _library()
+    import ctypes
+
+    library: Any = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(source), os.fsencode(target)
     if hasattr(library, "renameat2"):
         code = library.renameat2(_HERE, names[0], _HERE, names[1], linux)
@@ -159,19 +143,10 @@ def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
         return False
     if code == 0:
         return True
-    import ctypes
-
     number = ctypes.get_errno()
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(source), None, str(target))
-
-
-@cache
-def _library() -> Any:
-    import ctypes
-
-    return ctypes.CDLL(None, use_errno=True)
 
 
 # Files and folders that appear whole or not at all: written beside their place, then renamed to it.
@@ -208,15 +183,12 @@ def _beside(path: Path, make: Callable[[Path], None], existing: Existing) -> Ite
     """
     path = Path(os.path.realpath(path))
     new, lock = _claim(path, make)
-    try:
-        try:
-            yield new
-            sync(new)
-            _put(new, path, existing)
-        finally:
-            _remove(new)
-    finally:
-        os.close(lock)
+    with ExitStack() as stack:
+        stack.callback(os.close, lock)
+        stack.callback(_remove, new)
+        yield new
+        sync(new)
+        _put(new, path, existing)
 
 
 def _claim(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
@@ -306,11 +278,11 @@ def is_unfinished(name: str) -> bool:
 
 def sweep(path: Path) -> bool:
     """Remove what killed writers of ``path`` left beside it; return whether another process is writing it now."""
-    path = Path(os.path.realpath(path))
-    restore(path)
-    found = [each for each in _unfinished_in(path.parent) if _is_of(each, path.name)]
-    swept = [_sweep_one(each) for each in found]
-    return not all(swept)
+    with disk_errors_explained(path):
+        path = Path(os.path.realpath(path))
+        restore(path)
+        swept = [_sweep_one(each) for each in _unfinished_in(path.parent, path.name)]
+        return not all(swept)
 
 
 def sweep_below(folder: Path) -> None:
@@ -326,8 +298,8 @@ def restore(path: Path) -> None:
     """Undo a replacement that was killed between its two steps: what was at ``path`` before gets its name again."""
     if path.is_symlink() or path.exists():
         return
-    for old in _unfinished_in(path.parent):
-        if not _is_of(old, path.name) or _parts(old)["state"] != _OLD:
+    for old in _unfinished_in(path.parent, path.name):
+        if _parts(old)["state"] != _OLD:
             continue
         new = _partner(old, _NEW)
         lock = take(new if new.exists() else old, certainly=False)
@@ -338,11 +310,13 @@ def restore(path: Path) -> None:
             return
 
 
-def _unfinished_in(folder: Path) -> list[Path]:
+def _unfinished_in(folder: Path, name: str | None = None) -> list[Path]:
+    """Return what is unfinished in ``folder``: all of it, or what is to have this ``name``."""
     try:
-        return [path for path in folder.iterdir() if is_unfinished(path.name)]
+        found = [path for path in folder.iterdir() if is_unfinished(path.name)]
     except (FileNotFoundError, NotADirectoryError):
         return []
+    return [path for path in found if name in (None, _parts(path)["name"])]
 
 
 def _parts(unfinished: Path) -> re.Match[str]:
@@ -355,10 +329,6 @@ def _partner(unfinished: Path, state: str) -> Path:
     """Return the name that the same writer gives to what is in another ``state``."""
     begin, end = _parts(unfinished).span("state")
     return unfinished.with_name(unfinished.name[:begin] + state + unfinished.name[end:])
-
-
-def _is_of(unfinished: Path, name: str) -> bool:
-    return _parts(unfinished)["name"] == name
 
 
 def _sweep_one(path: Path) -> bool:
@@ -404,7 +374,25 @@ def _output(path: Path) -> Iterator[None]:
         if sweep(path):
             raise InputError(f"another process is writing '{path}'; wait for it, or choose another output")
         yield
-        sync_name(Path(os.path.realpath(path)).parent)
+        sync(Path(os.path.realpath(path)).parent, names_only=True)
+
+
+@contextmanager
+def disk_errors_explained(path: Path) -> Iterator[None]:
+    """Turn errors of a full disk or missing permissions below ``path`` into sentences that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise ResourceError(
+                f"the disk is full: writing below '{path}' failed ({error.strerror}); "
+                "free some space and run the same command again"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise InputError(
+                f"cannot write below '{path}' ({error.strerror}); choose another output or change its permissions"
+            ) from error
+        raise
 
 
 def check_name(path: Path) -> None:

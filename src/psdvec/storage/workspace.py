@@ -15,7 +15,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -24,13 +24,19 @@ import numpy as np
 from psdvec.arrays import Array, Float32s
 from psdvec.errors import InputError, StoreError
 from psdvec.progress import Progress
-from psdvec.resources import disk_errors_explained
-from psdvec.storage.arrays import parse_json
-from psdvec.storage.artefact import META, check_output, digest_file, open_artefact, verify_artefact
+from psdvec.storage.artefact import (
+    META,
+    check_output,
+    digest_file,
+    open_artefact,
+    parse_json,
+    verify_artefact,
+)
 from psdvec.storage.files import (
     Existing,
     check_name,
     discard_folder,
+    disk_errors_explained,
     hold,
     sweep,
     sweep_below,
@@ -52,9 +58,7 @@ def piece_file(path: Path, *, existing: Existing = "replace") -> Iterator[Binary
     with whole_file(path, existing=existing) as file:
         yield file
         size = file.seek(0, os.SEEK_END)
-        seal = _digest_of_first(file, size)
-        file.seek(size)
-        file.write(seal)
+        file.write(_digest_of_first(file, size))
 
 
 @contextmanager
@@ -101,7 +105,11 @@ def find_damage(work: Path, *, besides: Collection[str]) -> Path | None:
         folder = Path(place)
         if _CHECKSUMS in names or META in names:
             folders.clear()
-            if not (_is_whole_folder(folder) if _CHECKSUMS in names else _is_whole_artefact(folder)):
+            if _CHECKSUMS in names:
+                is_whole = (folder / _CHECKSUMS).read_bytes() == _checksums_of(folder)
+            else:
+                is_whole = _is_whole_artefact(folder)
+            if not is_whole:
                 return folder
             continue
         for name in names:
@@ -115,10 +123,6 @@ def _checksums_of(folder: Path) -> bytes:
     own = folder / _CHECKSUMS
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
     return json.dumps({path.relative_to(folder).as_posix(): digest_file(path) for path in paths}).encode()
-
-
-def _is_whole_folder(folder: Path) -> bool:
-    return (folder / _CHECKSUMS).read_bytes() == _checksums_of(folder)
 
 
 def _is_whole_file(path: Path) -> bool:
@@ -172,19 +176,13 @@ def blocks_in(work: Path, n: int, *, size: int) -> dict[Path, slice]:
 
 def write_block(path: Path, found: Sequence[Placed]) -> None:
     """Keep what was found for the words of a block."""
-    vectors = np.array([one.vector for one in found if one.vector is not None], np.float32)
-    deviations = np.array([one.deviation for one in found], np.float64)
-    contexts = np.array([one.contexts for one in found], np.int64)
-    is_placed = np.array([one.vector is not None for one in found])
     write_piece(
-        path,
-        {},
-        existing="keep",
-        is_placed=is_placed,
-        vectors=vectors,
-        deviations=deviations,
-        contexts=contexts,
-    )
+        path, {}, existing="keep",
+        is_placed=np.array([one.vector is not None for one in found]),
+        vectors=np.array([one.vector for one in found if one.vector is not None], np.float32),
+        deviations=np.array([one.deviation for one in found], np.float64),
+        contexts=np.array([one.contexts for one in found], np.int64),
+    )  # fmt: skip
 
 
 def read_block(path: Path) -> list[Placed]:
@@ -225,24 +223,20 @@ def open_workspace(
     Without ``overwrite``, an output that another process made just before the workspace was ours is refused.
     """
     folder = _workspace_of(output, ending)
-    with disk_errors_explained(output):
+    with disk_errors_explained(output), ExitStack() as stack:
         was_there = output.exists()
-        lock = _hold(folder)
+        stack.callback(os.close, _hold(folder))
         try:
-            try:
-                sweep(folder)
-                sweep_below(folder)
-                check_output(output, overwrite=overwrite)
-                _keep_what_serves(folder, json.loads(json.dumps({**plan, "pieces": _PIECES})), progress)
-                yield folder
-            except BaseException:
-                is_made = output.exists() and not was_there  # by this process or another: the work has no use
-                if is_made or not _holds_work(folder):
-                    discard_folder(folder)
-                raise
-            discard_folder(folder)
-        finally:
-            os.close(lock)
+            sweep_below(folder)
+            check_output(output, overwrite=overwrite)
+            _keep_what_serves(folder, json.loads(json.dumps({**plan, "pieces": _PIECES})), progress)
+            yield folder
+        except BaseException:
+            is_made = output.exists() and not was_there  # by this process or another: the work has no use
+            if is_made or not _holds_work(folder):
+                discard_folder(folder)
+            raise
+        discard_folder(folder)
 
 
 def check_resumable(
@@ -258,15 +252,10 @@ def check_resumable(
 def sweep_finished(output: Path, *, ending: str = ".work") -> None:
     """Remove the workspace of an output that is there, if its maker was killed just before it would have done so.
 
-    All work is older than the ``meta.json`` of what was made of it; work that is newer is for another output.
-
-    Raises
-    ------
-    InputError
-        If no output can have this name, or the workspace has the name of something that is not ours.
+    All work is older than the ``meta.json`` of what was made of it; work that is newer is for another output. A name
+    that no output can have, and a workspace that is not ours, are an :class:`InputError`.
     """
     folder = _workspace_of(output, ending)
-    sweep(folder)
     lock = take(folder / _LOCK, certainly=True) if (output / META).is_file() else None
     if lock is None:
         return
@@ -309,19 +298,21 @@ def digest_of(*values: Any) -> str:
     """
     digest = hashlib.sha256()
     for value in values:
-        is_array = isinstance(value, np.ndarray)
-        digest.update(
-            repr((value.dtype, value.shape) if is_array else value).encode("utf-8", "surrogatepass")
-        )
-        if is_array:
+        described = (value.dtype, value.shape) if isinstance(value, np.ndarray) else value
+        digest.update(repr(described).encode("utf-8", "surrogatepass"))
+        if isinstance(value, np.ndarray):
             digest.update(np.ascontiguousarray(value).data)
     return digest.hexdigest()
 
 
 def _workspace_of(output: Path, ending: str) -> Path:
-    """Return the workspace of ``output``, which need not exist; raise :class:`InputError` if it cannot be used."""
+    """Return the workspace of ``output``, which need not exist; raise :class:`InputError` if it cannot be used.
+
+    What killed processes left that were making or removing it is swept.
+    """
     check_name(output)
     folder = output.with_name(f"{output.name}{ending}")
+    sweep(folder)
     _demand_ours(folder)
     return folder
 
@@ -375,7 +366,6 @@ def _holds_work(folder: Path) -> bool:
 
 def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
     """Clear ``folder`` unless it was left by an interrupted run of the same plan, and is as it was left."""
-    others = [path for path in folder.iterdir() if path.name != _LOCK]
     try:
         same = parse_json((folder / PLAN).read_text(encoding="utf-8")) == plan
     except (FileNotFoundError, ValueError):
@@ -386,7 +376,7 @@ def _keep_what_serves(folder: Path, plan: Any, progress: Progress) -> None:
         return
     if damaged is not None:
         progress.say(f"starting from scratch: '{damaged}' is not as it was written")
-    elif any(path.name != PLAN for path in others):
+    elif any(path.name not in (PLAN, _LOCK) for path in folder.iterdir()):
         progress.say(
             f"starting from scratch: '{folder}' holds unfinished work for other input or other options"
         )

@@ -7,15 +7,15 @@ words; it can be read any number of times, with the same result. Fast stages rea
 
 from __future__ import annotations
 
+import codecs
 import errno
 import glob
-import inspect
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,16 +25,7 @@ from psdvec.arrays import Bytes
 from psdvec.errors import InputError, InputWarning, checked
 from psdvec.options import ENCODING, ERRORS, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
-from psdvec.text.readers import (
-    OTHER_SCRIPT,
-    UTF8,
-    Reader,
-    find_encoding,
-    guess_encoding,
-    line_of,
-    mend,
-    without_mark,
-)
+from psdvec.text.readers import OTHER_SCRIPT, UTF8, Reader, find_encoding, guess_encoding, line_of, mend
 from psdvec.text.streams import (
     STANDARD_INPUT,
     ByteRange,
@@ -43,7 +34,7 @@ from psdvec.text.streams import (
     is_address,
     open_stream,
 )
-from psdvec.text.tokenizers import find_tokenizer, split_spaced
+from psdvec.text.tokenizers import choose_tokenizer, find_tokenizer, split_spaced
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
@@ -54,6 +45,7 @@ def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
     tokenizer: str = TOKENIZER,
+    case: str | None = None,
     field: str | None = None,
     column: str | None = None,
     errors: str = ERRORS,
@@ -69,6 +61,9 @@ def read_corpus(
         if ``column`` is. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
     tokenizer
         One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
+    case
+        Whether *Essen* and *essen* are one word (``"fold"``) or two (``"keep"``); None: as the tokenizer does, and
+        ``"unicode"`` folds. With ``"keep"``, that is the tokenizer ``"unicode-cased"``, and so it is recorded.
     field, column
         Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
         row of CSV and TSV names the columns.
@@ -92,7 +87,7 @@ def read_corpus(
         raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
-    find_tokenizer(tokenizer)  # refuses an unknown one before any work
+    tokenizer = choose_tokenizer(tokenizer, case)  # refuses an unknown one before any work
     return Corpus(files, tokenizer, field, column, errors, encoding=find_encoding(encoding))
 
 
@@ -103,8 +98,9 @@ def _expand(path: str) -> list[str]:
     if is_address(path):
         return expand_address(path)
     if _is_folder(path):
+        inside = (file for file in Path(path).rglob("*") if file.is_file())
         below = sorted(
-            str(file) for file in Path(path).rglob("*") if file.is_file() and not _is_hidden(file, path)
+            str(file) for file in inside if not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
         )
         if not below:
             raise InputError(f"the folder '{path}' contains no files; name one that does")
@@ -130,10 +126,6 @@ def _is_folder(name: str) -> bool:
         if error.errno == errno.ENAMETOOLONG:
             return False
         raise
-
-
-def _is_hidden(file: Path, folder: str) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 class Place(NamedTuple):
@@ -201,20 +193,14 @@ class Corpus(Shown):
             yield unfinished
 
     def space(self, block: Block) -> tuple[Bytes, int]:
-        """Return a block as spaced text, and how many stretches of it were not UTF-8.
+        """Return a block as spaced text, and how many stretches of it were not UTF-8, and are U+FFFD now.
 
         In spaced text, spaces separate words and newlines separate sentences.
         """
-        text, replaced = self._decode(block)
-        return find_tokenizer(self.tokenizer)(text), replaced
-
-    def _decode(self, block: Block) -> tuple[bytes, int]:
-        """Return the block as valid UTF-8, and how many bad stretches were replaced by U+FFFD."""
-        if block.data.isascii():
-            return block.data, 0
+        data, replaced = block.data, 0
         try:
-            block.data.decode("utf-8")
-            return block.data, 0
+            if not data.isascii():
+                data.decode("utf-8")
         except UnicodeDecodeError as error:
             if self.errors == "strict":
                 offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= error.start)
@@ -224,8 +210,9 @@ class Corpus(Shown):
                     f"{place.offset + error.start - offset} of its text{after} ({error.reason}); name its encoding, as "
                     'with encoding="latin-1", or use errors="replace"'
                 ) from error
-        text, bad = mend(block.data)
-        return text.encode("utf-8"), bad
+            text, replaced = mend(data)
+            data = text.encode("utf-8")
+        return find_tokenizer(self.tokenizer)(data), replaced
 
     @property
     def is_restartable(self) -> bool:
@@ -254,7 +241,7 @@ class Corpus(Shown):
 
     def reader(self) -> Reader:
         """Return what reads the files."""
-        return Reader(self.field, self.column, self.byte_range, encoding=self.encoding)
+        return Reader(self.field, self.column, self.byte_range, self.encoding)
 
     def sources(self) -> list[dict[str, Any]]:
         """Return the name and size of each file, and how it was to be read, as recorded in the counts."""
@@ -269,98 +256,63 @@ class Corpus(Shown):
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text from ``start`` on; ``joined`` says that ``start`` lies inside a sentence."""
-        buffer = _Buffer(start, joined)
+        yield from _cut_blocks(self._pieces(start), start, joined)
+
+    def _pieces(self, start: Place) -> Iterator[_Piece]:
         reader = self.reader()
         for number in range(start.file, len(self.files)):
-            skip = start.offset if number == start.file else 0
-            for piece in reader.read(self.files[number], skip):
-                buffer.add(number, piece)
-                while buffer.is_full:
-                    yield buffer.cut(reader.raw_bytes)
-            buffer.end_file(number)
-            while buffer.is_full:
-                yield buffer.cut(reader.raw_bytes)
-        if len(buffer.data):
-            yield buffer.rest(reader.raw_bytes)
+            for text in reader.read(self.files[number], start.offset if number == start.file else 0):
+                yield number, text, reader.raw_bytes
+            yield number, None, reader.raw_bytes
 
 
-def cut_blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
-    """Yield text that comes in pieces as the blocks of one file that holds it."""
-    buffer, read = _Buffer(Place(0, 0), False), 0
-    for piece in pieces:
-        buffer.add(0, piece)
-        read += len(piece)
-        while buffer.is_full:
-            yield buffer.cut(read)
-    if len(buffer.data):
-        yield buffer.rest(read)
+# The number of a file, some of its text, or None where it ends, and how many bytes had been read from disk by then.
+_Piece: TypeAlias = tuple[int, bytes | None, int]
 
 
-class _Buffer:
-    """Collects pieces of files and cuts blocks off them: at line ends if it can, then at white space, then anywhere."""
+def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterator[Block]:
+    """Yield text that comes in pieces as blocks: cut at line ends if it can be, then at white space, then anywhere."""
+    data = bytearray()
+    marks = [(0, start)]  # (offset in data, the place it corresponds to), one per file in data
+    raw = taken = 0  # how many bytes had been read from disk, now and when the last block was cut
+    for piece in chain(pieces, [None]):  # None: what is left is the last block
+        if piece is not None:
+            file, text, raw = piece
+            if text is None and not data.endswith(b"\n"):
+                text = b"\n"  # so that no sentence continues into the next file
+            if text and marks[-1][1].file != file:
+                marks.append((len(data), Place(file, 0)))
+            data += text or b""
+        while len(data) >= BLOCK_BYTES or (data and piece is None):
+            end, closed = _end_of_block(data) if len(data) >= BLOCK_BYTES else (len(data), True)
+            offset, place = next(mark for mark in reversed(marks) if mark[0] <= end)
+            place = Place(place.file, place.offset + end - offset)
+            block = Block(bytes(memoryview(data)[:end]), joined, closed, tuple(marks), place, raw - taken)
+            del data[:end]
+            marks = [(0, place), *((at - end, there) for at, there in marks if at > end)]
+            taken, joined = raw, not closed
+            yield block
 
-    def __init__(self, start: Place, joined: bool) -> None:
-        self.joined = joined
-        self.data = bytearray()
-        self.marks = [(0, start)]  # (offset in data, the place it corresponds to), one per file in data
-        self.raw_bytes = 0  # how many the reader had read when the last block was cut
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.data) >= BLOCK_BYTES
-
-    def add(self, file: int, piece: bytes) -> None:
-        if self.marks[-1][1].file != file:
-            self.marks.append((len(self.data), Place(file, 0)))
-        self.data += piece
-
-    def end_file(self, file: int) -> None:
-        """End the last line of a file, so that no sentence continues into the next."""
-        if not self.data.endswith(b"\n"):
-            self.add(file, b"\n")
-
-    def cut(self, raw_bytes: int) -> Block:
-        """Take a full block from the front."""
-        end = self.data.rfind(b"\n", 0, BLOCK_BYTES) + 1
-        closed = end > 0
-        if not closed:
-            end = (
-                max(
-                    self.data.rfind(byte, 0, BLOCK_BYTES)
-                    for byte in (b" ", b"\t", b"\r", b"\v", b"\f", b"\0")
-                )
-                + 1
-            )
-        if not end:
-            end = BLOCK_BYTES
-            while end > BLOCK_BYTES - 4 and end < len(self.data) and self.data[end] & 0xC0 == 0x80:
-                end -= 1
-        return self._take(end, closed, raw_bytes)
-
-    def rest(self, raw_bytes: int) -> Block:
-        """Take everything that is left."""
-        return self._take(len(self.data), True, raw_bytes)
-
-    def _take(self, end: int, closed: bool, raw_bytes: int) -> Block:
-        offset, place = next(mark for mark in reversed(self.marks) if mark[0] <= end)
-        place = Place(place.file, place.offset + end - offset)
-        raw, self.raw_bytes = raw_bytes - self.raw_bytes, raw_bytes
-        block = Block(bytes(memoryview(self.data)[:end]), self.joined, closed, tuple(self.marks), place, raw)
-        del self.data[:end]
-        later = [(at - end, there) for at, there in self.marks if at > end]
-        self.marks, self.joined = [(0, place), *later], not closed
-        return block
+def _end_of_block(data: bytearray) -> tuple[int, bool]:
+    """Return how many bytes of ``data`` make a full block, and whether its last sentence ends with it."""
+    if end := data.rfind(b"\n", 0, BLOCK_BYTES) + 1:
+        return end, True
+    blanks = (b" ", b"\t", b"\r", b"\v", b"\f", b"\0")
+    if end := max(data.rfind(blank, 0, BLOCK_BYTES) for blank in blanks) + 1:
+        return end, False
+    end = BLOCK_BYTES
+    while end > BLOCK_BYTES - 4 and end < len(data) and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end, False
 
 
 # Whatever text a caller holds, as something that can be counted: the one place that decides what is what.
 
 Sentences: TypeAlias = Iterable[Iterable[str]]
-_TOKENIZER: str = inspect.signature(read_corpus).parameters["tokenizer"].default
-_COLUMN = "text"
 _ONE_IN = 1000  # words: with more damage than this, a remark becomes a warning
 _GUESS_BYTES = 1 << 20  # of each file, among which damage is looked for
 _DROP = "leave such rows out, with pandas by column.dropna()"
-_NAME_COLUMN = 'name the column that holds the text: column="NAME"'
 
 
 @dataclass(frozen=True)
@@ -376,13 +328,16 @@ class Texts:
 
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text as a file that holds it would be read; there is no other place to start at."""
-        yield from cut_blocks(self._lines())
+        return _cut_blocks(self._pieces(), Place(0, 0), False)
 
-    def _lines(self) -> Iterator[bytes]:
+    def _pieces(self) -> Iterator[_Piece]:
+        read = 0
         for row, text in enumerate(self.texts):
             if not isinstance(text, str):
                 raise InputError(f"row {row} is {_name(text)}, not a text as the rows before it; {_DROP}")
-            yield line_of(text) if row else without_mark(line_of(text))
+            line = line_of(text) if row else line_of(text).removeprefix(codecs.BOM_UTF8)
+            read += len(line)
+            yield 0, line, read
 
     def space(self, block: Block) -> tuple[Bytes, int]:
         """See :meth:`psdvec.text.corpus.Corpus.space`; a string has no bytes that need replacing."""
@@ -392,16 +347,8 @@ class Texts:
 Input: TypeAlias = Corpus | Texts | str | Path | Iterable[Any]
 
 
-def read_input(
-    source: Input,
-    *,
-    tokenizer: str | None = None,
-    field: str | None = None,
-    column: str | None = None,
-    errors: str | None = None,
-    encoding: str | None = None,
-) -> Corpus | Texts | Sentences:
-    """Return ``source`` as something to count; the options are those of :func:`psdvec.read_corpus`, None its defaults.
+def read_input(source: Input, **options: str | None) -> Corpus | Texts | Sentences:
+    """Return ``source`` as something to count; ``options`` are those of :func:`read_corpus`, None its defaults.
 
     - A string or a ``Path`` is the name of a file or folder, a glob or an address.
     - In a list or another iterable, ``Path`` objects are files, and strings are texts: see :func:`are_files`.
@@ -415,32 +362,21 @@ def read_input(
     >>> list(read_input([["to", "be"]]))
     [['to', 'be']]
     """
-    options = {
-        "tokenizer": tokenizer,
-        "field": field,
-        "column": column,
-        "errors": errors,
-        "encoding": encoding,
-    }
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(source, Corpus | Texts):
         _refuse(given, (), "the corpus was made with options of its own; give it to read_corpus")
         return source
     if isinstance(source, str | Path):
-        _check_name(str(source))
+        name = str(source)
+        is_text = re.search(r"\s", name.partition("://")[0]) is not None
+        if not name or (is_text and not is_file(name) and not glob.glob(name, recursive=True)):
+            raise InputError(
+                f"there is no file {name[:40]!r}; check the name, or give a text itself in a list: [text]"
+            )
         return read_corpus(source, **given)
     if hasattr(source, "__getitem__") and (hasattr(source, "column_names") or hasattr(source, "columns")):
-        return _read_rows(_column_of(source, given.pop("column", _COLUMN)), given)
+        return _read_rows(_column_of(source, given.pop("column", "text")), given)
     return _read_rows(source, given)
-
-
-def _check_name(name: str) -> None:
-    """Raise :class:`InputError` if what was given as the name of a file is plainly a text, or nothing."""
-    is_text = re.search(r"\s", name.partition("://")[0]) is not None
-    if not name or (is_text and not is_file(name) and not glob.glob(name, recursive=True)):
-        raise InputError(
-            f"there is no file {name[:40]!r}; check the name, or give a text itself in a list: [text]"
-        )
 
 
 def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences:
@@ -451,7 +387,7 @@ def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences
             "or lists of words"
         )
     rows = iter(source)
-    begin = list(_take_one(rows))
+    begin = list(islice(rows, 1))
     first = begin[0] if begin else []
     rows = chain(begin, rows)
     if isinstance(first, Path) or isinstance(source, list | tuple):
@@ -459,20 +395,14 @@ def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences
         if are_files(held):
             return read_corpus(held, **given)
     if isinstance(first, Mapping):
-        return _read_rows(_column_of_rows(rows, given.pop("column", _COLUMN)), given)
-    _refuse(given, ("tokenizer",), "no file is read and no table; leave it out")
+        return _read_rows(_column_of_rows(rows, given.pop("column", "text")), given)
+    _refuse(given, ("tokenizer", "case"), "no file is read and no table; leave it out")
     if isinstance(first, str):
-        return Texts(rows, given.get("tokenizer", _TOKENIZER))
+        return Texts(rows, choose_tokenizer(given.get("tokenizer", TOKENIZER), given.get("case")))
     if not isinstance(first, Iterable):
         raise InputError(f"row 0 is {_name(first)}, not a text; {_DROP}")
     _refuse(given, (), "the sentences are cut into words already; leave it out, or give texts")
     return rows
-
-
-def _take_one(rows: Iterator[Any]) -> Iterator[Any]:
-    for row in rows:
-        yield row
-        return
 
 
 def are_files(rows: Sequence[Any]) -> bool:
@@ -514,20 +444,19 @@ def report_damage(
     It is a remark, and a :class:`~psdvec.errors.InputWarning` if there is more than one for a thousand ``words``. That
     names the likely encoding, for which it looks at the beginning of ``files``.
     """
+    said = []
     if overlong:
-        _say_or_warn(f"words longer than 1024 bytes left out: {overlong:,}", overlong, words, progress)
+        said.append((overlong, f"words longer than 1024 bytes left out: {overlong:,}"))
     if replaced:
-        said = f"sequences of bytes that were not {encoding.upper()} replaced: {replaced:,}"
+        text = f"sequences of bytes that were not {encoding.upper()} replaced: {replaced:,}"
         if replaced * _ONE_IN > words:
-            said += f"; {_advice(files) if encoding == UTF8 else 'name another encoding'}"
-        _say_or_warn(said, replaced, words, progress)
-
-
-def _say_or_warn(text: str, damage: int, words: int, progress: Progress) -> None:
-    if damage * _ONE_IN > words:
-        warnings.warn(text, InputWarning, stacklevel=5)
-    else:
-        progress.say(text)
+            text += f"; {_advice(files) if encoding == UTF8 else 'name another encoding'}"
+        said.append((replaced, text))
+    for damage, text in said:
+        if damage * _ONE_IN > words:
+            warnings.warn(text, InputWarning, stacklevel=4)
+        else:
+            progress.say(text)
 
 
 def _advice(files: Iterable[str]) -> str:
@@ -565,11 +494,12 @@ def _column_of_rows(rows: Iterable[Mapping[Any, Any]], column: str) -> Iterator[
         yield row[column]
 
 
-def _check_column(column: str, names: Iterable[Any], where: str) -> None:
-    found = list(names)
-    if column not in found:
-        has = ", ".join(map(str, found))
-        raise InputError(f"{where} has no column '{column}' (it has: {has}); {_NAME_COLUMN}")
+def _check_column(column: str, names: Collection[Any], where: str) -> None:
+    if column not in names:
+        has = ", ".join(map(str, names))
+        raise InputError(
+            f"{where} has no column '{column}' (it has: {has}); name the column that holds the text: column=\"NAME\""
+        )
 
 
 def _refuse(given: Mapping[str, str], allowed: tuple[str, ...], why: str) -> None:

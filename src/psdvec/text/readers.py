@@ -8,29 +8,31 @@ from __future__ import annotations
 
 import codecs
 import csv
+import dataclasses
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from functools import partial
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from psdvec.errors import InputError, import_extra
 from psdvec.resources import format_size
-from psdvec.storage.arrays import parse_json
-from psdvec.text.streams import STANDARD_INPUT, ByteRange, ByteStream, file_status, open_file, open_stream
+from psdvec.storage.artefact import parse_json
+from psdvec.text.streams import STANDARD_INPUT, ByteRange, ByteStream, open_file, open_stream, shown
 
 # Lines: the one place where bytes are cut into lines.
 
 LONGEST = 1 << 26  # bytes of a line that is handled as a whole
-_CHUNK = 1 << 20
-_LINE_END = re.compile(r"\r\n?|\n")
+PIECE_BYTES = 1 << 20
 
 
-def split_lines(pieces: Iterable[bytes], *, longest: int | None = None) -> Iterator[list[bytes]]:
+def split_lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
     r"""Yield, piece by piece, the lines that end in it, without their newlines; a last line may lack its newline.
 
-    A line that grows to ``longest`` bytes or more is yielded as far as it has been read, and is the last: whoever sets
-    a limit refuses such a line, and nothing more of it is kept in memory.
+    A line that grows to ``LONGEST`` bytes or more is yielded as far as it has been read, and is the last: callers
+    refuse such a line, and nothing more of it is kept in memory.
 
     >>> list(split_lines([b"one\nt", b"wo\nthree"]))
     [[b'one'], [b'two'], [b'three']]
@@ -44,24 +46,26 @@ def split_lines(pieces: Iterable[bytes], *, longest: int | None = None) -> Itera
             yield [b"".join(begun), *others[:-1]]
             begun, size = [others[-1]], 0
         size += len(begun[-1])
-        if longest is not None and size >= longest:
+        if size >= LONGEST:
             break
     rest = b"".join(begun)
     if rest:
         yield [rest]
 
 
-def stream_lines(stream: ByteStream) -> Iterator[str]:
-    """Yield the lines of ``stream``, without their line ends; bytes that are not UTF-8 are replaced.
-
-    A line that is longer than any that a program should hold in memory is refused.
-    """
-    pieces = iter(lambda: stream.read(_CHUNK), b"")
-    for number, line in enumerate(chain.from_iterable(split_lines(pieces, longest=LONGEST)), 1):
+def _whole_lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of the file ``name``; one longer than any that a program should hold in memory is refused."""
+    for number, line in enumerate(chain.from_iterable(split_lines(pieces)), 1):
         if len(line) >= LONGEST:
             raise InputError(
-                f"line {number} of {stream.name} is longer than {format_size(LONGEST)}; end its lines sooner"
+                f"line {number} of {name} is longer than {format_size(LONGEST)}; end its lines sooner"
             )
+        yield line
+
+
+def stream_lines(stream: ByteStream) -> Iterator[str]:
+    """Yield the lines of ``stream``, without their line ends; bytes that are not UTF-8 are replaced."""
+    for line in _whole_lines(iter(lambda: stream.read(PIECE_BYTES), b""), stream.name):
         yield line.decode("utf-8", "replace").rstrip("\r")
 
 
@@ -70,14 +74,13 @@ def read_lines(path: str | Path) -> list[str]:
     with open_stream(path) as stream:
         data = stream.read()
     try:
-        return _LINE_END.split(data.decode("utf-8-sig"))
+        return re.split(r"\r\n?|\n", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(
             f"'{path}' is not UTF-8 text (byte {error.start}); convert it, for example with iconv"
         ) from error
 
 
-PIECE_BYTES = 1 << 20
 UTF8 = "utf-8"
 Kind: TypeAlias = Literal["text", "json", "table", "parquet"]
 
@@ -88,7 +91,6 @@ _TAB_NAMES = (".tsv", ".tab")
 _TABLE_NAMES = (".csv", *_TAB_NAMES)
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_MAGIC = b"PAR1"
-_BOM = b"\xef\xbb\xbf"
 _FEW = 32  # this many strange bytes are tolerated even in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 _MARKUP = re.compile(
@@ -105,6 +107,7 @@ _BAD = "\udcff"  # stands for bytes that are no text in another encoding; no tex
 codecs.register_error("psdvec.bad", lambda error: (_BAD, getattr(error, "end", 0)))
 
 
+@dataclasses.dataclass
 class Reader:
     """Reads files one after the other, or the ``byte_range`` of one; ``raw_bytes`` says how much it has read so far.
 
@@ -113,26 +116,22 @@ class Reader:
     had to replace, and ``damaged`` are the files that hold them.
     """
 
-    def __init__(
-        self,
-        field: str | None = None,
-        column: str | None = None,
-        byte_range: ByteRange | None = None,
-        *,
-        encoding: str = UTF8,
-        option: str | None = None,
-    ) -> None:
-        self.field, self.column, self.byte_range = field, column, byte_range
-        self.encoding, self.option = encoding, option
-        self.raw_bytes = self.replaced = 0
-        self.damaged: list[str] = []
-        self._path = ""
+    field: str | None = None
+    column: str | None = None
+    byte_range: ByteRange | None = None
+    encoding: str = UTF8
+    option: str | None = None
+    raw_bytes: int = 0
+    replaced: int = 0
+    damaged: list[str] = dataclasses.field(default_factory=list)
 
     def kind(self, path: str) -> Kind:
         """Return how ``path`` is read: by its name, or by the option that was given for it."""
+        if path != STANDARD_INPUT:
+            with open_stream(path) as stream:
+                if stream.compression is None and stream.read(4) == _PARQUET_MAGIC:
+                    return "parquet"
         name = _bare(path)
-        if is_parquet(path):
-            return "parquet"
         if name.endswith(_TABLE_NAMES):
             return "table"
         if name.endswith(_JSON_NAMES) or self.field is not None:
@@ -156,9 +155,9 @@ class Reader:
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
         """Yield the text of ``path`` in pieces, without its first ``skip`` bytes."""
-        read: dict[Kind, Callable[[str], Iterator[bytes]]] = {
-            "text": self._read_text, "json": self._read_json_lines, "table": self._read_table,
-            "parquet": self._read_parquet,
+        read = {
+            "text": self._read_text, "json": self._read_json_lines,
+            "table": self._read_table, "parquet": self._read_parquet,
         }  # fmt: skip
         for piece in read[self.kind(path)](path):
             if skip < len(piece):
@@ -173,16 +172,19 @@ class Reader:
         kind = self.kind(path)
         name = self.name_of_text(kind)
         if kind == "parquet":
-            yield from self._parquet_rows(path, (name, *fields))
+            numbers = count(1)
+            for batch in self._parquet_batches(path, (name, *fields)):
+                for values in zip(*batch.values(), strict=True):
+                    yield next(numbers), dict(zip(batch, values, strict=True))
         elif kind == "table":
-            rows = self._table(path, self._mended)
+            rows = self._table(path, partial(self._mended, path))
             header = next(rows)
             for number, row in enumerate(rows, 1):
                 cells = zip(header, row, strict=False)
                 yield number, {key: cell if cell or key == name else None for key, cell in cells}
         else:
-            for number, line in enumerate(self._lines(path), 1):
-                text = self._mended(line)
+            for number, line in enumerate(_whole_lines(self._read_text(path), shown(path)), 1):
+                text = self._mended(path, line)
                 if kind == "text":
                     yield number, {name: text.rstrip("\r")}
                 elif text.strip():
@@ -190,38 +192,31 @@ class Reader:
 
     def texts(self, path: str) -> Iterator[str]:
         """Yield the text of each line, record or row."""
-        kind = self.kind(path)
-        if kind == "text":
-            for line in self._lines(path):
-                yield self._mended(line).rstrip("\r")
-            return
-        name = self.name_of_text(kind)
+        name = self.name_of_text(self.kind(path))
         for number, record in self.rows(path):
-            if not isinstance(record.get(name), str):
-                check_text(record, name, f"{_named(path)} record {number}", option=self.option or "column")
+            check_text(record, name, f"{shown(path)} record {number}", option=self.option or "column")
             yield record[name]
 
     def whole(self, path: str, *, most: int) -> str:
         """Return all of a text file, which must have at most ``most`` bytes."""
-        pieces: list[bytes] = []
+        data = bytearray()
         for piece in self._read_text(path):
-            pieces.append(piece)
-            if sum(map(len, pieces)) > most:  # before it is all in memory: a small file may hold very much
+            data += piece
+            if len(data) > most:  # before it is all in memory: a small file may hold very much
                 raise InputError(
                     f"'{path}' is too long for one document; cut it, or give it by itself, a line a document"
                 )
-        return self._mended(b"".join(pieces))
+        return self._mended(path, bytes(data))
 
-    def _mended(self, data: bytes) -> str:
+    def _mended(self, path: str, data: bytes) -> str:
         text, replaced = mend(data)
         if replaced:
             self.replaced += replaced
-            if self._path not in self.damaged[-1:]:
-                self.damaged.append(self._path)
+            if path not in self.damaged[-1:]:
+                self.damaged.append(path)
         return text
 
     def _read_text(self, path: str) -> Iterator[bytes]:
-        self._path = path
         with open_stream(path, byte_range=self.byte_range) as stream:
             before, is_first = self.raw_bytes, self.byte_range is None or self.byte_range.begin == 0
             pieces = iter(lambda: stream.read(PIECE_BYTES), b"")
@@ -229,37 +224,26 @@ class Reader:
                 self.raw_bytes = before + stream.raw_position
                 if is_first:
                     check_is_text(piece[:_SAMPLE_BYTES], stream.name)
-                    piece = without_mark(piece)
-                    is_first = False
-                yield piece
-
-    def _lines(self, path: str) -> Iterator[bytes]:
-        lines = split_lines(self._read_text(path), longest=LONGEST)
-        for number, line in enumerate(chain.from_iterable(lines), 1):
-            if len(line) >= LONGEST:
-                raise InputError(
-                    f"line {number} of {_named(path)} is longer than {format_size(LONGEST)}; end its lines sooner"
-                )
-            yield line
+                yield piece.removeprefix(codecs.BOM_UTF8) if is_first else piece
+                is_first = False
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
-        before = 0
-        for lines in split_lines(self._read_text(path), longest=LONGEST):
-            yield b"".join(self._text_of(line, path, number) for number, line in enumerate(lines, before + 1))
+        field, before = self.name_of_text("json"), 0
+        for lines in split_lines(self._read_text(path)):
+            texts = []
+            for number, line in enumerate(lines, before + 1):
+                if not line.strip():
+                    continue
+                record = self._record(line, path, number)
+                if not isinstance(record.get(field), str):
+                    raise InputError(
+                        f"{self._place(path, number)} has no text in field '{field}' (it has: "
+                        f"{', '.join(map(str, record))}); name the field that holds the text: "
+                        f'{self.option or "field"}="NAME"'
+                    )
+                texts.append(line_of(record[field]))
+            yield b"".join(texts)
             before += len(lines)
-
-    def _text_of(self, line: bytes, path: str, number: int) -> bytes:
-        """Return the text of one JSON record, ended by a newline; nothing for an empty line."""
-        if not line.strip():
-            return b""
-        field = self.name_of_text("json")
-        record = self._record(line, path, number)
-        if not isinstance(record.get(field), str):
-            raise InputError(
-                f"{self._place(path, number)} has no text in field '{field}' (it has: {', '.join(map(str, record))}); "
-                f'name the field that holds the text: {self.option or "field"}="NAME"'
-            )
-        return line_of(record[field])
 
     def _record(self, line: bytes | str, path: str, number: int) -> Mapping[str, Any]:
         """Return one record of JSON lines."""
@@ -268,9 +252,8 @@ class Reader:
             raise InputError(
                 f"{where} is longer than {format_size(LONGEST)}; cut its text into several records"
             )
-        begin = line[:64].lstrip()
-        if number == 1 and begin[:1] in (b"[", "["):
-            raise _is_array(_named(path))
+        if number == 1 and line[:64].lstrip()[:1] in (b"[", "["):
+            raise _is_array(shown(path))
         try:
             record = parse_json(line)
         except ValueError as error:
@@ -282,24 +265,19 @@ class Reader:
         return record
 
     def _place(self, path: str, number: int) -> str:
-        return f"{_named(path)} line {number}{self.byte_range.after if self.byte_range else ''}"
+        return f"{shown(path)} line {number}{self.byte_range.after if self.byte_range else ''}"
 
     def _read_table(self, path: str) -> Iterator[bytes]:
         rows = self._table(path, lambda line: line.decode("utf-8", "surrogateescape"))
         place = next(rows).index(self.name_of_text("table"))
         while batch := list(islice(rows, _ROWS)):
-            yield b"".join(
-                row[place].encode("utf-8", "surrogateescape").rstrip(b"\n") + b"\n"
-                for row in batch
-                if row[place]
-            )
+            yield b"".join(line_of(row[place], "surrogateescape") for row in batch if row[place])
 
     def _table(self, path: str, decode: Callable[[bytes], str]) -> Iterator[list[str]]:
         """Yield the header of a table, in which the text has a column, and then its rows, none of them ragged."""
-        csv.field_size_limit(
-            max(LONGEST, csv.field_size_limit())
-        )  # the whole process's, so it is only raised
-        lines = (decode(line) + "\n" for line in self._lines(path))
+        # The limit is the whole process's, so it is only raised.
+        csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+        lines = (decode(line) + "\n" for line in _whole_lines(self._read_text(path), shown(path)))
         first = next(lines, "")
         column = self.name_of_text("table")
         reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, column, path), strict=True)
@@ -308,24 +286,21 @@ class Reader:
             if header.count(column) != 1:
                 has = ", ".join(name[:40] for name in header)
                 raise InputError(
-                    f"{_named(path)} has {'several columns' if column in header else 'no column'} '{column}' in its "
+                    f"{shown(path)} has {'several columns' if column in header else 'no column'} '{column}' in its "
                     f'first row (it has: {has}); name the column that holds the text: {self.option or "column"}="NAME"'
                 )
             yield header
             for row in reader:
-                if len(row) == len(header):
-                    yield row
-                elif row:
-                    if len(row) < len(header) or any(row[len(header) :]):
-                        raise InputError(
-                            f"{_named(path)} has {len(row)} cells in the row that ends in line {reader.line_num}, but "
-                            f"{len(header)} columns; put quotation marks around cells that hold a separator or a "
-                            "line end"
-                        )
+                if row and (len(row) < len(header) or any(row[len(header) :])):
+                    raise InputError(
+                        f"{shown(path)} has {len(row)} cells in the row that ends in line {reader.line_num}, but "
+                        f"{len(header)} columns; put quotation marks around cells that hold a separator or a line end"
+                    )
+                if row:
                     yield row
         except csv.Error as error:
             raise InputError(
-                f"{_named(path)} is not a table at line {reader.line_num} ({error}); put quotation marks around cells "
+                f"{shown(path)} is not a table at line {reader.line_num} ({error}); put quotation marks around cells "
                 "that hold some, and double these"
             ) from error
 
@@ -340,22 +315,14 @@ class Reader:
                 )
             yield b"".join(line_of(text) for text in texts if text)
 
-    def _parquet_rows(self, path: str, fields: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        batches = self._parquet_batches(path, fields)
-        rows = (
-            dict(zip(batch, row, strict=True))
-            for batch in batches
-            for row in zip(*batch.values(), strict=True)
-        )
-        yield from enumerate(rows, 1)
-
     def _parquet_batches(self, path: str, columns: Collection[str]) -> Iterator[dict[str, list[Any]]]:
         """Yield the columns that the file has of these, of which the first must be there."""
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{path}' (Parquet)")
-        before, size = self.raw_bytes, file_status(path).bytes
+        before = self.raw_bytes
         try:
             with open_file(path) as source:
+                size = source.seek(0, os.SEEK_END)
                 file = parquet.ParquetFile(source)
                 names = file.schema_arrow.names
                 column = next(iter(columns))
@@ -389,22 +356,9 @@ def check_text(record: Mapping[str, Any], name: str, where: str, *, option: str)
         )
 
 
-def is_parquet(path: str) -> bool:
-    """Tell whether ``path`` begins as Parquet files do."""
-    if path == STANDARD_INPUT:
-        return False
-    with open_file(path) as file:
-        return file.read(4) == _PARQUET_MAGIC
-
-
-def line_of(text: str) -> bytes:
+def line_of(text: str, errors: str = "replace") -> bytes:
     """Return a record's text as a line of a file, or as several if it holds newlines."""
-    return text.encode("utf-8", "replace").rstrip(b"\n") + b"\n"
-
-
-def without_mark(beginning: bytes) -> bytes:
-    """Return the beginning of a text without its byte order mark."""
-    return beginning.removeprefix(_BOM)
+    return text.encode("utf-8", errors).rstrip(b"\n") + b"\n"
 
 
 def mend(data: bytes) -> tuple[str, int]:
@@ -467,7 +421,7 @@ def check_is_text(sample: bytes, name: str) -> None:
         )
     if is_foreign:
         raise InputError(f"{name} is not UTF-8; {OTHER_SCRIPT}")
-    beginning = without_mark(sample)
+    beginning = sample.removeprefix(codecs.BOM_UTF8)
     markup = _MARKUP.match(beginning)
     if markup is not None and markup[1] == b"mediawiki":
         raise InputError(f"{name} is a MediaWiki dump; make text of it first, with: psdvec extract")
@@ -492,16 +446,9 @@ def _wide_encoding(sample: bytes) -> str | None:
         return "utf-32"
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    nuls = [
-        sample[place::4].count(0) * 8 > len(sample) for place in range(4)
-    ]  # in more than half of these places
-    shapes = {
-        (False, True, True, True): "utf-32-le",
-        (True, True, True, False): "utf-32-be",
-        (False, True, False, True): "utf-16-le",
-        (True, False, True, False): "utf-16-be",
-    }
-    found = shapes.get((nuls[0], nuls[1], nuls[2], nuls[3]))
+    # Which of four bytes are NUL more often than not.
+    nuls = "".join("0" if sample[place::4].count(0) * 8 > len(sample) else "x" for place in range(4))
+    found = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}.get(nuls)
     text = "" if found is None else sample.decode(found, "replace")
     return found if 2 * sum(map(str.isprintable, text)) > len(text) else None  # numbers have such NULs, too
 
@@ -532,7 +479,3 @@ def _bare(path: str) -> str:
     for ending in _COMPRESSED_NAMES:
         name = name.removesuffix(ending)
     return name
-
-
-def _named(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else f"'{path}'"

@@ -17,17 +17,20 @@ import stat
 import sys
 import zlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 from psdvec.errors import InputError, import_extra
-from psdvec.text.bzip2 import Piece, Splitter
 
-# Opens files by name, whether a path on this machine or an address such as ``s3://bucket/text.txt``.
+STANDARD_INPUT = "-"
 
 _READ_AHEAD = 1 << 22
+_CHUNK = 1 << 18
+_ZSTD_PIECE = 1 << 12
 
 
 class ByteRange(NamedTuple):
@@ -47,6 +50,11 @@ class Status(NamedTuple):
 
     bytes: int
     version: int | str
+
+
+def shown(path: str | Path) -> str:
+    """Return the name of a file as error messages show it."""
+    return "standard input" if str(path) == STANDARD_INPUT else f"'{path}'"
 
 
 def is_address(name: str | Path) -> bool:
@@ -112,15 +120,6 @@ def _unreadable(name: str | Path, error: OSError) -> InputError:
     return InputError(f"cannot read '{name}' ({error.strerror or error}); check the name")
 
 
-# Byte streams: the bytes of a file or of standard input, decompressed if they are compressed.
-
-STANDARD_INPUT = "-"
-
-_CHUNK = 1 << 18
-_ZSTD_PIECE = 1 << 12
-_LONGEST_BLOCK = 1 << 22
-
-
 class ByteStream(io.RawIOBase):
     """Bytes that are read once, in order; :class:`io.BufferedReader` looks ahead in them, and cuts them into lines.
 
@@ -133,7 +132,7 @@ class ByteStream(io.RawIOBase):
     name: str
     path: Path | None = None
     compression: str | None = None
-    raw_size: int | None
+    raw_size: int | None = None
     raw_position = 0
 
     def readable(self) -> bool:
@@ -161,16 +160,8 @@ def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | N
 
     With several ``workers``, bzip2 is decompressed by that many threads; the bytes are the same.
     With a ``byte_range``, only those bytes of the file are read, and as they are unless they begin the file.
+    Opening and reading raise :class:`InputError`, and opening Zstandard without its extra, ``MissingExtraError``.
 
-    Raises
-    ------
-    InputError
-        If ``path`` cannot be opened; reading raises it if the data are truncated or damaged.
-    MissingExtraError
-        If the file is compressed with Zstandard and the extra ``zstd`` is not installed.
-
-    Examples
-    --------
     >>> with open_stream("pages-articles.xml.bz2") as stream:
     ...     stream.read(10)
     b'<mediawiki'
@@ -194,21 +185,22 @@ class _RawFile(ByteStream):
 
     def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
         self._is_standard_input = str(path) == STANDARD_INPUT
-        self.name = "standard input" if self._is_standard_input else f"'{path}'"
-        self._file: BinaryIO = _standard_input() if self._is_standard_input else open_file(path)
-        self.raw_size = self._size(path) if byte_range is None else byte_range.end - byte_range.begin
-        if byte_range is None and not self._is_standard_input and Path(path).is_file():
-            self.path = Path(path)
+        self.name = shown(path)
+        if self._is_standard_input and sys.stdin is None:
+            raise InputError(
+                "standard input is closed, and nothing can be read from it; give a file, or pipe text in"
+            )
+        self._file: BinaryIO = sys.stdin.buffer if self._is_standard_input else open_file(path)
         self._pending = b""
-        self._left = None if byte_range is None else self.raw_size
+        self._left: int | None = None  # how many bytes of the range have not been read
         if byte_range is not None:
+            self.raw_size = self._left = byte_range.end - byte_range.begin
             self._file.seek(byte_range.begin)
-
-    def _size(self, path: str | Path) -> int | None:
-        if is_address(path):
-            return file_status(str(path)).bytes
-        status = os.fstat(self._file.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
+        elif is_address(path):
+            self.raw_size = file_status(str(path)).bytes
+        elif stat.S_ISREG((status := os.fstat(self._file.fileno())).st_mode):
+            self.raw_size = status.st_size
+            self.path = None if self._is_standard_input else Path(path)
 
     def peek(self, size: int) -> bytes:
         """Return the first ``size`` bytes, or fewer if the file is shorter, without consuming them."""
@@ -237,17 +229,9 @@ class _RawFile(ByteStream):
 
     def close(self) -> None:
         """Close the file, unless it is standard input."""
-        if not self.closed and not self._is_standard_input:
+        if not self._is_standard_input:
             self._file.close()
         super().close()
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise InputError(
-            "standard input is closed, and nothing can be read from it; give a file, or pipe text in"
-        )
-    return sys.stdin.buffer
 
 
 class _Decompressed(ByteStream):
@@ -273,28 +257,17 @@ class _Decompressed(ByteStream):
         )
 
 
-class _Decoder(Protocol):
-    """Decompresses one member, with the interface of :class:`bz2.BZ2Decompressor`."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
-
-
 class _CompressedStream(_Decompressed):
     """Decodes one member after the other; zeros between and after members are padding."""
 
-    def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], _Decoder]) -> None:
+    def __init__(self, raw: _RawFile, compression: str, make_decoder: Callable[[], Any]) -> None:
         super().__init__(raw, compression)
         self._make_decoder = make_decoder
         self._decoder = make_decoder()
 
     def _read(self, size: int) -> bytes:
-        while True:
+        decoded = b""
+        while not decoded:
             data = b""
             if self._decoder.eof:
                 data = self._next_member()
@@ -304,13 +277,15 @@ class _CompressedStream(_Decompressed):
                 data = self._next_bytes()
                 if not data:
                     raise self._truncated()
-            decoded = self._decode(data, size)
-            if decoded:
-                return decoded
+            try:
+                decoded = self._decoder.decompress(data, size)
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                raise self._damaged(f"shortly before byte {self.raw_position} ({error})") from error
+        return decoded
 
     def _next_member(self) -> bytes:
         """Start a new decoder and return its first bytes, or nothing at the end of the file."""
-        data = self._decoder.unused_data.lstrip(b"\0")
+        data: bytes = self._decoder.unused_data.lstrip(b"\0")
         while not data and (chunk := self._next_bytes()):
             data = chunk.lstrip(b"\0")
         if data:
@@ -322,11 +297,65 @@ class _CompressedStream(_Decompressed):
         self.raw_position = self._raw.raw_position
         return data
 
-    def _decode(self, data: bytes, size: int) -> bytes:
-        try:
-            return self._decoder.decompress(data, size)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error, _ZstdError) as error:
-            raise self._damaged(f"shortly before byte {self.raw_position} ({error})") from error
+
+class _GzipDecoder:
+    """One member of a gzip file, with the interface of :class:`bz2.BZ2Decompressor`."""
+
+    eof, needs_input, unused_data = False, True, b""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        decoded = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
+        self.needs_input = not self._inner.unconsumed_tail
+        return decoded
+
+
+class _ZstdDecoder:
+    """One frame of a Zstandard file, as above; fed in small pieces because nothing else limits its output."""
+
+    eof, needs_input, unused_data = False, True, b""
+
+    def __init__(self) -> None:
+        zstandard = import_extra(
+            "zstandard", extra="zstd", purpose="reading a file compressed with Zstandard"
+        )
+        self._error = zstandard.ZstdError
+        self._inner = zstandard.ZstdDecompressor().decompressobj()
+        self._waiting = self._decoded = memoryview(b"")
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if data:
+            self._waiting = memoryview(data)
+        while not self._decoded and self._waiting and not self._inner.eof:
+            piece, self._waiting = self._waiting[:_ZSTD_PIECE], self._waiting[_ZSTD_PIECE:]
+            try:
+                self._decoded = memoryview(self._inner.decompress(bytes(piece)))
+            except self._error as error:
+                raise OSError(str(error)) from error
+        decoded, self._decoded = self._decoded[:max_length], self._decoded[max_length:]
+        self.needs_input = not self._decoded and not self._waiting
+        if self._inner.eof and not self._decoded:
+            self.eof, self.unused_data = True, bytes(self._inner.unused_data) + bytes(self._waiting)
+        return bytes(decoded)
+
+
+_FORMATS: tuple[tuple[str, re.Pattern[bytes], Callable[[], Any]], ...] = (
+    ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    ("gzip", re.compile(rb"\x1f\x8b\x08"), _GzipDecoder),
+    ("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMADecompressor),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL), _ZstdDecoder),
+)
+
+# Parallel bzip2: a stream consists of a header, blocks that each begin with a magic number at any bit, and a trailer.
+# No block depends on another, so each can be wrapped as a stream of its own and decoded in parallel with the others.
+
+_BLOCK, _TRAILER = 0x314159265359, 0x177245385090
+_MAGIC_BITS, _CHECKSUM_BITS = 48, 32
+_HEADERS = {int.from_bytes(b"BZh%d" % level, "big") for level in range(1, 10)}
+_LONGEST_BLOCK = 1 << 22
 
 
 class _ParallelBzip2Stream(_Decompressed):
@@ -336,9 +365,8 @@ class _ParallelBzip2Stream(_Decompressed):
         super().__init__(raw, "bzip2")
         self._ahead = 2 * workers
         self._pool = ThreadPoolExecutor(workers)
-        self._splitter = Splitter()
+        self._pieces = split_bzip2(iter(lambda: raw.read(_CHUNK), b""))
         self._waiting: deque[tuple[Piece, Future[bytes] | None]] = deque()
-        self._finished = False
         self._decoded = memoryview(b"")
         self._checksum = 0
 
@@ -358,22 +386,16 @@ class _ParallelBzip2Stream(_Decompressed):
         return bytes(data)
 
     def _fill(self) -> None:
-        """Read until enough blocks are being decoded."""
-        while not self._finished and len(self._waiting) < self._ahead:
-            data = self._raw.read(_CHUNK)
-            pieces = list(self._splitter.feed(data))
-            if self._splitter.pending > _LONGEST_BLOCK:
-                raise self._damaged(f"shortly before byte {self._raw.raw_position}")
-            if not data:
-                self._finished = True
-                last = self._splitter.finish()
-                pieces = [last] if last else []
-            for piece in pieces:
+        """Read until enough blocks are being decoded; whenever fewer than two are waiting, the file has ended."""
+        try:
+            for piece in islice(self._pieces, self._ahead - len(self._waiting)):
                 self._waiting.append((piece, self._pool.submit(piece.decode) if piece.is_block else None))
+        except OverflowError:
+            raise self._damaged(f"shortly before byte {self._raw.raw_position}") from None
 
     def _block(self, piece: Piece, decoding: Future[bytes]) -> bytes:
         """Return the bytes of a block, which may go on past what only looked like a magic number."""
-        if self._finished and not self._waiting:
+        if not self._waiting:
             raise self._truncated()
         try:
             decoded = decoding.result()
@@ -387,13 +409,12 @@ class _ParallelBzip2Stream(_Decompressed):
         return decoded
 
     def _check_trailer(self, piece: Piece) -> None:
-        """Check that no block of the stream was missing, and that what follows it is valid."""
-        is_last = self._finished and not self._waiting
-        if piece.is_cut_short:
+        """Check that no block of the stream was missing, and that zeros and a header, or the end, follow it."""
+        if piece.bits < _MAGIC_BITS + _CHECKSUM_BITS:
             raise self._truncated()
         if piece.checksum != self._checksum:
             raise self._damaged(f"before byte {piece.offset} (the stream has another checksum)")
-        if not (piece.ends_the_file if is_last else piece.begins_a_stream):
+        if piece.after_trailer not in (_HEADERS if self._waiting else {0}):
             raise self._damaged(f"after byte {piece.offset} (no bzip2 stream begins there)")
         self._checksum = 0
 
@@ -402,75 +423,75 @@ class _ParallelBzip2Stream(_Decompressed):
         super().close()
 
 
-class _GzipDecoder:
-    """One member of a gzip file."""
+@dataclass(frozen=True)
+class Piece:
+    """What lies between two magic numbers: ``bits`` bits as one integer, and the byte in which they begin."""
 
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
+    number: int
+    bits: int
+    offset: int
 
     @property
-    def needs_input(self) -> bool:
-        return not self._inner.unconsumed_tail
+    def is_block(self) -> bool:
+        """Whether this is a block, and not a trailer followed by the header of the next stream."""
+        return self.bits >= _MAGIC_BITS and self.number >> (self.bits - _MAGIC_BITS) == _BLOCK
 
     @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, max(max_length, 0))
-
-
-class _ZstdError(Exception):
-    """Stands in for ``zstandard.ZstdError``, which cannot be named before the extra is imported."""
-
-
-class _ZstdDecoder:
-    """One frame of a Zstandard file, fed in small pieces because nothing else limits its output."""
-
-    def __init__(self) -> None:
-        zstandard = import_extra(
-            "zstandard", extra="zstd", purpose="reading a file compressed with Zstandard"
-        )
-        self._error = zstandard.ZstdError
-        self._inner = zstandard.ZstdDecompressor().decompressobj()
-        self._waiting = memoryview(b"")
-        self._decoded = memoryview(b"")
+    def checksum(self) -> int:
+        """The checksum that follows the magic number: of the block, or of the stream."""
+        return (self.number >> max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)) & 0xFFFFFFFF
 
     @property
-    def eof(self) -> bool:
-        return bool(self._inner.eof) and not self._decoded
+    def after_trailer(self) -> int:
+        """What follows the trailer, without the bits that fill its last byte, which mean nothing."""
+        follow = max(self.bits - _MAGIC_BITS - _CHECKSUM_BITS, 0)
+        return self.number & ((1 << follow - follow % 8) - 1)
 
-    @property
-    def needs_input(self) -> bool:
-        return not self._decoded and not self._waiting
+    def __add__(self, other: Piece) -> Piece:
+        return Piece(self.number << other.bits | other.number, self.bits + other.bits, self.offset)
 
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._inner.unused_data) + bytes(self._waiting)
-
-    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        if data:
-            self._waiting = memoryview(data)
-        while not self._decoded and self._waiting and not self._inner.eof:
-            self._decoded = memoryview(self._decode_piece())
-        decoded, self._decoded = self._decoded[:max_length], self._decoded[max_length:]
-        return bytes(decoded)
-
-    def _decode_piece(self) -> bytes:
-        piece, self._waiting = self._waiting[:_ZSTD_PIECE], self._waiting[_ZSTD_PIECE:]
-        try:
-            return bytes(self._inner.decompress(bytes(piece)))
-        except self._error as error:
-            raise _ZstdError(str(error)) from error
+    def decode(self) -> bytes:
+        """Return the decoded bytes of a block; raise :class:`OSError` or :class:`ValueError` if it is damaged."""
+        trailer = _TRAILER << _CHECKSUM_BITS | self.checksum
+        number = self.number << (_MAGIC_BITS + _CHECKSUM_BITS) | trailer
+        bits = self.bits + _MAGIC_BITS + _CHECKSUM_BITS
+        padding = -bits % 8
+        return bz2.decompress(b"BZh9" + (number << padding).to_bytes((bits + padding) // 8, "big"))
 
 
-_FORMATS: tuple[tuple[str, re.Pattern[bytes], Callable[[], _Decoder]], ...] = (
-    ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
-    ("gzip", re.compile(rb"\x1f\x8b\x08"), _GzipDecoder),
-    ("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMADecompressor),
-    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL), _ZstdDecoder),
-)
+def split_bzip2(chunks: Iterable[bytes]) -> Iterator[Piece]:
+    """Cut a bzip2 file into pieces at everything that looks like a magic number; OverflowError if one has no end."""
+    data, offset = b"", 0  # what has been read from byte `offset` of the file on
+    start: int | None = None  # the bit of `data` at which a piece begins
+    for chunk in chunks:
+        searched = 0 if start is None else max(len(data) - 7, 0)
+        data += chunk
+        for bit in sorted(_magic_numbers(data, searched)):
+            if start is not None and bit > start:
+                yield _cut_piece(data, offset, start, bit)
+            start = bit
+        done = max(len(data) - 7, 0) if start is None else start // 8
+        data, offset = data[done:], offset + done
+        start = None if start is None else start - 8 * done
+        if len(data) > _LONGEST_BLOCK:
+            raise OverflowError
+    if start is not None:
+        yield _cut_piece(data, offset, start, 8 * len(data))
+
+
+def _cut_piece(data: bytes, offset: int, start: int, end: int) -> Piece:
+    """Return the bits from ``start`` to ``end`` of ``data``, which begins at byte ``offset`` of the file."""
+    first, last = start // 8, -(-end // 8)
+    number = int.from_bytes(data[first:last], "big") >> (8 * last - end)
+    return Piece(number & ((1 << end - start) - 1), end - start, offset + first)
+
+
+def _magic_numbers(data: bytes, searched: int) -> Iterator[int]:
+    """Yield the bits of ``data`` at which magic numbers begin, in no order, searching from byte ``searched``."""
+    for magic in (_BLOCK, _TRAILER):
+        for shift in range(8):  # bits into a byte
+            inner, place = (magic << (8 - shift)).to_bytes(7, "big")[1:6], searched
+            while (place := data.find(inner, place + 1)) >= 0:
+                window = int.from_bytes(data[place - 1 : place + 6].ljust(7, b"\0"), "big")
+                if (window >> (8 - shift)) & ((1 << _MAGIC_BITS) - 1) == magic:
+                    yield 8 * (place - 1) + shift

@@ -1,8 +1,9 @@
 """The kernels of the tokenizers: they turn UTF-8 text into spaced text.
 
 In spaced text, spaces separate words and newlines separate sentences. ``paper`` keeps a to z with inner apostrophes;
-``unicode`` follows the word boundaries of Unicode Standard Annex 29 and keeps whatever contains a letter or a digit
-(docs/theory.md, section 1). :mod:`tests.reference.counting` holds their twins.
+``unicode``, and ``unicode-cased`` without folding case first, follow the word boundaries of Unicode Standard Annex 29
+and keep whatever contains a letter or a digit (docs/theory.md, section 1). :mod:`tests.reference.counting` holds
+their twins.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def word_break_roles() -> Bytes:
 
 
 @kernel(inline="always")
-def _decode(text, i):
+def decode_character(text, i):
     """Return the code point at ``text[i]`` of valid UTF-8, and its length in bytes."""
     first = np.uint32(text[i])
     if first < 0x80:
@@ -101,7 +102,7 @@ def space_unicode(text, roles, out):
     before, middle, is_word = SEPARATOR, SEPARATOR, False
     while i <= len(text):
         if i < len(text):
-            point, width = _decode(text, i)
+            point, width = decode_character(text, i)
             role = roles[point]
         else:
             role, width = np.uint8(LINE_END), 1

@@ -1,7 +1,7 @@
 """Tokenizers: the one place where text becomes words.
 
 A tokenizer takes UTF-8 text and returns *spaced text*, in which spaces separate words and newlines separate
-sentences; :func:`split_spaced` cuts a sentence of it into words. The work is done by the kernels in
+sentences; ``split_spaced`` cuts a sentence of it into words. The work is done by the kernels in
 :mod:`psdvec.text.tokenizer_kernels`, which are imported when a tokenizer is first used. :func:`split_words` does the
 same to one text, for whoever reads text with a model: what counting took for a word is a word there too.
 """
@@ -19,8 +19,7 @@ from psdvec.errors import InputError
 
 Tokenizer: TypeAlias = Callable[[bytes], Bytes]
 
-_WORD = re.compile(r"[^\x00-\x20]+")
-_RUN = re.compile(r"\w+(?:['’]\w+)*")
+split_spaced: Callable[[str], list[str]] = re.compile(r"[^\x00-\x20]+").findall
 
 
 def find_tokenizer(name: str) -> Tokenizer:
@@ -34,6 +33,32 @@ def find_tokenizer(name: str) -> Tokenizer:
     return TOKENIZERS[name]
 
 
+def choose_tokenizer(tokenizer: str, case: str | None) -> str:
+    """Return the name of the tokenizer that cuts as ``tokenizer`` does and folds or keeps case; None: as it does.
+
+    >>> choose_tokenizer("unicode", "keep"), choose_tokenizer("unicode", "fold"), choose_tokenizer("whitespace", None)
+    ('unicode-cased', 'unicode', 'whitespace')
+    """
+    find_tokenizer(tokenizer)
+    if case is None:
+        return tokenizer
+    if case not in ("fold", "keep"):
+        raise InputError(f"case='{case}' is unknown; choose 'fold' or 'keep'")
+    if (tokenizer, case) == ("unicode", "keep"):
+        return "unicode-cased"
+    if keeps_case(tokenizer) != (case == "keep"):
+        does = "keeps case" if keeps_case(tokenizer) else "puts words into lower case"
+        raise InputError(
+            f"tokenizer '{tokenizer}' {does}, but case='{case}' was given; use tokenizer=\"unicode\""
+        )
+    return tokenizer
+
+
+def keeps_case(tokenizer: str | None) -> bool:
+    """Tell whether ``tokenizer`` leaves capitals as they are; one that is not known may not."""
+    return tokenizer in ("unicode-cased", "whitespace")
+
+
 def tokenizer_of(parameters: Mapping[str, Any]) -> str | None:
     """Return the tokenizer that the ``parameters`` of counts name, or None if it is not known.
 
@@ -44,15 +69,6 @@ def tokenizer_of(parameters: Mapping[str, Any]) -> str | None:
     """
     name = parameters.get("tokenizer")
     return "whitespace" if name == "none" else next((known for known in TOKENIZERS if known == name), None)
-
-
-def split_spaced(sentence: str) -> list[str]:
-    """Return the words of one sentence of spaced text.
-
-    >>> split_spaced("don't  panic ")
-    ["don't", 'panic']
-    """
-    return _WORD.findall(sentence)
 
 
 def split_words(text: str, *, tokenizer: str) -> list[str]:
@@ -71,16 +87,21 @@ def split_runs(text: str) -> list[str]:
     >>> split_runs("The U.S. didn't")
     ['The', 'U', 'S', "didn't"]
     """
-    return _RUN.findall(text)
+    return re.findall(r"\w+(?:['’]\w+)*", text)
 
 
 def _space_unicode(text: bytes) -> Bytes:
     """Fold case and cut at Unicode's word boundaries."""
+    return _space_unicode_cased(text.decode("utf-8").casefold().encode("utf-8"))
+
+
+def _space_unicode_cased(text: bytes) -> Bytes:
+    """Cut at Unicode's word boundaries, and leave the words as they stand."""
     from psdvec.text.tokenizer_kernels import space_unicode, word_break_roles
 
-    folded = np.frombuffer(text.decode("utf-8").casefold().encode("utf-8"), dtype=np.uint8)
-    out = np.empty(2 * len(folded) + 1, dtype=np.uint8)
-    return out[: space_unicode(folded, word_break_roles(), out)]
+    source = np.frombuffer(text, dtype=np.uint8)
+    out = np.empty(2 * len(source) + 1, dtype=np.uint8)
+    return out[: space_unicode(source, word_break_roles(), out)]
 
 
 def _space_paper(text: bytes) -> Bytes:
@@ -100,6 +121,7 @@ def _space_whitespace(text: bytes) -> Bytes:
 
 TOKENIZERS: dict[str, Tokenizer] = {
     "unicode": _space_unicode,
+    "unicode-cased": _space_unicode_cased,
     "paper": _space_paper,
     "whitespace": _space_whitespace,
 }

@@ -12,24 +12,20 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from psdvec.errors import InputError
-from psdvec.parallel import map_ordered
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import format_size, resolve_workers
+from psdvec.resources import format_size, map_ordered, resolve_workers
 from psdvec.storage.files import check_file_output, rename_to_free, replaced_file
 from psdvec.text.streams import ByteStream, open_stream
-
-if TYPE_CHECKING:
-    from psdvec.text.wikitext import Stripper
-
 
 # Reads MediaWiki XML: a :class:`Dump` cuts a byte stream into batches of whole pages, :func:`read_pages` parses them.
 
@@ -39,15 +35,13 @@ MAX_HEADER = 1 << 20
 _BATCH = 1 << 20
 _HEAD = 1000  # bytes in which the first element begins
 _START, _END = b"<page>", b"</page>"
-_MARK, _ASIDES = b"\xef\xbb\xbf", ((b"<?", b"?>"), (b"<!--", b"-->"))
 _FILE, _MEDIA, _CATEGORY = 6, -2, 14
 
 # None of these looks at a byte more than twice, whatever it is given: what may repeat always ends at the "<" at which
-# the next match could begin.
-_ROOT = re.compile(rb"<mediawiki\b")
+# the next match could begin, or is possessive. The first element comes after a mark, blanks, instructions and comments.
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?>(?:<(?=\?).*?\?>|<!(?=--).*?-->)\s*+)*+<mediawiki\b", re.DOTALL)
 _DECLARATION = re.compile(rb"<!(?!--)")
 _NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^<>/]*>([^<]+)</namespace>')
-_NOT_BLANK = re.compile(rb"\S")
 _PAGE_TAG = re.compile(rb"</?page>")
 _PART_OF_PAGE = re.compile(rb"<(?:page|text|title|revision)\b")
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
@@ -85,11 +79,6 @@ class Dump:
         self._offset = 0
         self.namespaces = self._read_header()
 
-    @property
-    def dropped_prefixes(self) -> list[str]:
-        """The prefixes that the names of files and categories have in this wiki."""
-        return [name for name, key in self.namespaces.items() if key in (_FILE, _MEDIA, _CATEGORY)]
-
     def batches(self) -> Iterator[Batch]:
         """Yield the pages in batches of about a megabyte; an error is raised after the last good page."""
         more, fault = True, None
@@ -98,11 +87,15 @@ class Dump:
                 more = self._fill(len(self._buffer) + _BATCH)
             except InputError as error:
                 fault = error
-            xml = self._take_pages()
-            good, damage = self._good_length(xml)
-            if good:
-                yield Batch(xml[:good], self.stream.raw_position)
-            fault = damage or fault or self._oversize()
+            xml, damage = self._take_pages()
+            if xml:
+                yield Batch(xml, self.stream.raw_position)
+            fault = damage or fault
+            if not fault and len(self._buffer) > MAX_PAGE:
+                fault = InputError(
+                    f"{self.stream.name} contains a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
+                    "of its XML, which no wiki allows; give a dump of current articles (pages-articles)"
+                )
         if fault:
             raise fault
         if b"</mediawiki>" not in self._buffer:
@@ -116,9 +109,15 @@ class Dump:
     def _read_header(self) -> dict[str, int]:
         """Read up to the first page, and return the number of each namespace by its name."""
         self._fill(_HEAD)
-        if not _ROOT.match(self._buffer, _root_place(bytes(self._buffer))):
-            declared = _DECLARATION.search(self._buffer)
-            raise self._declaration_error(declared.start()) if declared else self._no_dump_error()
+        if not self._buffer:
+            raise InputError(f"{self.stream.name} is empty; give a MediaWiki dump (pages-articles.xml.bz2)")
+        if not _ROOT.match(self._buffer):
+            if declared := _DECLARATION.search(self._buffer):
+                raise self._declaration_error(declared.start())
+            raise InputError(
+                f"{self.stream.name} is not a MediaWiki dump: it begins with {bytes(self._buffer[:40])!r} "
+                "instead of <mediawiki; give a dump such as pages-articles.xml.bz2"
+            )
         while (end := self._buffer.find(_START)) < 0 and len(self._buffer) < MAX_HEADER:
             if not self._fill(len(self._buffer) + _BATCH // 16):
                 break
@@ -139,37 +138,24 @@ class Dump:
             self._buffer += data
         return True
 
-    def _take_pages(self) -> bytes:
-        """Take everything up to the end of the last whole page out of the buffer."""
-        last = self._buffer.rfind(_END)
+    def _take_pages(self) -> tuple[bytes, InputError | None]:
+        """Take all whole pages out of the buffer, and return those before the first fault in them, and the fault."""
+        last, offset = self._buffer.rfind(_END), self._offset
         end = last + len(_END) if last >= 0 else 0
         xml = bytes(self._buffer[:end])
         del self._buffer[:end]
         self._offset += end
-        return xml
-
-    def _good_length(self, xml: bytes) -> tuple[int, InputError | None]:
-        """Return how many bytes of ``xml``, just taken, come before the first fault, and the fault."""
-        declared = _DECLARATION.search(xml)
-        offset, position, start = self._offset - len(xml), 0, None
+        declared, position, start = _DECLARATION.search(xml), 0, None
         for tag in _PAGE_TAG.finditer(xml):
             opens = tag[0] == _START
             if opens != (start is None):
-                return position, self._page_error(offset + (start or tag.start()))
+                return xml[:position], self._page_error(offset + (start or tag.start()))
             if opens and (outside := _PART_OF_PAGE.search(xml, position, tag.start())):
-                return position, self._page_error(offset + outside.start())
+                return xml[:position], self._page_error(offset + outside.start())
             if declared and declared.start() < tag.end():
-                return position, self._declaration_error(offset + declared.start())
+                return xml[:position], self._declaration_error(offset + declared.start())
             position, start = (position, tag.start()) if opens else (tag.end(), None)
-        return position, None
-
-    def _oversize(self) -> InputError | None:
-        if len(self._buffer) <= MAX_PAGE:
-            return None
-        return InputError(
-            f"{self.stream.name} contains a page of more than {format_size(MAX_PAGE)}, at byte {self._offset} "
-            "of its XML, which no wiki allows; give a dump of current articles (pages-articles)"
-        )
+        return xml[:position], None
 
     def _page_error(self, position: int) -> InputError:
         return InputError(
@@ -182,30 +168,6 @@ class Dump:
             f"{self.stream.name} contains a declaration (DOCTYPE, ENTITY or CDATA) at byte {position} "
             "of its XML, which no dump has and which may be malicious; give a dump made by MediaWiki"
         )
-
-    def _no_dump_error(self) -> InputError:
-        if not self._buffer:
-            return InputError(f"{self.stream.name} is empty; give a MediaWiki dump (pages-articles.xml.bz2)")
-        return InputError(
-            f"{self.stream.name} is not a MediaWiki dump: it begins with {bytes(self._buffer[:40])!r} "
-            "instead of <mediawiki; give a dump such as pages-articles.xml.bz2"
-        )
-
-
-def _root_place(data: bytes) -> int:
-    """Return where the first element of an XML text begins: after its mark, blanks, instructions and comments."""
-    place = _after_blanks(data, len(_MARK) if data.startswith(_MARK) else 0)
-    while closing := next((end for begin, end in _ASIDES if data.startswith(begin, place)), None):
-        end = data.find(closing, place)
-        if end < 0:
-            return len(data)
-        place = _after_blanks(data, end + len(closing))
-    return place
-
-
-def _after_blanks(data: bytes, place: int) -> int:
-    found = _NOT_BLANK.search(data, place)
-    return found.start() if found else len(data)
 
 
 def read_pages(xml: bytes, namespaces: dict[str, int]) -> Iterator[Page]:
@@ -269,10 +231,6 @@ class Extraction:
     redirects: int = 0
     other_namespaces: int = 0
     too_short: int = 0
-
-    def __add__(self, other: Extraction) -> Extraction:
-        mine, others = asdict(self), asdict(other)
-        return Extraction(**{name: mine[name] + others[name] for name in mine})
 
     def __str__(self) -> str:
         return (
@@ -339,25 +297,32 @@ def extract(
             progress.stage("extracting", total=stream.raw_size, unit="B") as stage,
             ThreadPoolExecutor(workers) as pool,
         ):
-            done, position, last = Extraction(), 0, None
+            done: Counter[str] = Counter()  # by the names of the fields of Extraction
+            position, last = 0, None
             try:
                 for batch in map_ordered(pool, clean, source.batches(), ahead=2 * workers):
-                    fates = batch.fates[: _length_with(limit, batch.fates, done.articles)]
-                    done += _write(fates, file)
+                    fates = batch.fates
+                    articles = [place for place, fate in enumerate(fates) if fate.counted == "articles"]
+                    if limit is not None and 0 < limit - done["articles"] <= len(articles):
+                        fates = fates[: articles[limit - done["articles"] - 1] + 1]
+                    lines = (f"{fate.line}\n" for fate in fates if fate.counted == "articles")
+                    file.write("".join(lines).encode("utf-8", "replace"))
+                    done.update(fate.counted for fate in fates)
+                    done.update(pages=len(fates), words=sum(fate.words for fate in fates))
                     stage.advance(batch.raw_position - position, pages=len(fates))
                     position, last = batch.raw_position, batch.last or last
-                    if done.articles == limit:
+                    if done["articles"] == limit:
                         break
             except InputError as error:
-                raise InputError(f"{error}; {_what_is_kept(done, last, output)}") from error
-    return done
+                raise InputError(f"{error}; {_what_is_kept(done['articles'], last, output)}") from error
+    return Extraction(**done)
 
 
 @dataclass(frozen=True)
 class _Fate:
-    """What becomes of a page: the line to write, or the reason why it is skipped."""
+    """What becomes of a page: the field of :class:`Extraction` that counts it, and the line and words of an article."""
 
-    reason: Literal["redirects", "other_namespaces", "too_short"] | None = None
+    counted: Literal["articles", "redirects", "other_namespaces", "too_short"]
     line: str = ""
     words: int = 0
 
@@ -373,20 +338,17 @@ def _cleaner(dump: Dump, *, form: Form, min_words: int) -> Callable[[Batch], _Cl
     """Return the function that cleans a batch; the kernels are imported only here, when work begins."""
     from psdvec.text.wikitext import Stripper
 
-    stripper = Stripper(dump.dropped_prefixes)
+    dropped = [name for name, key in dump.namespaces.items() if key in (_FILE, _MEDIA, _CATEGORY)]
+    stripper = Stripper(dropped)
+    strip = stripper.words if form == "paper" else stripper.texts
 
     def clean(batch: Batch) -> _CleanBatch:
         pages = list(read_pages(batch.xml, dump.namespaces))
-        articles = [page for page in pages if page.namespace == 0 and not page.is_redirect]
-        texts = iter(_strip(stripper, [page.text for page in articles], form))
+        texts = iter(strip(page.text for page in pages if page.namespace == 0 and not page.is_redirect))
         fates = [_fate(page, texts, form=form, min_words=min_words) for page in pages]
         return _CleanBatch(fates, pages[-1] if pages else None, batch.raw_position)
 
     return clean
-
-
-def _strip(stripper: Stripper, pages: list[bytes], form: Form) -> list[str]:
-    return stripper.words(pages) if form == "paper" else stripper.texts(pages)
 
 
 def _fate(page: Page, texts: Iterator[str], *, form: Form, min_words: int) -> _Fate:
@@ -400,39 +362,15 @@ def _fate(page: Page, texts: Iterator[str], *, form: Form, min_words: int) -> _F
         return _Fate("too_short")
     if form == "jsonl":
         text = json.dumps({"id": page.id, "title": page.title, "text": text}, ensure_ascii=False)
-    return _Fate(line=text, words=words)
+    return _Fate("articles", text, words)
 
 
-def _length_with(limit: int | None, fates: list[_Fate], articles: int) -> int:
-    """Return how many of ``fates`` are needed to get from ``articles`` to ``limit`` articles."""
-    if limit is not None:
-        for place, fate in enumerate(fates, start=1):
-            articles += fate.reason is None
-            if articles >= limit:
-                return place
-    return len(fates)
-
-
-def _write(fates: list[_Fate], file: BinaryIO) -> Extraction:
-    lines = [fate.line for fate in fates if fate.reason is None]
-    file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
-    reasons = [fate.reason for fate in fates]
-    return Extraction(
-        pages=len(fates),
-        articles=len(lines),
-        words=sum(fate.words for fate in fates),
-        redirects=reasons.count("redirects"),
-        other_namespaces=reasons.count("other_namespaces"),
-        too_short=reasons.count("too_short"),
-    )
-
-
-def _what_is_kept(done: Extraction, last: Page | None, output: str | Path) -> str:
+def _what_is_kept(articles: int, last: Page | None, output: str | Path) -> str:
     if last is None:
         return "no page was read"
     where = "were written" if str(output) == STANDARD_OUTPUT else f"are kept in '{_partial(Path(output))}'"
     page = f"the last good page is '{last.title}' (id {last.id})"
-    return f"{page}, and the {done.articles:,} articles up to it {where}"
+    return f"{page}, and the {articles:,} articles up to it {where}"
 
 
 def _partial(path: Path) -> Path:

@@ -16,6 +16,7 @@ import numpy as np
 
 from psdvec.arrays import Bytes, Int64s
 from psdvec.kernels import kernel
+from psdvec.text.tokenizer_kernels import decode_character
 
 # Names for bytes, and small functions on them that the kernels for wikitext share.
 
@@ -88,6 +89,13 @@ def run_length(text, position, longest):
     return end - position
 
 
+@kernel
+def put(target, size, byte):
+    """Write ``byte`` at the end of ``target[:size]``, and return its size then."""
+    target[size] = byte
+    return size + 1
+
+
 # The pass over wikitext that drops comments, HTML tags, and elements whose content is not prose.
 
 INLINE, BLOCK, OPAQUE, LITERAL = 1, 2, 3, 4
@@ -104,8 +112,7 @@ def drop_elements(source, target, tags, kinds):
         if byte == PAGE_END:
             comments_until = len(source)
         if byte != LESS:
-            target[size] = byte
-            size += 1
+            size = put(target, size, byte)
             position += 1
         elif begins(source, position, b"<!--"):
             end = find(source, position + 4, b"-->") if position < comments_until else -1
@@ -127,37 +134,31 @@ def _drop_tag(source, position, target, size, tags, kinds):
         name_end += 1
     kind = _look_up(hash_bytes(source[name_start:name_end]), tags, kinds)
     if kind == 0:
-        target[size] = LESS
-        return position + 1, size + 1
+        return position + 1, put(target, size, LESS)
     tag_end = _tag_end(source, name_end)
     if tag_end < 0:
         return position + 1, size
     if kind >= OPAQUE and not closing and source[tag_end - 2] != SLASH:
         content_end = _closing_tag(source, tag_end, source[name_start:name_end])
         if content_end >= 0:
-            if kind == LITERAL:
-                size = _copy_literally(source[tag_end:content_end], target, size)
+            if kind == LITERAL:  # with spaces for what later passes would take for markup
+                for byte in source[tag_end:content_end]:
+                    is_markup = byte in (OPEN_CURLY, CLOSE_CURLY, BAR, OPEN_SQUARE, CLOSE_SQUARE)
+                    size = put(target, size, SPACE if is_markup else byte)
             else:
-                target[size] = REMOVED
-                size += 1
+                size = put(target, size, REMOVED)
             tag_end = max(_tag_end(source, content_end + 2), content_end + 2)
     if kind == BLOCK:
-        target[size] = SPACE
-        size += 1
+        size = put(target, size, SPACE)
     return tag_end, size
 
 
 @kernel
 def _tag_end(source, position):
     """Return the position after the next ``>``, or -1 if ``<`` or the end of the page comes first."""
-    while position < len(source):
-        byte = source[position]
-        if byte == GREATER:
-            return position + 1
-        if byte in (LESS, PAGE_END):
-            return -1
+    while position < len(source) and source[position] not in (GREATER, LESS, PAGE_END):
         position += 1
-    return -1
+    return position + 1 if position < len(source) and source[position] == GREATER else -1
 
 
 @kernel
@@ -166,8 +167,7 @@ def _closing_tag(source, position, name):
     while position < len(source) and source[position] != PAGE_END:
         if source[position] == LESS:
             closing = position + 1 < len(source) and source[position + 1] == SLASH
-            start = position + 1 + closing
-            if _names_tag(source, start, name):
+            if _names_tag(source, position + 1 + closing, name):
                 return position if closing else -1
         position += 1
     return -1
@@ -183,16 +183,6 @@ def _names_tag(source, start, name):
         if lower(source[start + offset]) != lower(name[offset]):
             return False
     return True
-
-
-@kernel
-def _copy_literally(content, target, size):
-    """Copy what ``nowiki`` protects, with spaces for the characters that later passes would take for markup."""
-    for byte in content:
-        is_markup = byte in (OPEN_CURLY, CLOSE_CURLY, BAR, OPEN_SQUARE, CLOSE_SQUARE)
-        target[size] = SPACE if is_markup else byte
-        size += 1
-    return size
 
 
 @kernel
@@ -240,16 +230,13 @@ def drop_templates(source, target):
             width = 2
             if depth:
                 depth -= 1
-                size = starts[depth]
                 width = min(widths[depth], run_length(source, position, 4))
-                target[size] = REMOVED
-                size += 1
+                size = put(target, starts[depth], REMOVED)
             position += width
         else:
             if byte == PAGE_END:
                 depth = 0
-            target[size] = byte
-            size += 1
+            size = put(target, size, byte)
             position += 1
     return size
 
@@ -279,8 +266,7 @@ def resolve_links(source, target, namespaces, languages):
                 depth -= 1
                 if _is_dropped(target[starts[depth] : size], namespaces, languages):
                     size = _drop_line(target, starts[depth], size)
-            target[size] = byte
-            size += 1
+            size = put(target, size, byte)
             position += 1
     return size
 
@@ -291,13 +277,11 @@ def _close_link(target, start, bar, size, namespaces, languages):
     if _is_dropped(target[start:size], namespaces, languages):
         if find(target[:size], start, b"\n\n") >= 0:
             return _drop_line(target, start, size)
-        target[start] = REMOVED
-        return start + 1
-    text, end = start, bar if bar >= 0 else size
+        return put(target, start, REMOVED)
+    end = bar if bar >= 0 else size
     if find(target[:end], start, b"\n") >= 0:
         return size
-    while text < end and (is_blank(target[text]) or target[text] == COLON):
-        text += 1
+    text = _skip_indent(target[:end], start)
     for place in range(bar + 1, size if bar >= 0 else 0):
         if not is_blank(target[place]):
             text, end = bar + 1, size
@@ -332,12 +316,12 @@ def _is_dropped(link, namespaces, languages):
     if end <= start:
         return False
     value = hash_bytes(link[start:end])
-    if _contains(namespaces, value):
+    if value in namespaces:
         return True
     for byte in link[start:end]:
         if byte != lower(byte):
             return False
-    return _contains(languages, value)
+    return value in languages
 
 
 # source uint8[n], target uint8[>= n]
@@ -369,8 +353,7 @@ def drop_tables(source, target):
         if byte == PAGE_END:
             depth = 0
         at_line_start = byte in (NEWLINE, PAGE_END)
-        target[size] = byte
-        size += 1
+        size = put(target, size, byte)
         position += 1
     return size
 
@@ -378,10 +361,7 @@ def drop_tables(source, target):
 @kernel
 def _skip_indent(source, position):
     """Return the first position from ``position`` on that is neither blank nor a colon."""
-    while position < len(source):
-        byte = source[position]
-        if not is_blank(byte) and byte != COLON:
-            break
+    while position < len(source) and (is_blank(source[position]) or source[position] == COLON):
         position += 1
     return position
 
@@ -399,16 +379,14 @@ def drop_addresses(source, target):
             end = _address_end(source, position)
         if end > position:
             in_link = in_link or byte == OPEN_SQUARE
-            target[size] = REMOVED
-            size += 1
+            size = put(target, size, REMOVED)
             position = end
             continue
         in_link = in_link and byte not in (NEWLINE, PAGE_END)
         if in_link and byte == CLOSE_SQUARE:
             in_link = False
         else:
-            target[size] = byte
-            size += 1
+            size = put(target, size, byte)
         position += 1
     return size
 
@@ -427,10 +405,8 @@ def _address_end(source, position):
             return position
     elif (position and is_alphanumeric(source[position - 1])) or not _begins_with_scheme(source, position):
         return position
-    while place < len(source):
-        byte = source[place]
-        if byte <= SPACE or byte in (OPEN_SQUARE, CLOSE_SQUARE, LESS, GREATER, QUOTE, BAR):
-            break
+    ends = (OPEN_SQUARE, CLOSE_SQUARE, LESS, GREATER, QUOTE, BAR)
+    while place < len(source) and source[place] > SPACE and source[place] not in ends:
         place += 1
     return place
 
@@ -467,20 +443,17 @@ def drop_line_markup(source, target):
         if byte == APOSTROPHE:
             length = run_length(source, position, len(source))
             if length in (1, 4):
-                target[size] = APOSTROPHE
-                size += 1
+                size = put(target, size, APOSTROPHE)
             position += length
             continue
         if byte == UNDERSCORE:
             end = _magic_word_end(source, position)
             if end > position:
                 position = end
-                target[size] = REMOVED
-                size += 1
+                size = put(target, size, REMOVED)
                 continue
         at_line_start = byte in (NEWLINE, PAGE_END)
-        target[size] = byte
-        size += 1
+        size = put(target, size, byte)
         position += 1
     return size
 
@@ -502,14 +475,9 @@ def _skip_line_marks(source, position):
     if begins(source, position, b"----"):
         return position + run_length(source, position, len(source)), -1
     text = position
-    while text < len(source) and _is_list_mark(source[text]):
+    while text < len(source) and source[text] in (STAR, NUMBER, COLON, SEMICOLON):
         text += 1
     return text, -1
-
-
-@kernel
-def _is_list_mark(byte):
-    return byte in (STAR, NUMBER, COLON, SEMICOLON)
 
 
 @kernel
@@ -534,14 +502,6 @@ def _line_end(source, position):
     return position
 
 
-@kernel
-def _contains(values, value):
-    for candidate in values:  # noqa: SIM110  (no generators in a kernel)
-        if candidate == value:
-            return True
-    return False
-
-
 # Turns wikitext without markup into lines of a corpus: the text, or the English words in it.
 
 SEPARATOR, FOREIGN, IGNORED = 0, 1, 2
@@ -563,26 +523,18 @@ def tidy_text(source, target):
         elif width:
             space = True
         elif byte == CLOSE_ROUND and last == OPEN_ROUND and removed_in_brackets:
-            size = _before_brackets(target, size)
+            size -= 2 if size > 1 and target[size - 2] == SPACE else 1  # the bracket, and the space before it
             last = target[size - 1] if size else PAGE_END
             space = removed = True
             removed_in_brackets = False
         elif not _is_unwanted(byte, last, removed_in_brackets):
             if (space or removed or last == LESS) and _needs_space(last, byte, space, removed):
-                target[size] = SPACE
-                size += 1
+                size = put(target, size, SPACE)
             space = removed = False
             removed_in_brackets = removed_in_brackets and byte != OPEN_ROUND
             target[size] = last = byte
             size += 1
     return size
-
-
-@kernel
-def _before_brackets(target, size):
-    """Return the size of ``target`` without its last byte, an opening bracket, and the space before it."""
-    size -= 1
-    return size - 1 if size and target[size - 1] == SPACE else size
 
 
 @kernel
@@ -600,16 +552,11 @@ def _needs_space(last, byte, space, removed):
         return False
     if last == LESS and (byte in (SLASH, EXCLAMATION) or is_alphanumeric(byte)):
         return True
-    if removed and (last == OPEN_ROUND or _is_closing_mark(byte)):
+    if removed and (last == OPEN_ROUND or byte in (CLOSE_ROUND, COMMA, SEMICOLON, FULL_STOP, COLON)):
         return False
     if removed and not space:
         return (is_alphanumeric(last) or last >= 0x80) and (is_alphanumeric(byte) or byte >= 0x80)
     return space
-
-
-@kernel
-def _is_closing_mark(byte):
-    return byte in (CLOSE_ROUND, COMMA, SEMICOLON, FULL_STOP, COLON)
 
 
 @kernel
@@ -630,7 +577,7 @@ def _space_width(source, position):
     return 0
 
 
-# source uint8[n], target uint8[>= n], classes uint8[65536]
+# source uint8[n], valid UTF-8; target uint8[>= n], classes uint8[65536]
 @kernel
 def english_words(source, target, classes):
     """Write the words made of a to z and inner apostrophes, in lower case and separated by single spaces."""
@@ -638,21 +585,19 @@ def english_words(source, target, classes):
     page_start = word_start = 0
     foreign = False
     while position < len(source):
-        character, width = _character(source, position)
+        character, width = decode_character(source, position)
         position += width
         kind = classes[character] if character < 65536 else FOREIGN
         if kind == FOREIGN:
             foreign = True
         elif kind > IGNORED:
             if kind != APOSTROPHE or size > word_start:
-                target[size] = kind
-                size += 1
+                size = put(target, size, kind)
         elif kind == SEPARATOR:
             size = _finish_word(target, word_start, size, foreign)
             if character == PAGE_END:
                 size -= size > page_start
-                target[size] = PAGE_END
-                size += 1
+                size = put(target, size, PAGE_END)
                 page_start = size
             word_start = size
             foreign = False
@@ -667,38 +612,22 @@ def _finish_word(target, word_start, size, foreign):
     while size > word_start and target[size - 1] == APOSTROPHE:
         size -= 1
     if size > word_start:
-        target[size] = SPACE
-        size += 1
+        size = put(target, size, SPACE)
     return size
 
 
-@kernel
-def _character(source, position):
-    """Return the code point at ``position`` and its width in bytes; broken UTF-8 counts as a space."""
-    byte = source[position]
-    if byte < 0x80:
-        return np.int64(byte), 1
-    width = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-    code = np.int64(byte & (0x7F >> width))
-    for place in range(position + 1, position + width):
-        if place >= len(source) or source[place] & 0xC0 != 0x80:
-            return np.int64(SPACE), 1
-        code = code << 6 | (source[place] & 0x3F)
-    return code, width
-
-
 _INLINE_TAGS = """
-abbr b bdi bdo big cite data del dfn em font i ins kbd langconvert mark noinclude onlyinclude q
-rb rp rt rtc ruby s samp section small span strike strong sub sup translate tt tvar u var wbr
+abbr b bdi bdo big cite data del dfn em font i ins kbd langconvert mark noinclude onlyinclude q rb rp rt rtc
+ruby s samp section small span strike strong sub sup translate tt tvar u var wbr
 """
 _BLOCK_TAGS = """
-a blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr img li ol p poem tbody td
-tfoot th thead tr ul
+a blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr img li ol p poem tbody td tfoot th thead tr
+ul
 """
 _OPAQUE_TAGS = """
-categorytree ce charinsert chem code gallery graph hiero imagemap includeonly indicator inputbox
-mapframe maplink math phonos pre ref references score script source style syntaxhighlight table
-templatedata templatestyles timeline
+categorytree ce charinsert chem code gallery graph hiero imagemap includeonly indicator inputbox mapframe
+maplink math phonos pre ref references score script source style syntaxhighlight table templatedata
+templatestyles timeline
 """
 TAGS = {
     **dict.fromkeys(_INLINE_TAGS.split(), INLINE),
@@ -707,24 +636,20 @@ TAGS = {
     "nowiki": LITERAL,
 }
 
-FILE_PREFIXES = ("File", "Image", "Media")
-CATEGORY_PREFIXES = ("Category",)
-
 _LANGUAGES = """
-aa ab ace ady af ak als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az azb ba
-ban bar bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy br bs btm bug
-bxr ca cbk-zam cdo ce ceb ch cho chr chy ckb co cr crh cs csb cu cv cy da dag de dga din diq dsb dtp
-dty dv dz ee el eml en eo es et eu ext fa fat ff fi fiu-vro fj fo fon fr frp frr fur fy ga gag gan
-gcr gd gl glk gn gom gor got gpe gsw gu guc gur guw gv ha hak haw he hi hif ho hr hsb ht hu hy hyw
-hz ia iba id ie ig igl ii ik ilo inh io is it iu ja jam jbo jv ka kaa kab kbd kbp kcg kg kge ki kj
-kk kl km kn knc ko koi kr krc ks ksh ku kus kv kw ky la lad lb lbe lez lfn lg li lij lld lmo ln lo
-lrc lt ltg lv mad mai map-bms mdf mg mh mhr mi min mk ml mn mni mnw mo mos mr mrj ms mt mus mwl my
-myv mzn na nah nan nap nb nds nds-nl ne new ng nia nl nn no nov nqo nr nrm nso nup nv ny oc olo om
-or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm rmy rn ro roa-rup
-roa-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn si simple sk skr sl sm smn sn
-so sq sr srn ss st stq su sv sw szl szy ta tay tcy tdd te tet tg th ti tig tk tl tly tn to tpi tr
-trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo wuu xal xh xmf yi yo yue
-za zea zgh zh zh-classical zh-cn zh-min-nan zh-tw zh-yue zu
+aa ab ace ady af ak als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az azb ba ban bar
+bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy br bs btm bug bxr ca cbk-zam cdo
+ce ceb ch cho chr chy ckb co cr crh cs csb cu cv cy da dag de dga din diq dsb dtp dty dv dz ee el eml en eo es
+et eu ext fa fat ff fi fiu-vro fj fo fon fr frp frr fur fy ga gag gan gcr gd gl glk gn gom gor got gpe gsw gu
+guc gur guw gv ha hak haw he hi hif ho hr hsb ht hu hy hyw hz ia iba id ie ig igl ii ik ilo inh io is it iu ja
+jam jbo jv ka kaa kab kbd kbp kcg kg kge ki kj kk kl km kn knc ko koi kr krc ks ksh ku kus kv kw ky la lad lb
+lbe lez lfn lg li lij lld lmo ln lo lrc lt ltg lv mad mai map-bms mdf mg mh mhr mi min mk ml mn mni mnw mo mos
+mr mrj ms mt mus mwl my myv mzn na nah nan nap nb nds nds-nl ne new ng nia nl nn no nov nqo nr nrm nso nup nv
+ny oc olo om or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm rmy rn ro roa-rup
+roa-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn si simple sk skr sl sm smn sn so sq
+sr srn ss st stq su sv sw szl szy ta tay tcy tdd te tet tg th ti tig tk tl tly tn to tpi tr trv ts tt tum tw
+ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo wuu xal xh xmf yi yo yue za zea zgh zh zh-classical
+zh-cn zh-min-nan zh-tw zh-yue zu
 """
 LANGUAGES = frozenset(_LANGUAGES.split())
 
@@ -732,13 +657,8 @@ LANGUAGES = frozenset(_LANGUAGES.split())
 class Stripper:
     """Removes the markup from pages.
 
-    Parameters
-    ----------
-    prefixes
-        What the names of files and categories begin with in this wiki, besides the English prefixes.
+    ``prefixes``: what the names of files and categories begin with in this wiki, besides the English prefixes.
 
-    Examples
-    --------
     >>> Stripper().texts([b"'''Cats''' {{citation needed}} are [[animal|animals]]."])
     ['Cats are animals.']
     >>> Stripper().words([b"The cat's [[File:Cat.jpg|thumb|A cat]] 9 lives."])
@@ -746,7 +666,7 @@ class Stripper:
     """
 
     def __init__(self, prefixes: Iterable[str] = ()) -> None:
-        names = {*FILE_PREFIXES, *CATEGORY_PREFIXES, *prefixes}
+        names = {"File", "Image", "Media", "Category", *prefixes}
         self._tables = (
             _hashes(TAGS),
             np.fromiter(TAGS.values(), np.uint8),
@@ -773,10 +693,8 @@ class Stripper:
         end = bytes([PAGE_END])
         joined = b"".join(part for page in pages for part in (page.replace(end, b" "), end))
         stripped: Bytes = strip_markup(np.frombuffer(joined, np.uint8), *self._tables)
-        text = stripped.tobytes()
-        if b"&" in text:
-            text = html.unescape(text.decode("utf-8", "replace")).encode("utf-8", "replace")
-        return np.frombuffer(text, np.uint8)
+        text = html.unescape(stripped.tobytes().decode("utf-8", "replace"))
+        return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
 
 
 def _hashes(names: Iterable[str]) -> Int64s:

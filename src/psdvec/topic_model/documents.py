@@ -2,6 +2,7 @@
 
 :func:`read_documents` takes names of files and folders, texts, or tables, and returns :class:`Documents`. A line of a
 text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parquet, and each text file of a folder.
+:func:`choose_words` leaves rare words out, and weighs the others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from psdvec.arrays import Float64s, Int32s, Int64s
 from psdvec.errors import InputError
-from psdvec.progress import Progress
+from psdvec.progress import Progress, count_of
 from psdvec.text.corpus import are_files, read_corpus, report_damage
 from psdvec.text.readers import UTF8, Reader, check_text, find_encoding
 from psdvec.vectors.embeddings import Embeddings
@@ -30,8 +31,11 @@ class Files:
 
 
 Source: TypeAlias = str | Path | Files | Iterable[Any]
-Record: TypeAlias = tuple[str, Mapping[str, Any]]  # a name, and fields, of which one is the text
+Record: TypeAlias = tuple[
+    str, str, Mapping[str, Any]
+]  # a name, where it is from, and fields, one of them the text
 _ROWS = 1024
+_FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
@@ -77,24 +81,13 @@ class Documents:
         """Return how many documents have each word, (words,)."""
         return np.bincount(self.counted[1], minlength=words)
 
-    def renumbered(self, numbers: Int32s) -> Documents:
-        """Return the documents with word i called ``numbers[i]``, which is -1 for words that are left out."""
-        tokens = np.where(self.tokens >= 0, numbers[np.maximum(self.tokens, 0)], -1).astype(np.int32)
-        return Documents(self.names, tokens, self.starts, self.fields)
-
-    def weighed(self, weights: Float64s) -> Documents:
-        """Return the documents with an occurrence of each word counted ``weights`` of its number."""
-        return replace(self, weights=weights)
-
     def take(self, places: Int64s) -> Documents:
         """Return some of the documents."""
-        lengths = np.diff(self.starts)[places]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
         pieces = [self.tokens[self.starts[i] : self.starts[i + 1]] for i in places]
         return Documents(
             tuple(self.names[i] for i in places),
             np.concatenate([*pieces, np.zeros(0, np.int32)]),
-            starts,
+            np.concatenate([[0], np.cumsum(np.diff(self.starts)[places])]),
             {name: tuple(values[i] for i in places) for name, values in self.fields.items()},
             self.weights,
         )
@@ -119,11 +112,15 @@ def read_documents(
     pieces: list[Int32s] = []
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column=text, encoding=find_encoding(encoding), option="text")
+    text = text or "text"
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, record in _records(source, reader, text=text or "text", by=by):
-            given = record[text or "text"]
+        for name, where, record in _records(source, reader, text=text, by=by):
+            if where:
+                check_text(record, text, where, option="text")
+                name = name if record.get("id") is None else str(record["id"])
+            names.append(name)
+            given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
-            names.append(as_written(name))
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
                 values.append(_value(record.get(field)))
@@ -140,14 +137,11 @@ def read_documents(
     starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     tokens = np.concatenate(pieces)
     report_damage(
-        replaced=reader.replaced,
-        words=len(tokens),
-        files=reader.damaged,
-        encoding=reader.encoding,
+        replaced=reader.replaced, words=len(tokens), files=reader.damaged, encoding=reader.encoding,
         progress=progress,
-    )
+    )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
-    return Documents(tuple(names), tokens, starts, kept)
+    return Documents(tuple(map(as_written, names)), tokens, starts, kept)
 
 
 def as_written(text: str) -> str:
@@ -167,10 +161,10 @@ def _value(value: Any) -> str | None:
 
 
 def _records(source: Source, reader: Reader, *, text: str, by: Sequence[str]) -> Iterator[Record]:
+    """Yield documents; those that are no records surely have a text, and do not say where they are from."""
     if isinstance(source, str | Path | Files):
-        yield from _read_files(
-            source.names if isinstance(source, Files) else [source], reader, text=text, by=by
-        )
+        names = source.names if isinstance(source, Files) else [source]
+        yield from _read_files(names, reader, text=text, by=by)
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
@@ -181,23 +175,13 @@ def _records(source: Source, reader: Reader, *, text: str, by: Sequence[str]) ->
         yield from _read_files(rows, reader, text=text, by=by)
         return
     for number, row in enumerate(rows):
-        if isinstance(row, str) or _is_cut(row):
-            yield str(number), {text: row}
+        is_cut = isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
+        if isinstance(row, str) or is_cut:
+            yield str(number), "", {text: row}
         elif isinstance(row, Mapping):
-            yield _checked(row, text, f"row {number}", str(number))
+            yield str(number), f"row {number}", row
         else:
             raise InputError(f"row {number} of the documents is {row!r:.40}, not a text; leave such rows out")
-
-
-def _is_cut(row: Any) -> bool:
-    """Tell whether a document has been cut into words already."""
-    return isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
-
-
-def _checked(record: Mapping[str, Any], text: str, where: str, name: str) -> Record:
-    check_text(record, text, where, option="text")
-    given = record.get("id")
-    return name if given is None else str(given), record
 
 
 def _read_files(
@@ -208,13 +192,35 @@ def _read_files(
     for path, file in found:
         kind = reader.kind(file)
         if kind == "text" and Path(path).is_dir():
-            whole = reader.whole(file, most=_WHOLE)
-            yield str(Path(file).relative_to(path) if len(paths) == 1 else file), {text: whole}
+            name = str(Path(file).relative_to(path) if len(paths) == 1 else file)
+            yield name, "", {text: reader.whole(file, most=_WHOLE)}
             continue
         origin = f"{Path(file).name} " if len(found) > 1 else ""
         what = "row" if kind in ("parquet", "table") else "line"
         for number, record in reader.rows(file, fields=("id", *by)):
-            yield _checked(record, text, f"'{file}' {what} {number}", f"{origin}{number}")
+            yield f"{origin}{number}", f"'{file}' {what} {number}", record
+
+
+def choose_words(read: Documents, embeddings: Embeddings, least: int | None) -> tuple[Documents, Int64s]:
+    """Return the documents in numbers of the words that ``least`` of them have, and the ids of these words.
+
+    If it is None, 5 documents are enough, or one in a thousand.
+    """
+    least = least or max(_FEWEST, len(read) // _THOUSANDTH)
+    if read.tokens.max(initial=-1) < 0:
+        raise InputError("no document has a word with a vector; give vectors of the same language")
+    lengths = embeddings.lengths
+    ids: Int64s = np.flatnonzero((read.document_frequencies(len(lengths)) >= least) & (lengths > 0))
+    if len(ids) < 2:
+        raise InputError(
+            f"fewer than two words with a vector are in {count_of(least, 'document')} or more; give vectors of the "
+            f"same language, or {'ask for fewer documents: min_documents=N' if least > 1 else 'more documents'}"
+        )
+    numbers = np.full(len(lengths), -1, np.int32)
+    numbers[ids] = np.arange(len(ids))
+    tokens = np.where(read.tokens >= 0, numbers[np.maximum(read.tokens, 0)], -1).astype(np.int32)
+    kept = Documents(read.names, tokens, read.starts, read.fields)
+    return replace(kept, weights=word_weights(kept, words=len(ids))), ids
 
 
 def word_weights(documents: Documents, *, words: int) -> Float64s:

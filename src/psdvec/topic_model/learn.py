@@ -6,24 +6,21 @@ part by one thread, and what parts add up is added in their order: the same byte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.parallel import map_ordered
 from psdvec.progress import Progress
-from psdvec.resources import limit_blas, resolve_workers
+from psdvec.resources import limit_blas, map_ordered, resolve_workers
 from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.topic_model.documents import Documents
+from psdvec.vectors.embeddings import Embeddings
 
 # The space that topics live in: the words of the documents, their vectors, and how frequent they are.
-
-HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/topic-model.md
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +37,15 @@ class Space:
     shares: Float64s
     weights: Float64s
     core: int
+
+    @classmethod
+    def of(cls, documents: Documents, embeddings: Embeddings, ids: Int64s) -> Space:
+        """Return the space of the words ``ids``, in whose numbers ``documents`` are given."""
+        assert documents.weights is not None
+        _, found, counts = documents.counted
+        shares = np.bincount(found, weights=counts, minlength=len(ids))
+        words, vectors = tuple(embeddings.words[i] for i in ids), unit_rows(embeddings, ids)
+        return cls(words, vectors, shares / shares.sum(), documents.weights, len(ids))
 
     @cached_property
     def mean(self) -> Float64s:
@@ -78,6 +84,14 @@ def unit(rows: Float64s) -> Float64s:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
+def unit_rows(embeddings: Embeddings, ids: Int64s) -> Float32s:
+    """Return the vectors of some words, scaled to length 1."""
+    lengths = np.maximum(embeddings.lengths[ids], 1e-12)
+    return np.asarray(embeddings.vectors[ids] / lengths[:, None], dtype=np.float32)
+
+
+HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/topic-model.md
+
 # The M-step, from expected counts of words to topics: equation (23) of ``docs/topic-model.md``.
 
 _STEPS = 8  # of conjugate gradients
@@ -85,17 +99,19 @@ _HALVINGS = 6
 
 
 def solve_topics(
-    space: Space, expected: Float64s, tilts: Float64s, *, hold: float, times: int = 1
+    space: Space, expected: Float64s, tilts: Float64s | None = None, *, hold: float, times: int = 1
 ) -> Float64s:
-    """Return better ``tilts`` (K, d), by ``expected`` (n, K) counts of each word, after ``times`` Newton steps."""
+    """Return better ``tilts`` (K, d), by ``expected`` (n, K) counts of each word, after ``times`` Newton steps.
+
+    Without ``tilts``, it begins at the background.
+    """
+    tilts = np.zeros((expected.shape[1], space.centred.shape[1])) if tilts is None else tilts
     sizes = expected.sum(axis=0)
     is_used = sizes > 0
     means = (expected / np.where(is_used, sizes, 1.0)).T @ space.centred
     factor = np.asarray(np.linalg.inv(space.covariance + hold * np.eye(tilts.shape[1])), dtype=np.float64)
     for _ in range(times):
-        chances = space.chances(tilts)
-        slopes = means - chances.T @ space.centred - hold * tilts
-        steps = _newton_steps(space, chances, slopes, factor, hold)
+        steps = _newton_steps(space, means, tilts, factor, hold)
         tilts = _climb(space, means, tilts, np.where(is_used[:, None], steps, 0.0), hold)
     return tilts
 
@@ -108,35 +124,26 @@ def topic_values(space: Space, means: Float64s, tilts: Float64s, *, hold: float)
     return np.asarray((means * tilts).sum(axis=1) - normaliser - hold / 2 * (tilts**2).sum(axis=1))
 
 
-def _newton_steps(
-    space: Space, chances: Float64s, slopes: Float64s, factor: Float64s, hold: float
-) -> Float64s:
-    """Return about H⁻¹ slope of each topic, H = Cov(v | t) + ρ."""
-    means = chances.T @ space.centred
-
-    def curve(x: Float64s) -> Float64s:
-        seen = space.centred @ x.T
-        return np.asarray(
-            (chances * seen).T @ space.centred - means * (means * x).sum(1, keepdims=True) + hold * x
-        )
-
-    x = np.zeros_like(slopes)
-    rest = slopes.copy()
+def _newton_steps(space: Space, means: Float64s, tilts: Float64s, factor: Float64s, hold: float) -> Float64s:
+    """Return about H⁻¹ slope of each topic, H = Cov(v | t) + ρ, by preconditioned conjugate gradients."""
+    chances = space.chances(tilts)
+    own = chances.T @ space.centred
+    rest = means - own - hold * tilts  # the slope, of which x explains more and more
+    x = np.zeros_like(rest)
     near = rest @ factor
     direction = near.copy()
     power = (rest * near).sum(axis=1)
     for _ in range(_STEPS):
-        bent = curve(direction)
+        seen = (chances * (space.centred @ direction.T)).T @ space.centred
+        bent = seen - own * (own * direction).sum(1, keepdims=True) + hold * direction
         along = (direction * bent).sum(axis=1)
         length = np.where(along > 0, power / np.where(along > 0, along, 1.0), 0.0)[:, None]
         x += length * direction
         rest -= length * bent
         near = rest @ factor
         new = (rest * near).sum(axis=1)
-        direction = (
-            near + np.where(power > 0, new / np.where(power > 0, power, 1.0), 0.0)[:, None] * direction
-        )
-        power = new
+        turn = np.where(power > 0, new / np.where(power > 0, power, 1.0), 0.0)[:, None]
+        direction, power = near + turn * direction, new
     return x
 
 
@@ -262,9 +269,8 @@ class State:
     @property
     def is_finished(self) -> bool:
         """Whether another round would gain nothing."""
-        return len(self.bounds) >= ROUNDS or (
-            len(self.bounds) > 1 and self.bounds[-1] - self.bounds[-2] < _GAIN
-        )
+        gained_little = len(self.bounds) > 1 and self.bounds[-1] - self.bounds[-2] < _GAIN
+        return gained_little or len(self.bounds) >= ROUNDS
 
 
 def learn(
@@ -286,18 +292,27 @@ def learn(
     """
     over = prior.over(begin.shape[1])
     file = None if work is None else work / "round"
-    anchored = begin if anchors is None else begin + anchors
+    total = max(float(documents.lengths.sum()), 1.0)
     with limit_blas(1), progress.stage("learning topics", total=ROUNDS, unit="rounds") as stage:
-        state = None if file is None else read_state(file)
-        if state is None:
-            none = np.zeros((begin.shape[1], space.centred.shape[1]))
-            tilts = solve_topics(space, anchored, none, hold=hold, times=3)
+        if file is not None and file.exists():
+            record, arrays = read_piece(file)
+            state = State(**arrays, bounds=tuple(record["bounds"]))
+        else:
+            anchored = begin if anchors is None else begin + anchors
+            tilts = solve_topics(space, anchored, hold=hold, times=3)
             state = State(tilts, _evenly(documents, over), anchored, ())
         stage.advance(len(state.bounds))
         while not state.is_finished:
-            state = _em_round(documents, space, state, over, hold, anchors, workers)
+            gamma = state.gamma.copy()
+            probabilities = topic_word_probabilities(space, state.tilts, hold=hold)
+            bound, found = _e_step(documents, probabilities, over, gamma, workers, steps=_INNER)
+            expected = np.ascontiguousarray(found[:, :-1])
+            if anchors is not None:
+                expected += anchors
+            tilts = solve_topics(space, expected, state.tilts, hold=hold)
+            state = State(tilts, gamma, expected, (*state.bounds, bound / total))
             if file is not None:
-                write_state(file, state)
+                write_piece(file, {"bounds": state.bounds}, tilts=tilts, gamma=gamma, expected=expected)
             stage.note(f"bound {state.bounds[-1]:.4f}")
             stage.advance(1)
     return state
@@ -326,26 +341,6 @@ def topic_word_probabilities(space: Space, tilts: Float64s, *, hold: float) -> F
     return np.ascontiguousarray(np.column_stack([held, space.shares]))
 
 
-def _em_round(
-    documents: Documents,
-    space: Space,
-    state: State,
-    over: Float64s,
-    hold: float,
-    anchors: Float64s | None,
-    workers: int | None,
-) -> State:
-    gamma = state.gamma.copy()
-    probabilities = topic_word_probabilities(space, state.tilts, hold=hold)
-    bound, found = _e_step(documents, probabilities, over, gamma, workers, steps=_INNER)
-    expected = np.ascontiguousarray(found[:, :-1])
-    if anchors is not None:
-        expected += anchors
-    tilts = solve_topics(space, expected, state.tilts, hold=hold)
-    total = max(float(documents.lengths.sum()), 1.0)
-    return State(tilts, gamma, expected, (*state.bounds, bound / total))
-
-
 def _evenly(documents: Documents, over: Float64s) -> Float64s:
     """Return the proportions of documents whose words nobody has looked at."""
     return np.asarray(over + (documents.lengths / len(over))[:, None])
@@ -361,48 +356,25 @@ def _e_step(
     steps: int,
 ) -> tuple[float, Float64s]:
     """Fit ``gamma`` in place; return the bound and the expected counts of words, (n, K + 1)."""
-    run = partial(_e_step_of_part, documents, probabilities, over, gamma, steps)
-    threads = resolve_workers(workers)
-    total, found = 0.0, np.zeros_like(probabilities)
-    with ThreadPoolExecutor(threads) as pool:
-        for bound, part in map_ordered(pool, run, _parts(documents), ahead=threads):
-            total += bound
-            found += part
-    return total, found
-
-
-def _e_step_of_part(
-    documents: Documents, probabilities: Float64s, over: Float64s, gamma: Float64s, steps: int, part: slice
-) -> tuple[float, Float64s]:
     from psdvec.topic_model.kernels import expect_topics  # here, so that topics are read without numba
 
     starts, words, counts = documents.counted
-    found = np.zeros_like(probabilities)
-    own = starts[part.start : part.stop + 1]
-    bound = expect_topics(own, words, counts, probabilities, over, gamma[part], found, steps, _MOVED)
-    return bound, found
-
-
-def _parts(documents: Documents) -> Iterator[slice]:
-    """Yield parts of about as many words each; where they end, only the documents decide."""
-    starts = documents.counted[0]
+    # Parts of about as many words each; where they end, only the documents decide.
     ends = np.searchsorted(starts, np.linspace(0, starts[-1], _PARTS + 1)[1:-1])
-    edges = np.unique([0, *ends.tolist(), len(documents)])
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        yield slice(begin, end)
+    edges = np.unique([0, *ends.tolist(), len(documents)]).tolist()
 
+    def of_part(part: slice) -> tuple[float, Float64s]:
+        own, found = starts[part.start : part.stop + 1], np.zeros_like(probabilities)
+        bound = expect_topics(own, words, counts, probabilities, over, gamma[part], found, steps, _MOVED)
+        return bound, found
 
-def write_state(path: Path, state: State) -> None:
-    """Keep ``state`` as the piece ``path`` of unfinished work."""
-    write_piece(path, {"bounds": state.bounds}, tilts=state.tilts, gamma=state.gamma, expected=state.expected)
-
-
-def read_state(path: Path) -> State | None:
-    """Return what :func:`write_state` kept, or None where there is nothing."""
-    if not path.exists():
-        return None
-    record, arrays = read_piece(path)
-    return State(**arrays, bounds=tuple(record["bounds"]))
+    threads = resolve_workers(workers)
+    total, found = 0.0, np.zeros_like(probabilities)
+    with ThreadPoolExecutor(threads) as pool:
+        for bound, part in map_ordered(pool, of_part, map(slice, edges, edges[1:]), ahead=threads):
+            total += bound
+            found += part
+    return total, found
 
 
 def words_of(documents: Documents, owners: Int64s, *, topics: int, words: int) -> Float64s:
@@ -410,7 +382,5 @@ def words_of(documents: Documents, owners: Int64s, *, topics: int, words: int) -
     from scipy import sparse
 
     starts, found, counts = documents.counted
-    rows = np.repeat(owners, np.diff(starts))
-    return np.asarray(
-        sparse.coo_array((counts, (found, rows)), shape=(words, topics)).toarray(), dtype=np.float64
-    )
+    pairs = sparse.coo_array((counts, (found, np.repeat(owners, np.diff(starts)))), shape=(words, topics))
+    return np.asarray(pairs.toarray(), dtype=np.float64)

@@ -1,61 +1,191 @@
-"""Topics as one self-contained web page: a map, their sizes over a field, and a panel for each topic."""
+"""What is written of topics: the folder that keeps them, tables for people in it, and one self-contained web page.
+
+``docs/formats.md`` describes the files of the folder, an artefact of kind ``topics``. The page has a map, the sizes of
+topics over a field, and a panel for each topic.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.errors import InputError
-from psdvec.pages.plots import Series, colour_at, draw_areas, figure
-from psdvec.pages.shell import Section, folded, html_table, make_page, paragraph, plots
+from psdvec.arrays import Array, Float64s
+from psdvec.counts.vocabulary import WordList, read_words
+from psdvec.errors import InputError, StoreError
+from psdvec.pages.plots import Series, colour_at, draw_areas
+from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
-from psdvec.topic_model.documents import Documents
-from psdvec.topic_model.values import Topics
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
+from psdvec.text.tokenizers import find_tokenizer
+from psdvec.topic_model.documents import as_written
+from psdvec.topic_model.learn import Prior, Space
+from psdvec.topic_model.topics import KIND, Topics, describe_topics
 
-# How good topics are: the coherence of their words in the documents.
+VERSION = 1
+_TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
 
-WINDOW = 10
-_NEVER = 1e-12  # added to probabilities, as everyone who publishes this measure does
-
-
-def coherence(documents: Documents, topics: Sequence[Int64s], *, words: int) -> Float64s:
-    """Return the NPMI of each topic, given by the numbers of its top words; ``words`` is the size of the vocabulary."""
-    from psdvec.topic_model.kernels import count_windows  # here, so that topics are read without numba
-
-    asked = np.unique(np.concatenate([*topics, np.zeros(0, np.int64)]))
-    slots = np.full(words, -1, np.int32)
-    slots[asked] = np.arange(len(asked))
-    together = np.zeros((len(asked), len(asked)), np.int64)
-    windows = count_windows(documents.tokens, documents.starts, slots, together, WINDOW)
-    found = npmi(together / max(windows, 1))
-    return np.array([_mean_of_pairs(found[np.ix_(slots[ids], slots[ids])]) for ids in topics])
+# The arrays: their type, their shape (n words, K topics, d dimensions, m documents), and the least and the most in them
+_ARRAYS: dict[str, tuple[type, str, float, float]] = {
+    "vectors": (np.float32, "nd", -1.01, 1.01),
+    "tilts": (np.float64, "Kd", -_HUGE, _HUGE),
+    "expected": (np.float32, "nK", 0.0, _HUGE),
+    "proportions": (np.float32, "mK", 0.0, 1.01),
+    "shares": (np.float64, "n", _TINY, 1.01),
+    "weights": (np.float64, "n", _TINY, 1.01),
+    "coherence": (np.float64, "K", -1.01, 1.01),
+    "lengths": (np.float64, "m", 0.0, _HUGE),
+}
 
 
-def npmi(joint: Float64s) -> Float64s:
-    """Return normalised PMI of all pairs, from the probability of each pair and, on the diagonal, of each word.
+def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write ``topics`` as the folder ``path``."""
+    described, joined, arrays = describe_topics(topics), hierarchy(topics), _arrays_of(topics)
+    parameters = {
+        "topics": len(topics), "words": len(topics.space.words), "dim": int(topics.tilts.shape[1]),
+        "documents": len(topics.names), "tokenizer": topics.tokenizer, "labels": list(topics.labels),
+        "prior": [topics.prior.topic, topics.prior.background], "hold": topics.hold, "bounds": list(topics.bounds),
+        "fields": list(topics.fields),
+    }  # fmt: skip
+    sources = [dict(source) for source in topics.sources]
+    with create_artefact(
+        path, kind=KIND, version=VERSION, parameters=parameters, sources=sources, overwrite=overwrite
+    ) as writer:
+        packed = WordList.pack(topics.space.words)
+        writer.add_array("words", packed.blob)
+        writer.add_array("word_offsets", packed.offsets)
+        for name, array in arrays.items():
+            with (writer.folder / f"{name}.npy").open("wb") as file:
+                write_npy(file, array.astype(_ARRAYS[name][0], copy=False))
+            writer.add_file(f"{name}.npy")
+        documents = [
+            {"name": name, **{field: values[i] for field, values in topics.fields.items()}}
+            for i, name in enumerate(topics.names)
+        ]
+        writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
+        writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
+        writer.add_text("hierarchy.json", json.dumps(joined, indent=1) + "\n")
+        writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
+        for name, field in _table_names(topics.fields).items():
+            writer.add_text(name, _table(_size_rows(topics, field)))
+        writer.add_text("topics.html", as_html(topics, described))
 
-    >>> npmi(np.array([[0.5, 0.25], [0.25, 0.5]]))[0, 1].round(6).tolist()
-    0.0
+
+def read_topics(path: str | Path | Artefact) -> Topics:
+    """Open a folder that :func:`write_topics` wrote."""
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    made = artefact.parameters
+    try:
+        words = read_words(artefact)
+        arrays = {
+            name: artefact.array(name, dtype, dimensions=len(shape))
+            for name, (dtype, shape, *_) in _ARRAYS.items()
+        }
+        documents = parse_json(artefact.file("documents.json").read_text(encoding="utf-8"))
+        topic, background = made["prior"]
+        fields = {field: tuple(document[field] for document in documents) for field in made["fields"]}
+        found = Topics(
+            space=Space(words, arrays["vectors"], arrays["shares"], arrays["weights"], len(words)),
+            tilts=arrays["tilts"],
+            expected=arrays["expected"].astype(np.float64),
+            labels=tuple(made["labels"]),
+            names=tuple(document["name"] for document in documents),
+            lengths=arrays["lengths"],
+            fields=fields,
+            proportions=arrays["proportions"],
+            coherence=arrays["coherence"],
+            bounds=tuple(made["bounds"]),
+            tokenizer=made["tokenizer"],
+            prior=Prior(topic, background),
+            hold=made["hold"],
+            sources=artefact.sources,
+        )
+        _check(found)
+        said = [made[name] for name in ("topics", "dim", "words", "documents")]
+        if said != [*found.tilts.shape, len(words), len(documents)]:
+            raise ValueError("it holds other topics than it says")
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
+        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+    return found
+
+
+def _check(topics: Topics) -> None:
+    """Raise ValueError unless everything has its shape, and lies where what was written can lie."""
+    k, d = topics.tilts.shape
+    sizes = {"n": len(topics.space.words), "K": k, "d": d, "m": len(topics.names)}
+    for name, array in _arrays_of(topics).items():
+        _, axes, low, high = _ARRAYS[name]
+        shape = tuple(sizes[axis] for axis in axes)
+        if array.shape != shape:
+            raise ValueError(f"its {name} have shape {array.shape} and not {shape}")
+        unknown = np.isnan(array) if name == "coherence" else False
+        if not (unknown | ((array >= low) & (array <= high))).all():
+            raise ValueError(f"its {name} hold a value that cannot be")
+    numbers = [topics.prior.topic, topics.prior.background, topics.hold]
+    if not all(type(number) in (int, float) and _TINY <= number <= _HUGE for number in numbers):
+        raise ValueError("its prior or its hold is not a number that can be")
+    if not all(type(bound) is float for bound in topics.bounds):
+        raise ValueError("its bounds are not numbers")
+    values = (value for column in topics.fields.values() for value in column if value is not None)
+    texts = (*topics.labels, *topics.names, *topics.fields, *values)
+    if len(topics.labels) != k or not all(isinstance(text, str) for text in texts):
+        raise ValueError("its labels, names or fields do not fit")
+    if topics.tokenizer is not None:
+        find_tokenizer(topics.tokenizer)
+
+
+def _arrays_of(topics: Topics) -> dict[str, Array]:
+    of_space = ("vectors", "shares", "weights")
+    return {name: getattr(topics.space if name in of_space else topics, name) for name in _ARRAYS}
+
+
+def _proportion_rows(topics: Topics) -> Iterator[list[Any]]:
+    yield ["document", *topics.fields, *(f"topic {k}" for k in range(len(topics)))]
+    for i, name in enumerate(topics.names):
+        shares = [f"{share:.4f}" if share else "0" for share in topics.proportions[i].tolist()]
+        yield [name, *(values[i] for values in topics.fields.values()), *shares]
+
+
+def _size_rows(topics: Topics, field: str) -> Iterator[list[Any]]:
+    sizes = sizes_over(topics, field)
+    yield [field, "documents", "topic", "label", "mean", "low", "high"]
+    for v, value in enumerate(sizes.values):
+        for k in range(len(topics)):
+            numbers = [f"{table[v, k]:.4f}" for table in (sizes.means, sizes.low, sizes.high)]
+            yield [value, sizes.documents[v], k, topics.labels[k], *numbers]
+
+
+def _table(rows: Iterator[list[Any]]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return as_written(text.getvalue())
+
+
+def _table_names(fields: Iterable[str]) -> dict[str, str]:
+    """Return the names of the tables over some fields, which may hold anything, and of each name the field.
+
+    >>> _table_names(["year", "a/b", "a.b"])
+    {'sizes-year.csv': 'year', 'sizes-a_b.csv': 'a/b', 'sizes-a_b-2.csv': 'a.b'}
     """
-    alone = np.maximum(np.diag(joint), _NEVER)
-    return np.asarray(np.log((joint + _NEVER) / np.outer(alone, alone)) / -np.log(joint + _NEVER))
+    found: dict[str, str] = {}
+    for field in fields:
+        plain = re.sub(r"[^\w-]", "_", field)[:60]
+        number = 1 + sum(name.startswith(f"sizes-{plain}") for name in found)
+        found[f"sizes-{plain}.csv" if number == 1 else f"sizes-{plain}-{number}.csv"] = field
+    return found
 
 
-def _mean_of_pairs(table: Float64s) -> float:
-    size = len(table)
-    return float((table.sum() - np.trace(table)) / (size * (size - 1))) if size > 1 else float("nan")
-
-
-# What topics say of documents: their size over a field, how they group, and which documents stand for them.
+# What topics say of documents: their size over a field, and how they group.
 
 _WIDTH = 1.96  # of a 95 % interval, in standard errors
-_SHORT = 20.0  # words: a shorter document stands for its topic less well
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,19 +223,15 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
         )
     of = topics.fields[field]
     values = sorted({value for value in of if value is not None}, key=_order)
-    rows, low, high, sizes = [], [], [], []
-    for value in values:
-        found = topics.proportions[[one == value for one in of]].astype(np.float64)
-        mean = found.mean(axis=0)
-        error = (
-            found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.full(len(mean), np.nan)
-        )
-        rows.append(mean)
-        low.append(np.maximum(mean - _WIDTH * error, 0.0))
-        high.append(np.minimum(mean + _WIDTH * error, 1.0))
-        sizes.append(len(found))
+    rows = [topics.proportions[[one == value for one in of]].astype(np.float64) for value in values]
+    means = np.array([found.mean(axis=0) for found in rows])
+    unknown = np.full(len(topics), np.nan)
+    errors = np.array(
+        [found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else unknown for found in rows]
+    )
+    low, high = np.maximum(means - _WIDTH * errors, 0.0), np.minimum(means + _WIDTH * errors, 1.0)
     missing = sum(value is None for value in of)
-    return Sizes(field, tuple(values), tuple(sizes), np.array(rows), np.array(low), np.array(high), missing)
+    return Sizes(field, tuple(values), tuple(map(len, rows)), means, low, high, missing)
 
 
 def _order(value: str) -> tuple[Any, ...]:
@@ -114,14 +240,8 @@ def _order(value: str) -> tuple[Any, ...]:
     >>> sorted(["b", "10", "9", "a10", "a9", "07", "7", "²"], key=_order)
     ['07', '7', '9', '10', 'a9', 'a10', 'b', '²']
     """
-    parts = [part for part in re.split(r"(\d+)", value) if part]
-    return (
-        [
-            (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
-            for part in parts
-        ],
-        value,
-    )
+    bare = [(part, part.lstrip("0")) for part in re.split(r"(\d+)", value) if part]
+    return [(0, len(digits), digits) if part.isdecimal() else (1, 0, part) for part, digits in bare], value
 
 
 def hierarchy(topics: Topics) -> list[dict[str, Any]]:
@@ -141,23 +261,7 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
     ]
 
 
-def representatives(topics: Topics, *, topn: int = 3) -> list[list[dict[str, Any]]]:
-    """Return, for each topic, the documents that are most about it, each with its ``name`` and ``share``."""
-    return [
-        [
-            {"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)}
-            for i in _first(topics, k, topn)
-        ]
-        for k in range(len(topics))
-    ]
-
-
-def _first(topics: Topics, k: int, topn: int) -> list[int]:
-    shares: Float32s = topics.proportions[:, k]
-    scores = shares * topics.lengths / (topics.lengths + _SHORT)
-    order = np.argsort(-scores, kind="stable")[:topn]
-    return [int(i) for i in order if shares[i] > 0]
-
+# The web page.
 
 _LETTER, _LINE = 7.0, 15.0  # of a name on the map
 _LARGEST = 9  # topics that a plot over a field shows by name
@@ -172,18 +276,8 @@ _ABOUT_SIZES = (
     "The mean share of a document's words that each topic has; what is missing to 100 % belongs to no topic."
 )
 
-
-@dataclass(frozen=True)
-class _Sheet:
-    """What a map is drawn on: its class in the page's style, its size, and the radius of a topic of all words."""
-
-    kind: str
-    width: float
-    height: float
-    largest: float
-
-
-_SHEETS = (_Sheet("wide", 960, 620, 60), _Sheet("narrow", 400, 480, 40))  # the second is for telephones
+# What a map is drawn on: its class in the page's style, its width and height, and the radius of a topic of all words.
+_SHEETS = (("wide", 960, 620, 60), ("narrow", 400, 480, 40))  # the second is for telephones
 
 
 def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
@@ -231,29 +325,28 @@ def _maps(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     if len(topics) == 1:
         return ""
     places = places_of(topics.vectors.astype(np.float64))
-    return paragraph(_ABOUT_MAP) + "".join(_map(topics, described, places, sheet) for sheet in _SHEETS)
-
-
-def _map(topics: Topics, described: Sequence[Mapping[str, Any]], places: Float64s, sheet: _Sheet) -> str:
     low, high = places.min(axis=0), places.max(axis=0)
     parts = (places - (low + high) / 2) / np.maximum(high - low, 1e-9)
-    x = (sheet.width * (0.5 + 0.8 * parts[:, 0])).tolist()
-    y = (sheet.height * (0.5 - 0.8 * parts[:, 1])).tolist()
     order = np.argsort(-topics.sizes, kind="stable").tolist()
     named = [_named(one) for one in described]
-    circles = []
-    for k in order:
-        about = f"topic {k}: {', '.join(named[k])} ({100 * topics.sizes[k]:.1f} % of all words)"
-        radius = 6 + sheet.largest * float(np.sqrt(topics.sizes[k]))
-        circles.append(
-            f'<a href="#topic-{k}" aria-label="{escape(about)}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
-            f'r="{radius:.1f}" fill="{colour_at(k)}" fill-opacity=".55"><title>{escape(about)}</title></circle></a>'
+    drawn = ""
+    for kind, width, height, largest in _SHEETS:
+        x = (width * (0.5 + 0.8 * parts[:, 0])).tolist()
+        y = (height * (0.5 - 0.8 * parts[:, 1])).tolist()
+        drawn += (
+            f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="group" aria-label="map of topics">'
         )
-    first = [(named[k][0], x[k], y[k] + 4, "strong") for k in order]
-    more = [(", ".join(named[k][1:]), x[k], y[k] + 4 + _LINE, "more") for k in order]
-    names = place_names([*first, *more], sheet.width)
-    frame = f'viewBox="0 0 {sheet.width:.0f} {sheet.height:.0f}" role="group" aria-label="map of topics"'
-    return f'<svg class="{sheet.kind}" {frame}>{"".join(circles)}{names}</svg>'
+        for k in order:
+            about = escape(f"topic {k}: {', '.join(named[k])} ({100 * topics.sizes[k]:.1f} % of all words)")
+            radius = 6 + largest * float(np.sqrt(topics.sizes[k]))
+            drawn += (
+                f'<a href="#topic-{k}" aria-label="{about}"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" '
+                f'r="{radius:.1f}" fill="{colour_at(k)}" fill-opacity=".55"><title>{about}</title></circle></a>'
+            )
+        first = [(named[k][0], x[k], y[k] + 4, "strong") for k in order]
+        more = [(", ".join(named[k][1:]), x[k], y[k] + 4 + _LINE, "more") for k in order]
+        drawn += place_names([*first, *more], width) + "</svg>"
+    return paragraph(_ABOUT_MAP) + drawn
 
 
 def _named(one: Mapping[str, Any]) -> list[str]:
@@ -287,16 +380,10 @@ def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def _over(topics: Topics, field: str) -> str:
     """Return how large topics are over the values of a field: areas over years, a table over other values."""
     sizes = sizes_over(topics, field)
-    missing = (
-        f"Without a {field}, and left out: {count_of(sizes.missing, 'document')}." if sizes.missing else ""
-    )
+    missing = f"Without a {field}, and left out: {count_of(sizes.missing, 'document')}."
+    about = paragraph(_ABOUT_SIZES) + paragraph(missing if sizes.missing else "")
     shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
-    return (
-        paragraph(_ABOUT_SIZES)
-        + paragraph(missing)
-        + shown
-        + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
-    )
+    return about + shown + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
 
 
 def _are_times(values: Sequence[str]) -> bool:
@@ -309,32 +396,25 @@ def _areas(topics: Topics, sizes: Sizes) -> str:
     places = {int(value): value for value in sizes.values}
     largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST].tolist()
     rest = [k for k in range(len(topics)) if k not in largest]
-    bands = [(topics.labels[k], colour_at(place), sizes.means[:, k]) for place, k in enumerate(largest)]
+
+    def series(name: str, colour: str, shares: Float64s) -> Series:
+        percent = zip(places, (100 * shares).tolist(), strict=True)
+        return Series(name, colour, [(at, share, f"{name}, {at}: {share:.1f} %") for at, share in percent])
+
+    bands = [series(topics.labels[k], colour_at(i), sizes.means[:, k]) for i, k in enumerate(largest)]
     if rest:
-        bands.append((f"{len(rest)} others", "var(--line)", sizes.means[:, rest].sum(axis=1)))
-    series = [
-        Series(
-            name,
-            colour,
-            [
-                (at, 100 * float(v), f"{name}, {at}: {100 * v:.1f} %")
-                for at, v in zip(places, band, strict=True)
-            ],
-        )
-        for name, colour, band in bands
-    ]
-    drawing = draw_areas(places, series, label=f"topics over {sizes.field}", y_title="% of words")
+        bands.append(series(f"{len(rest)} others", "var(--line)", sizes.means[:, rest].sum(axis=1)))
+    drawing = draw_areas(places, bands, label=f"topics over {sizes.field}", y_title="% of words")
     return plots([figure(f"Topics over {sizes.field}", drawing)])
 
 
 def _mains(topics: Topics, sizes: Sizes) -> str:
     rows = []
     for v, value in enumerate(sizes.values):
-        first = np.argsort(-sizes.means[v], kind="stable")[:_MAIN].tolist()
-        said = [
-            f"{topics.labels[k]} ({100 * sizes.means[v, k]:.0f} %)" for k in first if sizes.means[v, k] > 0
-        ]
-        rows.append((value, str(sizes.documents[v]), "; ".join(said)))
+        means = sizes.means[v]
+        first = [k for k in np.argsort(-means, kind="stable")[:_MAIN].tolist() if means[k] > 0]
+        said = "; ".join(f"{topics.labels[k]} ({100 * means[k]:.0f} %)" for k in first)
+        rows.append((value, str(sizes.documents[v]), said))
     return html_table((sizes.field, "documents", "about"), rows)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Float32s
 from psdvec.errors import InputError
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings, Ranking
 from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
@@ -23,7 +22,7 @@ SEARCHED = 20_000  # common words among which those neighbours are searched
 
 def similar(e: Embeddings, word: str, *, topn: int = 10, unseen: Unseen = "error") -> dict[str, Any]:
     """Return ``word`` and its neighbours, with the bounds of each similarity where both deviations are known."""
-    (answer,) = describe(e, [word], unseen=unseen)
+    (answer,) = describe_words(e, [word], unseen=unseen)
     neighbours = _records(e, e.most_similar(word, topn=topn, unseen=unseen))
     for record in neighbours:
         record.update(low=None, high=None)
@@ -45,13 +44,8 @@ def similar_many(
     rankings = e.most_similar_many(words, topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
     return [
         {**answer, "neighbours": _records(e, ranking)}
-        for answer, ranking in zip(describe(e, words, unseen=unseen), rankings, strict=True)
+        for answer, ranking in zip(describe_words(e, words, unseen=unseen), rankings, strict=True)
     ]
-
-
-def nearest(e: Embeddings, vector: Float32s, *, topn: int = 10) -> list[dict[str, Any]]:
-    """Return the words nearest to a ``vector``, which need not be that of a word."""
-    return _records(e, e.most_similar([vector], topn=topn))
 
 
 def analogy(
@@ -70,7 +64,7 @@ def analogy(
     ``thin`` are those of the three whose evidence is.
     """
     found = e.analogy(a, b, c, method=method, topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
-    thin = [one["word"] for one in describe(e, [a, b, c], unseen=unseen) if one["thin"]]
+    thin = [one["word"] for one in describe_words(e, [a, b, c], unseen=unseen) if one["thin"]]
     return {"a": a, "b": b, "c": c, "method": method, "thin": thin, "answers": _records(e, found)}
 
 
@@ -131,13 +125,13 @@ def moved(first: Embeddings, second: Embeddings, *, topn: int = 10) -> dict[str,
     }
 
 
-def describe(e: Embeddings, words: Sequence[str], *, unseen: Unseen = "error") -> list[dict[str, Any]]:
+def describe_words(e: Embeddings, words: Sequence[str], *, unseen: Unseen = "error") -> list[dict[str, Any]]:
     """Return what is known of each word apart from its vector: count, deviation, and whether the evidence is thin.
 
     A word that has a vector only by its spelling is thin, and ``spelled``.
     """
     if wants_spelling(unseen):
-        own = iter(describe(e, [word for word in words if word in e]))
+        own = iter(describe_words(e, [word for word in words if word in e]))
         return [next(own) if word in e else _describe_spelled(e, word) for word in words]
     ids = [e.get_index(word) for word in words]
     counts = [None] * len(ids) if e.counts is None else e.counts[ids].tolist()
@@ -162,5 +156,5 @@ def _describe_spelled(e: Embeddings, word: str) -> dict[str, Any]:
 
 
 def _records(e: Embeddings, ranking: Ranking, *, unseen: Unseen = "error") -> list[dict[str, Any]]:
-    described = describe(e, [word for word, _ in ranking], unseen=unseen)
+    described = describe_words(e, [word for word, _ in ranking], unseen=unseen)
     return [{**record, "score": score} for record, (_, score) in zip(described, ranking, strict=True)]

@@ -8,39 +8,36 @@ and return values; the exact search itself is in :mod:`psdvec.vectors.neighbours
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
-from psdvec.arrays import Bools, Float32s, Int64s
+from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
 from psdvec.text.tokenizers import find_tokenizer, split_runs, split_words
 from psdvec.vectors.neighbours import (
     Interval,
-    Queries,
-    Terms,
-    VectorOf,
-    as_numbers,
+    csr_of,
     largest_columns,
+    least_distance,
     lengths_of,
     may_point_elsewhere,
-    mean_vector,
-    movers_distance,
+    name_rows,
     nearest_rows,
-    one_per_word,
-    read_query,
-    same,
     similarity_interval,
     unit_vector,
 )
-from psdvec.vectors.sparse import csr_of
 from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
 
+Query: TypeAlias = str | Float32s | tuple[str | Float32s, float]
+Queries: TypeAlias = Query | Iterable[Query] | None
 Ranking: TypeAlias = list[tuple[str, float]]
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
@@ -56,6 +53,18 @@ class _How(TypedDict, total=False):
     unseen: Unseen
 
 
+class _Terms(NamedTuple):
+    """The terms of a search.
+
+    ``vectors``: (k, d) float32, those of words scaled to length 1. ``weights``: (k,) float32, negative for terms to
+    stay away from. ``given``: the ids of the words among them, which are left out of the answer.
+    """
+
+    vectors: Float32s
+    weights: Float32s
+    given: frozenset[int]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings(Shown):
     """Words and their vectors, most frequent word first where counts are known.
@@ -63,11 +72,11 @@ class Embeddings(Shown):
     Parameters
     ----------
     words : n different strings
-    vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.sparse.SparseRows`
+    vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.neighbours.SparseRows`
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of each coordinate of a word's vector
     subwords : what makes vectors of the spelling of words that have none, or None
-    tokenizer : how the vectors' text was cut into words, ``"unicode"``, ``"paper"`` or ``"whitespace"``; or None, if
+    tokenizer : how the vectors' text was cut into words, one of :data:`~psdvec.text.tokenizers.TOKENIZERS`; or None, if
         that is not known
 
     Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
@@ -92,8 +101,6 @@ class Embeddings(Shown):
             object.__setattr__(self, "words", tuple(demand_words(self.words)))
         elif self.words and not isinstance(self.words[0], str):  # all would take as long as opening a model
             demand_words(self.words)
-        if self.tokenizer is not None:
-            find_tokenizer(self.tokenizer)
         if self.subwords is not None and not isinstance(self.subwords, Subwords):
             raise InputError(
                 "subwords must be what a model has learned of spelling; give those of a model, or None"
@@ -107,7 +114,14 @@ class Embeddings(Shown):
             )
         object.__setattr__(self, "vectors", vectors)
         for name, dtype in (("counts", np.int64), ("deviations", np.float32)):
-            object.__setattr__(self, name, one_per_word(name, getattr(self, name), len(self.words), dtype))
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (len(vectors),):
+                raise InputError(
+                    f"{name} must hold one number per word; found shape {np.shape(values)} for {len(vectors)} words"
+                )
+            object.__setattr__(self, name, None if values is None else as_numbers(name, values, dtype))
+        if self.tokenizer is not None:
+            find_tokenizer(self.tokenizer)
 
     def _facts(self) -> dict[str, str]:
         return {"size": f"{count_of(len(self), 'word')} × {self.dim} dimensions"}
@@ -117,7 +131,7 @@ class Embeddings(Shown):
         if not isinstance(other, Embeddings):
             return NotImplemented
         mine, theirs = self._values(), other._values()
-        return len(mine) == len(theirs) and all(map(same, mine, theirs))
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -195,9 +209,10 @@ class Embeddings(Shown):
         """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
 
         Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
-        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``. A word that is in
-        the vocabulary in neither form is an error or, with ``unseen="spelling"``, comes back as it would be spelled
-        there: as the tokenizer writes it, if it takes it for one word.
+        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``; one of the
+        tokenizer ``"unicode-cased"`` finds ``King`` and, if there is none, ``king``. A word that is in the vocabulary
+        in no such form is an error or, with ``unseen="spelling"``, comes back as it would be spelled there: as the
+        tokenizer writes it, if it takes it for one word.
 
         >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
         >>> e.look_up("King"), e.look_up("U.S.")
@@ -205,10 +220,10 @@ class Embeddings(Shown):
         >>> e.look_up("Kingmaker", unseen="spelling")
         'kingmaker'
         """
-        spell, found = wants_spelling(unseen), self._known_form(word)
-        if found is None and not spell:
+        spell, form = wants_spelling(unseen), self._form_of(word)
+        if not spell and form not in self:
             raise MissingWordError(word, self.closest_spellings)
-        return self._only_form(word) if found is None else found
+        return form
 
     @checked
     def tokenize(self, text: str) -> list[str]:
@@ -235,19 +250,19 @@ class Embeddings(Shown):
     @checked
     def closest_spellings(self, word: str) -> list[str]:
         """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
-        found = self._known_form(word)
-        near = closest_spellings(word, self.words, self.key_to_index)
-        return near if found is None else list(dict.fromkeys([found, *near]))[: max(len(near), 1)]
+        form, near = self._form_of(word), closest_spellings(word, self.words, self.key_to_index)
+        return list(dict.fromkeys([form, *near]))[: max(len(near), 1)] if form in self else near
 
-    def _known_form(self, word: str) -> str | None:
-        """Return the only word that ``word`` is read as, if it is known."""
-        form = word if word in self else self._only_form(word)
-        return form if form in self else None
+    def _form_of(self, word: str) -> str:
+        """Return ``word`` as it is if it is known or no single word, otherwise as the tokenizer writes it.
 
-    def _only_form(self, word: str) -> str:
-        """Return ``word`` as the tokenizer writes it if it takes it for one word, otherwise as it is."""
-        forms = self.tokenize(word)
-        return forms[0] if len(forms) == 1 else word
+        In a vocabulary that keeps case, it is in lower case if only that is known, as at the beginning of a sentence.
+        """
+        forms = [word] if word in self else self.tokenize(word)
+        if len(forms) != 1:
+            return word
+        small = forms[0].lower() if self.tokenizer == "unicode-cased" else forms[0]
+        return small if forms[0] not in self and small in self else forms[0]
 
     # Looking up
 
@@ -318,9 +333,31 @@ class Embeddings(Shown):
 
         Words without a vector are left out if ``ignore_missing``. ``post_normalize`` scales the mean to length 1.
         """
-        mean = mean_vector(
-            keys, weights, vector_of=self._lookup(norm=pre_normalize, strict=not ignore_missing), dim=self.dim
+        if not isinstance(keys, (list, tuple)):
+            if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+                raise InputError(f"the words are {keys!r:.60}; give a list of words or vectors")
+            keys = list(keys)
+        if not keys:
+            raise InputError(
+                "there are no words to take the mean of; give a list of at least one word or vector"
+            )
+        shares: Float64s = as_numbers(
+            "weights", [1.0] * len(keys) if weights is None else weights, np.float64
         )
+        if shares.shape != (len(keys),):
+            raise InputError(f"{shares.size} weights were given for {len(keys)} words; give one for each")
+        if not np.isfinite(shares).all():
+            raise InputError("a weight is not a finite number; give finite weights")
+        total, size = np.zeros(self.dim, dtype=np.float32), 0.0
+        for key, weight in zip(keys, shares.tolist(), strict=True):
+            if isinstance(key, str) and ignore_missing and key not in self:
+                continue
+            vector = (
+                self.get_vector(key, norm=pre_normalize) if isinstance(key, str) else self._vector_of(key)
+            )
+            total += np.float32(weight) * vector
+            size += abs(weight)
+        mean = np.asarray(total / (size or 1), dtype=np.float32)
         return unit_vector(mean) if post_normalize else mean
 
     def select(self, words: Iterable[str]) -> Embeddings:
@@ -392,8 +429,9 @@ class Embeddings(Shown):
     ) -> float | Interval:
         """Return the cosine of the vectors of ``a`` and ``b``; with ``interval``, its bounds as well.
 
-        The bounds follow from the deviations of the two words (:func:`psdvec.vectors.neighbours.cosine_interval`), to
-        first order: they hold while d s² is small compared with |v|². A deviation that is not known counts as 0;
+        The bounds follow from the deviations of the two words, to first order
+        (:func:`psdvec.vectors.neighbours.similarity_interval`): they hold while d s² is small compared with |v|². A
+        deviation that is not known counts as 0;
         docs/results/intervals.md says how often the bounds hold. A word that has only its spelling
         (``unseen="spelling"``) has the deviation of such words.
         """
@@ -401,12 +439,15 @@ class Embeddings(Shown):
         value = cosine(rows[0], rows[1])
         if not interval:
             return value
+        deviations = None
+        if self.deviations is not None:
+            ids = [self.key_to_index.get(word, -1) for word in (a, b)]
+            deviations, is_spelled = self.deviations[ids], np.array(ids) < 0
+            if is_spelled.any():
+                deviations[is_spelled] = need_subwords(self.subwords).deviations_of(rows[is_spelled])
+        lengths = lengths_of(rows)
         return similarity_interval(
-            value,
-            (a, b),
-            deviations=self._deviations_of([a, b], rows),
-            lengths=lengths_of(rows),
-            confidence=confidence,
+            value, (a, b), deviations=deviations, lengths=lengths, confidence=confidence
         )
 
     def distance(self, a: str, b: str, *, unseen: Unseen = "error") -> float:
@@ -425,9 +466,17 @@ class Embeddings(Shown):
     def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
 
-        Words without a vector are left out; :func:`psdvec.vectors.neighbours.movers_distance` says more.
+        Words without a vector are left out, and the distance from a text that has no other is infinite;
+        :func:`psdvec.vectors.neighbours.least_distance` says more.
         """
-        return movers_distance(first, second, vector_of=self._lookup(norm=norm))
+        texts = [Counter(word for word in text if word in self) for text in (first, second)]
+        if not all(texts):
+            return float("inf")
+        counts = [np.array([*text.values()], dtype=np.float64) for text in texts]
+        vectors = [np.array([self.get_vector(word, norm=norm) for word in text]) for text in texts]
+        return least_distance(
+            (vectors[0], vectors[1]), (counts[0] / counts[0].sum(), counts[1] / counts[1].sum())
+        )
 
     def doesnt_match(self, words: Sequence[str], *, unseen: Unseen = "error") -> str:
         """Return the word that is farthest from the mean of them all."""
@@ -440,7 +489,8 @@ class Embeddings(Shown):
         words = listed(words)
         if not words:
             raise InputError("there are no words to compare; give two or more")
-        rows = self._units_of(words, unseen)
+        rows = self.vectors_of(words, unseen=unseen)
+        rows = np.asarray(rows / lengths_of(rows)[:, None])
         cosines = rows @ unit_vector(rows.mean(axis=0))
         return sorted(zip(cosines.tolist(), words, strict=True), reverse=True)
 
@@ -502,7 +552,13 @@ class Embeddings(Shown):
         A list of ``(word, cosine)``, nearest first, without the given words.
         """
         terms = self._read(positive, negative, unseen)
-        return rank_by_sum(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+        vectors, lengths = self._searched(restrict_vocab)
+        total = (terms.weights[:, None] * terms.vectors).sum(axis=0)
+        mean = unit_vector(total / np.abs(terms.weights).sum())
+        if topn is None:
+            return cosines_to(mean, vectors, lengths)
+        found = nearest_rows(vectors, lengths, mean[None, :], topn=max(topn, 0) + len(terms.given))
+        return name_rows(self.words, found.ids[0], found.cosines[0], without=terms.given, topn=topn)
 
     @overload
     def most_similar_cosmul(
@@ -525,7 +581,16 @@ class Embeddings(Shown):
     ) -> Ranking | Float32s:
         """Return the words whose cosines, moved to [0, 1] and multiplied, are largest (3CosMul)."""
         terms = self._read(positive, negative, unseen)
-        return rank_by_product(terms, self.words, *self._searched(restrict_vocab), topn=topn)
+        vectors, lengths = self._searched(restrict_vocab)
+        products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
+        for vector, weight in zip(terms.vectors, terms.weights, strict=True):
+            side = int(weight < 0)
+            products[side] = np.asarray(products[side] * (1 + cosines_to(vector, vectors, lengths)) / 2)
+        scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
+        if topn is None:
+            return scores
+        best = largest_columns(scores[None, :], max(topn, 0) + len(terms.given))[0]
+        return name_rows(self.words, best, scores[best], without=terms.given, topn=topn)
 
     @checked
     def analogy(
@@ -580,12 +645,14 @@ class Embeddings(Shown):
         >>> [ranking[0][0] for ranking in e.most_similar_many(["north", "east"], topn=1)]
         ['both', 'both']
         """
-        words = listed(words)
-        units = self._units_of(words, unseen)
-        own = [self.key_to_index.get(word, -1) for word in words]
-        found = nearest_rows(*self._searched(restrict_vocab), units, topn=topn + 1 if topn > 0 else 0)
-        rows = zip(found.ids, found.cosines, own, strict=True)
-        return [_ranking(self.words, ids, cosines, {one}, topn) for ids, cosines, one in rows]
+        asked = self.vectors_of(words, unseen=unseen)
+        vectors, lengths = self._searched(restrict_vocab)
+        units = np.asarray(asked / lengths_of(asked)[:, None])
+        found = nearest_rows(vectors, lengths, units, topn=max(topn, 0) + 1)
+        return [
+            name_rows(self.words, ids, cosines, without={self.key_to_index.get(word, -1)}, topn=topn)
+            for word, ids, cosines in zip(words, *found, strict=True)
+        ]
 
     # Saving
 
@@ -610,28 +677,43 @@ class Embeddings(Shown):
 
     # Helpers
 
-    def _lookup(self, *, norm: bool, strict: bool = False) -> VectorOf:
-        """Return the function that finds the vector of a word, or None for a missing word unless ``strict``."""
-        return lambda word: self.get_vector(word, norm=norm) if strict or word in self else None
-
-    def _deviations_of(self, words: Sequence[str], vectors: Float32s) -> Float32s | None:
-        """Return the deviations of ``words``, whose vectors are given; None if these embeddings have none."""
-        if self.deviations is None:
-            return None
-        found = np.array([self.deviations[self.key_to_index.get(word, 0)] for word in words], np.float32)
-        unseen = np.array([word not in self for word in words])
-        if unseen.any():
-            found[unseen] = need_subwords(self.subwords).deviations_of(vectors[unseen])
-        return found
-
-    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> Terms:
+    def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> _Terms:
+        """Read the terms of a search from the forms that gensim accepts."""
         wants_spelling(unseen)  # refuses anything else, also where no word is unseen
-        find = partial(self.vector, unseen=unseen)
-        return read_query(positive, negative, ids=self.key_to_index, vector_of=find, dim=self.dim)
+        terms: list[Float32s] = []
+        weights: list[float] = []
+        given: set[int] = set()
+        for side, sign in ((positive, 1.0), (negative, -1.0)):
+            for item in _as_list(side):
+                key, weight = cast("tuple[Any, float]", item) if _is_weighted(item) else (item, sign)
+                if isinstance(key, str):
+                    if key in self:
+                        given.add(self.key_to_index[key])
+                    terms.append(unit_vector(self.vector(key, unseen=unseen)))
+                else:
+                    terms.append(self._vector_of(key))
+                weights.append(float(weight))
+        if not np.isfinite(weights).all():
+            raise InputError("a weight is not a finite number; give numbers, such as 1 and -1")
+        if not any(weights):
+            raise InputError("nothing to search for; give at least one word or vector")
+        return _Terms(np.stack(terms), np.array(weights, dtype=np.float32), frozenset(given))
 
-    def _units_of(self, words: Sequence[str], unseen: Unseen) -> Float32s:
-        vectors = self.vectors_of(words, unseen=unseen)
-        return np.asarray(vectors / lengths_of(vectors)[:, None])
+    def _vector_of(self, given: object) -> Float32s:
+        """Return a vector that was given among words; refuse what is no vector of as many finite numbers."""
+        try:
+            found: Float32s = as_numbers("the numbers of a vector", given, np.float32)
+        except ValueError as error:  # lists of several lengths
+            raise InputError(
+                "a vector was given as lists of several lengths; give one list of numbers"
+            ) from error
+        if found.shape != (self.dim,):
+            raise InputError(
+                f"a vector has shape {found.shape} where words have {self.dim} dimensions; give {self.dim} numbers"
+            )
+        if not np.isfinite(found).all():
+            raise InputError("a vector holds a number that is not finite; give finite numbers")
+        return found
 
     def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
         first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
@@ -657,33 +739,6 @@ def listed(words: Iterable[str]) -> Sequence[str]:
     return words if isinstance(words, (list, tuple)) else demand_words(words)
 
 
-def rank_by_sum(
-    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
-) -> Ranking | Float32s:
-    """Return the words nearest to the weighted mean of ``terms``; if ``topn`` is None, the cosines of all words."""
-    weights = terms.weights
-    mean = unit_vector((weights[:, None] * terms.vectors).sum(axis=0) / np.abs(weights).sum())
-    if topn is None:
-        return cosines_to(mean, vectors, lengths)
-    found = nearest_rows(vectors, lengths, mean[None, :], topn=topn + len(terms.ids) if topn > 0 else 0)
-    return _ranking(words, found.ids[0], found.cosines[0], terms.ids, topn)
-
-
-def rank_by_product(
-    terms: Terms, words: Sequence[str], vectors: Float32s, lengths: Float32s, *, topn: int | None
-) -> Ranking | Float32s:
-    """Return the words with the largest product of cosines, moved to [0, 1]; if ``topn`` is None, all products."""
-    products: list[Float32s] = [np.ones(1, dtype=np.float32)] * 2
-    for vector, weight in zip(terms.vectors, terms.weights, strict=True):
-        side = int(weight < 0)
-        products[side] = np.asarray(products[side] * (1 + cosines_to(vector, vectors, lengths)) / 2)
-    scores = np.asarray(products[0] / (products[1] + COSMUL_EPSILON), dtype=np.float32)
-    if topn is None:
-        return scores
-    best = largest_columns(scores[None, :], topn + len(terms.ids) if topn > 0 else 0)[0]
-    return _ranking(words, best, scores[best], terms.ids, topn)
-
-
 def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
     """Return the cosine of every row with ``unit``, a vector of length 1.
 
@@ -702,8 +757,51 @@ def cosine(a: Float32s, b: Float32s) -> float:
     return float(unit_vector(a) @ unit_vector(b))
 
 
-def _ranking(
-    words: Sequence[str], ids: Iterable[int], scores: Float32s, given: Collection[int], topn: int
-) -> Ranking:
-    pairs = [(words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in given]
-    return pairs[:topn]
+def as_numbers(name: str, values: Any, dtype: type) -> Any:
+    """Return ``values`` as an array of ``dtype``; refuse what would become something else by that.
+
+    Fewer digits are fine; texts, complex numbers, and fractions in place of whole numbers are not.
+
+    >>> as_numbers("vectors", [[1, 2]], np.float32).dtype
+    dtype('float32')
+    """
+    given = np.asarray(values)
+    if given.dtype == dtype:
+        return given
+    if given.dtype.kind not in "biuf" and given.size:
+        raise InputError(f"{name} are of type {given.dtype}; give real numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers: Any = given.astype(dtype)
+    if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
+        raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
+    return numbers
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Say whether two parts are equal; of arrays, every number is, and NaN equals NaN.
+
+    >>> _same(np.array([1, np.nan]), np.array([1, np.nan])), _same(np.ones(2), None)
+    (True, False)
+    """
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return bool(np.all(a is b or a == b))
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
+
+
+def _as_list(side: Queries) -> list[Query]:
+    """Read one side of a query: a tuple of a key and a number is one weighted key, not two keys; None is nothing."""
+    if side is None:
+        return []
+    if isinstance(side, (str, np.ndarray)) or _is_weighted(side):
+        return [cast(Query, side)]
+    if isinstance(side, bytes | Mapping) or not isinstance(side, Iterable):
+        raise InputError(
+            f"nothing can be searched for by a {type(side).__name__}; give a word, a vector, or a list of these"
+        )
+    return list(cast("Sequence[Query]", side))
+
+
+def _is_weighted(item: object) -> bool:
+    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], Real):
+        return False
+    return isinstance(item[0], str) or np.ndim(item[0]) == 1

@@ -22,12 +22,17 @@ from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError, check_fields
 from psdvec.options import Recipe
 from psdvec.progress import Progress, count_of
-from psdvec.storage.arrays import map_safetensors, write_safetensors
-from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory
+from psdvec.storage.artefact import (
+    Artefact,
+    create_artefact,
+    map_safetensors,
+    open_artefact,
+    release_memory,
+    write_safetensors,
+)
 from psdvec.text.tokenizers import tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import rows_not_finite
-from psdvec.vectors.sparse import csr_of, sparse_vectors
+from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
 KIND = "embeddings"
@@ -133,11 +138,11 @@ class Model(Embeddings):
 
 
 def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:
-    """Say so where a text fills fewer dimensions than were asked for."""
+    """Say so where there are fewer dimensions in the data than were asked for."""
     if filled < dim:
         progress.say(
-            f"{count_of(words, 'word')} of this text fill only {filled:,} of {dim:,} dimensions, and the others are 0; "
-            "ask for fewer dimensions, or give more text"
+            f"{count_of(words, 'word')} of this text fill only {filled:,} of the {dim:,} dimensions asked for, and all "
+            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more text"
         )
 
 
@@ -160,53 +165,45 @@ def write_model(
     ...     read_model(f"{folder}/model") == e
     True
     """
-    if isinstance(embeddings, Model):
-        parameters, sources = _parameters_of(embeddings), embeddings.sources
-    elif embeddings.tokenizer is not None:
-        parameters = {**(parameters or {}), "tokenizer": embeddings.tokenizer}
-    packed = WordList.pack(embeddings.words)
-    arrays: dict[str, Array] = {"words": packed.blob, "word_offsets": packed.offsets}
-    if embeddings.counts is not None:
-        arrays["word_counts"] = embeddings.counts
-    if embeddings.deviations is not None:
-        arrays["deviations"] = embeddings.deviations
-    if isinstance(embeddings, Model):
-        arrays |= {name: getattr(embeddings, name) for name in SCALES}
-    csr = csr_of(embeddings.vectors)
-    more: dict[str, Any] = {} if csr is None else {"columns": embeddings.dim}
+    made, csr, subwords = dict(parameters or {}), csr_of(embeddings.vectors), embeddings.subwords
+    arrays: dict[str, Array | None] = {"word_counts": embeddings.counts, "deviations": embeddings.deviations}
     tensors = {"vectors": embeddings.vectors}
-    if isinstance(embeddings, Model) and embeddings.rows is not embeddings.vectors:
-        arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
-    subwords = embeddings.subwords
+    if isinstance(embeddings, Model):
+        made, sources = _parameters_of(embeddings), embeddings.sources
+        arrays |= {name: getattr(embeddings, name) for name in SCALES}
+        if embeddings.rows is not embeddings.vectors:
+            arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
+    elif embeddings.tokenizer is not None:
+        made["tokenizer"] = embeddings.tokenizer
+    if csr is not None:
+        made["columns"] = embeddings.dim
+        arrays |= {name: getattr(csr, name) for name in SPARSE}
     if subwords is not None:
-        more["subwords"] = {
-            "share": subwords.share, "length": subwords.length, "leverage": subwords.leverage
-        }  # fmt: skip
+        made["subwords"] = {
+            name: getattr(subwords, name) for name in ("share", "length", "leverage", "slope", "size")
+        }
+    packed = WordList.pack(embeddings.words)
+    arrays |= {"words": packed.blob, "word_offsets": packed.offsets}
     with create_artefact(
-        path,
-        kind=KIND,
-        version=VERSION,
-        parameters={**(parameters or {}), **more},
-        sources=[dict(source) for source in sources],
+        path, kind=KIND, version=VERSION, parameters=made, sources=[dict(source) for source in sources],
         overwrite=overwrite,
-    ) as writer:
+    ) as writer:  # fmt: skip
         if csr is None:
             write_safetensors(writer.folder / VECTORS, tensors)
             writer.add_file(VECTORS)
-        else:
-            for name in SPARSE:
-                writer.add_array(name, getattr(csr, name))
         if subwords is not None:
             write_safetensors(writer.folder / NGRAMS, subwords.arrays())
             writer.add_file(NGRAMS)
         for name, array in arrays.items():
-            writer.add_array(name, array)
+            if array is not None:
+                writer.add_array(name, array)
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:
+    words, dim = model.vectors.shape
     return {
-        "dim": model.dim,
-        "words": len(model),
+        "dim": dim,
+        "words": words,
         "core": model.core,
         **({"adopted": True} if model.adopted else {}),
         "recipe": asdict(model.recipe),
@@ -224,77 +221,67 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     in the system's cache, and otherwise it takes the time to read it. The memory that this takes is given back.
     """
     artefact = path if isinstance(path, Artefact) else open_artefact(path, kind=KIND, version=VERSION)
+    made, damaged = artefact.parameters, f"'{artefact.path}' is damaged"
+    origin = {"model": artefact.path.name, "digest": artefact.digest}
     words = read_words(artefact)
     is_sparse = f"{SPARSE[0]}.npy" in artefact.files
     tensors = {} if is_sparse else map_safetensors(artefact.file(VECTORS))
     vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
     if vectors is None or vectors.ndim != 2 or len(vectors) != len(words):
-        raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
+        raise StoreError(f"{damaged}: it does not hold one vector per word; make it again")
     for array in (vectors, tensors.get(ROWS)):
         if array is not None and array.shape == vectors.shape:
-            _check_finite(array, words, f"'{artefact.path}'")
+            for row in rows_not_finite(array):
+                raise StoreError(f"{damaged}: the vector of '{words[row]}' is not finite; make it again")
             release_memory(array)
-    arrays: dict[str, Any] = {
-        name: artefact.array(file, dtype)
-        for name, file, dtype in (
-            ("counts", "word_counts", np.int64),
-            ("deviations", "deviations", np.float32),
-        )
-        if f"{file}.npy" in artefact.files
-    }
-    deviations = arrays.get("deviations")
-    if (
-        deviations is not None
-        and not (np.isnan(deviations) | (deviations >= 0) & (deviations < np.inf)).all()
-    ):
-        raise StoreError(
-            f"'{artefact.path}' is damaged: deviations holds a value that cannot be; make it again"
-        )
-    made = artefact.parameters
+    arrays: dict[str, Any] = {}
+    for name, file, dtype in (("counts", "word_counts", np.int64), ("deviations", "deviations", np.float32)):
+        if f"{file}.npy" in artefact.files:
+            arrays[name] = artefact.array(file, dtype)
+    deviations = arrays.get("deviations", np.empty(0, np.float32))
+    if not (np.isnan(deviations) | (deviations >= 0) & (deviations < np.inf)).all():
+        raise StoreError(f"{damaged}: deviations holds a value that cannot be; make it again")
     if (made.get("words", len(words)), made.get("dim", vectors.shape[1])) != vectors.shape:
-        raise StoreError(f"'{artefact.path}' is damaged: it holds other vectors than it says; make it again")
-    subwords = _subwords_of(artefact)
-    if subwords is not None and subwords.dim != vectors.shape[1]:
-        raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
+        raise StoreError(f"{damaged}: it holds other vectors than it says; make it again")
+    subwords = None
+    if "subwords" in made:
+        try:
+            parts: dict[str, Any] = map_safetensors(artefact.file(NGRAMS))
+            subwords = Subwords(**parts, **made["subwords"])
+        except (TypeError, ValueError, AttributeError, InputError) as error:
+            raise StoreError(f"{damaged} ({error}); make it again") from error
+        if subwords.dim != vectors.shape[1]:
+            raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
     if "constants" not in made:
         return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
+        recipe = Recipe(**(BEFORE | made["recipe"]))
         arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors
         arrays["rows"] = tensors[ROWS] if is_shown else vectors
         width = vectors.shape[1]
         arrays["stretch"] = artefact.array("stretch", np.float32) if is_shown else np.ones(width, np.float32)
-        model = Model(
+        _check_scales(arrays, vectors.shape, made["core"], damaged)
+        return Model(
             words,
             vectors,
             **arrays,
             constants=Constants(**made["constants"]),
-            recipe=Recipe(**(BEFORE | made["recipe"])),
-            core=_whole(made["core"]),
+            recipe=recipe,
+            core=made["core"],
             adopted=bool(made.get("adopted", False)),
             counting=dict(made["counting"]),
             sources=artefact.sources,
             subwords=subwords,
-            origin={"model": artefact.path.name, "digest": artefact.digest},
+            origin=origin,
             arithmetic=dict(made.get("arithmetic", {})),
         )
-        _check_shapes(model, artefact.path)
     except (KeyError, TypeError, ValueError, OSError, InputError) as error:
-        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
-    return model
-
-
-def _subwords_of(artefact: Artefact) -> Subwords | None:
-    if "subwords" not in artefact.parameters:
-        return None
-    try:
-        parts: dict[str, Any] = map_safetensors(artefact.file(NGRAMS))
-        return Subwords(**parts, **artefact.parameters["subwords"])
-    except (TypeError, ValueError, AttributeError, InputError) as error:
-        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+        raise StoreError(f"{damaged} ({error}); make it again") from error
 
 
 def _sparse_of(artefact: Artefact) -> Array | None:
+    """Return the vectors of a CSR matrix, or None if it is none; SciPy's own check passes over some that are not."""
     from scipy import sparse  # slow to import, and few vectors are sparse
 
     ids = (np.int32, np.int64)
@@ -302,16 +289,9 @@ def _sparse_of(artefact: Artefact) -> Array | None:
         artefact.array(name, *dtypes) for name, dtypes in zip(SPARSE, ((np.float32,), ids, ids), strict=True)
     )
     width = artefact.parameters.get("columns")
-    if type(width) is not int or not _is_csr(data, indices, indptr, width):
-        return None
-    matrix = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
-    return sparse_vectors(matrix)
-
-
-def _is_csr(data: Array, indices: Array, indptr: Array, width: int) -> bool:
-    """Say whether three arrays are a CSR matrix that SciPy may trust; its own check passes over some that are not."""
-    return (
-        len(data) == len(indices)
+    is_csr = (
+        type(width) is int
+        and len(data) == len(indices)
         and len(indptr) > 0
         and 0 <= width <= max(len(indptr), _WIDEST)
         and indptr[0] == 0
@@ -320,32 +300,28 @@ def _is_csr(data: Array, indices: Array, indptr: Array, width: int) -> bool:
         and indices.min(initial=0) >= 0
         and indices.max(initial=-1) < width
     )
+    if not is_csr:
+        return None
+    return sparse_vectors(sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width)))
 
 
-def _whole(number: Any) -> int:
-    if type(number) is not int:
-        raise ValueError(f"{str(number)[:40]!r} where a whole number should be")
-    return number
-
-
-def _check_shapes(model: Model, path: Path) -> None:
-    """Refuse arrays that do not belong together."""
-    n, core = len(model.words), model.core
-    lengths = {"counts": n, "deviations": n, "constant": core, "row_sums": core, "column_sums": core}
-    for name, length in lengths.items():
-        found = np.shape(getattr(model, name))
-        if found != (length,):
+def _check_scales(arrays: Mapping[str, Array], shape: tuple[int, ...], core: Any, damaged: str) -> None:
+    """Refuse the arrays of a model with vectors of this ``shape`` that do not belong together."""
+    if type(core) is not int:
+        raise ValueError(f"{str(core)[:40]!r} where a whole number should be")
+    for name in ("constant", "row_sums", "column_sums"):
+        if arrays[name].shape != (core,):
             raise StoreError(
-                f"'{path}' is damaged: {name} has shape {found} and not {(length,)}; make it again"
+                f"{damaged}: {name} has shape {arrays[name].shape} and not {(core,)}; make it again"
             )
     if (
-        not 0 < core <= n
-        or model.rows.shape != model.vectors.shape
-        or model.signs.shape != model.vectors.shape[1:]
-        or model.stretch.shape != model.vectors.shape[1:]
-        or not (np.abs(model.signs) == 1).all()
+        not 0 < core <= shape[0]
+        or arrays["rows"].shape != shape
+        or arrays["signs"].shape != shape[1:]
+        or arrays["stretch"].shape != shape[1:]
+        or not (np.abs(arrays["signs"]) == 1).all()
     ):
-        raise StoreError(f"'{path}' is damaged: its scales do not fit its vectors; make it again")
+        raise StoreError(f"{damaged}: its scales do not fit its vectors; make it again")
     for name, low, high in (
         ("stretch", 1 / LARGEST**2, LARGEST),
         ("constant", -LARGEST, LARGEST),
@@ -353,8 +329,8 @@ def _check_shapes(model: Model, path: Path) -> None:
         ("column_sums", 0.0, MOST_PAIRS),
         ("counts", 0, MOST),
     ):
-        if not ((getattr(model, name) >= low) & (getattr(model, name) <= high)).all():
-            raise StoreError(f"'{path}' is damaged: {name} holds a value that cannot be; make it again")
+        if not ((arrays[name] >= low) & (arrays[name] <= high)).all():
+            raise StoreError(f"{damaged}: {name} holds a value that cannot be; make it again")
 
 
 def demand_finite(vectors: Array, words: Sequence[str]) -> None:
@@ -369,9 +345,7 @@ def demand_finite(vectors: Array, words: Sequence[str]) -> None:
 def check_vectors(model: Model) -> None:
     """Raise :class:`StoreError` where a vector is not finite, or a row of the factorisation; all are read."""
     for array in (model.vectors, model.rows):
-        _check_finite(array, model.words, "the model")
-
-
-def _check_finite(vectors: Array, words: Sequence[str], place: str) -> None:
-    for row in rows_not_finite(vectors):
-        raise StoreError(f"{place} is damaged: the vector of '{words[row]}' is not finite; make it again")
+        for row in rows_not_finite(array):
+            raise StoreError(
+                f"the model is damaged: the vector of '{model.words[row]}' is not finite; make it again"
+            )

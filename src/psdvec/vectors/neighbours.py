@@ -2,62 +2,23 @@
 
 :func:`nearest_rows` takes vectors (n, d), their lengths (n,) and unit query vectors (m, d), and returns for each query
 the ids and cosines of its best rows, best first, ties in the order of their ids. Two block sizes bound the memory it
-uses, whatever n and m, so vectors may be larger than memory and mapped from disk.
+uses, whatever n and m, so vectors may be larger than memory and mapped from disk. Vectors that are mostly zeros come as
+:class:`SparseRows`, which has the few operations that are needed of a NumPy matrix; products are dense, one block at a
+time, and the whole matrix never is.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Collection, Iterator, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from psdvec.arrays import Array, Bools, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, demand_number
-from psdvec.vectors.sparse import csr_of
-
-# What makes a value of its parts: checking and comparing them.
 
 _ROWS = 1024  # that are looked at together, so that they stay in the cache
-
-
-def one_per_word(name: str, values: Any, n: int, dtype: type) -> Any:
-    """Return ``values`` as an array (n,), or None if they are; refuse any other number of them.
-
-    >>> one_per_word("counts", [5, 3], 2, np.int64).tolist()
-    [5, 3]
-    """
-    if values is None:
-        return None
-    if np.shape(values) != (n,):
-        raise InputError(
-            f"{name} must hold one number per word; found shape {np.shape(values)} for {n} words"
-        )
-    return as_numbers(name, values, dtype)
-
-
-def as_numbers(name: str, values: Any, dtype: type) -> Any:
-    """Return ``values`` as an array of ``dtype``; refuse what would become something else by that.
-
-    Fewer digits are fine; texts, complex numbers, and fractions in place of whole numbers are not.
-
-    >>> as_numbers("vectors", [[1, 2]], np.float32).dtype
-    dtype('float32')
-    """
-    given = np.asarray(values)
-    if given.dtype == dtype:
-        return given
-    if given.dtype.kind not in "biuf" and given.size:
-        raise InputError(f"{name} are of type {given.dtype}; give real numbers")
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers: Any = given.astype(dtype)
-    if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
-        raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
-    return numbers
 
 
 def rows_not_finite(vectors: Float32s) -> Iterator[int]:
@@ -75,114 +36,6 @@ def rows_not_finite(vectors: Float32s) -> Iterator[int]:
         finite = np.isfinite(vectors[start : start + _ROWS])
         if not finite.all():
             yield from (start + np.flatnonzero(~finite.all(axis=1))).tolist()
-
-
-def same(a: Any, b: Any) -> bool:
-    """Say whether two parts are equal; of arrays, every number is, and NaN equals NaN.
-
-    >>> same(np.array([1, np.nan]), np.array([1, np.nan])), same(np.ones(2), None)
-    (True, False)
-    """
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        return bool(np.all(a is b or a == b))
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
-
-
-# What a search looks for: words and vectors with weights, read from the forms that gensim accepts.
-
-Query: TypeAlias = str | Float32s | tuple[str | Float32s, float]
-Queries: TypeAlias = Query | Iterable[Query] | None
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The terms of a search.
-
-    ``vectors``: (k, d) float32, those of words scaled to length 1. ``weights``: (k,) float32, negative for terms to
-    stay away from. ``ids``: the words among them, which are left out of the answer.
-    """
-
-    vectors: Float32s
-    weights: Float32s
-    ids: frozenset[int]
-
-
-def read_query(
-    positive: Queries,
-    negative: Queries,
-    *,
-    ids: Mapping[str, int],
-    vector_of: Callable[[str], Float32s],
-    dim: int,
-) -> Terms:
-    """Return the terms of a search, given the ``ids`` of the words that can be answers, and what finds a vector."""
-    terms: list[Float32s] = []
-    weights: list[float] = []
-    given: set[int] = set()
-    for side, sign in ((positive, 1.0), (negative, -1.0)):
-        for item in _as_list(side):
-            key, weight = cast("tuple[str | Float32s, float]", item) if _is_weighted(item) else (item, sign)
-            if isinstance(key, str):
-                if key in ids:
-                    given.add(ids[key])
-                terms.append(unit_vector(vector_of(key)))
-            else:
-                terms.append(read_vector(key, dim))
-            weights.append(float(weight))
-    if not np.isfinite(weights).all():
-        raise InputError("a weight is not a finite number; give numbers, such as 1 and -1")
-    if not any(weights):
-        raise InputError("nothing to search for; give at least one word or vector")
-    return Terms(np.stack(terms), np.array(weights, dtype=np.float32), frozenset(given))
-
-
-def read_vector(vector: object, dim: int) -> Float32s:
-    """Return a vector that was given among words; refuse what is no vector of ``dim`` finite numbers.
-
-    >>> read_vector([1, 0], 2).tolist()
-    [1.0, 0.0]
-    """
-    try:
-        found: Float32s = as_numbers("the numbers of a vector", vector, np.float32)
-    except ValueError as error:  # lists of several lengths
-        raise InputError(
-            "a vector was given as lists of several lengths; give one list of numbers"
-        ) from error
-    if found.shape != (dim,):
-        raise InputError(
-            f"a vector has shape {found.shape} where words have {dim} dimensions; give {dim} numbers"
-        )
-    if not np.isfinite(found).all():
-        raise InputError("a vector holds a number that is not finite; give finite numbers")
-    return found
-
-
-def unit_vector(vector: Float32s) -> Float32s:
-    """Return ``vector`` scaled to length 1; zeros stay zeros."""
-    with np.errstate(over="ignore"):
-        length = np.linalg.norm(vector)
-    if np.isinf(length):  # its square is beyond float32
-        length = np.linalg.norm(np.asarray(vector, np.float64))
-    return np.asarray(vector / length if length else vector, dtype=np.float32)
-
-
-def _as_list(side: Queries) -> list[Query]:
-    """Read one side of a query: a tuple of a key and a number is one weighted key, not two keys; None is nothing."""
-    if side is None:
-        return []
-    if isinstance(side, (str, np.ndarray)) or _is_weighted(side):
-        return [cast(Query, side)]
-    if isinstance(side, bytes | Mapping) or not isinstance(side, Iterable):
-        raise InputError(
-            f"nothing can be searched for by a {type(side).__name__}; give a word, a vector, or a list of these"
-        )
-    return list(cast("Sequence[Query]", side))
-
-
-def _is_weighted(item: object) -> bool:
-    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], Real):
-        return False
-    return isinstance(item[0], str) or np.ndim(item[0]) == 1
 
 
 # How far the cosine of two word vectors, and a vector itself, can be trusted, from the standard deviations.
@@ -209,12 +62,16 @@ def similarity_interval(
     lengths: Float32s,
     confidence: float,
 ) -> Interval:
-    """Return the bounds of the ``cosine`` of two ``words``, or say why they have none.
+    """Return the bounds of the ``cosine`` of two ``words``, by the delta method, or say why they have none.
 
-    ``deviations`` and ``lengths``, (2,), are those of the two vectors, as for :func:`cosine_interval`.
+    With s_a and s_b the ``deviations`` of the two vectors, (2,), and |a| and |b| their ``lengths``, (2,), the angle θ
+    between them varies by ``Var θ = s_a² / |a|² + s_b² / |b|²``. The bounds are ``cos(θ ± z √Var θ)``, which never
+    leave [-1, 1]. A deviation that is not a number counts as 0.
 
-    >>> similarity_interval(1.0, ("a", "a"), deviations=np.array([0.1, 0.1]), lengths=np.ones(2), confidence=0.9).low
-    1.0
+    >>> known = {"deviations": np.array([0.1, 0.0]), "lengths": np.ones(2), "confidence": 0.95}
+    >>> bounds = similarity_interval(0.0, ("a", "b"), **known)
+    >>> round(bounds.low, 3), round(bounds.high, 3), similarity_interval(1.0, ("a", "a"), **known).low
+    (-0.195, 0.195, 1.0)
     """
     if not 0 < demand_number(confidence, "confidence") < 1:
         raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
@@ -231,20 +88,6 @@ def similarity_interval(
         )
     if a == b:
         return Interval(cosine, cosine, cosine)
-    return cosine_interval(cosine, deviations=deviations, lengths=lengths, confidence=confidence)
-
-
-def cosine_interval(cosine: float, *, deviations: Float32s, lengths: Float32s, confidence: float) -> Interval:
-    """Return the bounds of the ``cosine`` of two vectors, by the delta method.
-
-    With s_a and s_b the ``deviations`` of the two vectors, (2,), and |a| and |b| their ``lengths``, (2,), the angle θ
-    between them varies by ``Var θ = s_a² / |a|² + s_b² / |b|²``. The bounds are ``cos(θ ± z √Var θ)``, which never
-    leave [-1, 1]. A deviation that is not a number counts as 0.
-
-    >>> bounds = cosine_interval(0.0, deviations=np.array([0.1, 0.0]), lengths=np.ones(2), confidence=0.95)
-    >>> round(bounds.low, 3), round(bounds.high, 3)
-    (-0.195, 0.195)
-    """
     angle = np.arccos(np.clip(cosine, -1, 1))
     with np.errstate(over="ignore"):
         spread = float(np.hypot(*(np.nan_to_num(deviations) / lengths)))
@@ -279,96 +122,35 @@ def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s 
         return np.asarray((SPREAD * tangents > np.sqrt(1 / FAR**2 - 1)) & (counts < ENOUGH))
 
 
-# Several words as one: their weighted mean, and how far one text is from another.
-
-VectorOf = Callable[[str], Float32s | None]
-
-
-def mean_vector(
-    keys: Sequence[str | Float32s],
-    weights: Sequence[float] | Float32s | None,
-    *,
-    vector_of: VectorOf,
-    dim: int,
-) -> Float32s:
-    """Return the weighted sum of words and vectors, divided by the sum of the sizes of the weights.
-
-    If nothing is left to add, it is a vector of zeros.
-
-    >>> mean_vector([np.float32([1, 0]), np.float32([0, 1])], [3, -1], vector_of=lambda word: None, dim=2).tolist()
-    [0.75, -0.25]
-    """
-    if not isinstance(keys, (list, tuple)):
-        if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
-            raise InputError(f"the words are {keys!r:.60}; give a list of words or vectors")
-        keys = list(keys)
-    if not keys:
-        raise InputError("there are no words to take the mean of; give a list of at least one word or vector")
-    weights = [1.0] * len(keys) if weights is None else _checked_weights(weights, len(keys))
-    total, size = np.zeros(dim, dtype=np.float32), 0.0
-    for key, weight in zip(keys, weights, strict=True):
-        vector = vector_of(key) if isinstance(key, str) else read_vector(key, dim)
-        if vector is not None:
-            total += np.float32(weight) * vector
-            size += abs(float(weight))
-    return np.asarray(total / (size or 1), dtype=np.float32)
-
-
-def _checked_weights(weights: Sequence[float] | Float32s, words: int) -> list[float]:
-    found: Float64s = as_numbers("weights", weights, np.float64)
-    if found.shape != (words,):
-        raise InputError(f"{found.size} weights were given for {words} words; give one for each")
-    if not np.isfinite(found).all():
-        raise InputError("a weight is not a finite number; give finite weights")
-    return [float(weight) for weight in found]
-
-
-def movers_distance(first: Iterable[str], second: Iterable[str], *, vector_of: VectorOf) -> float:
-    """Return the Word Mover's Distance of two texts (Kusner et al. 2015), given as lists of words.
+def least_distance(vectors: tuple[Float32s, Float32s], shares: tuple[Float64s, Float64s]) -> float:
+    """Return the Word Mover's Distance of two texts (Kusner et al. 2015): of ``vectors`` (m, d), (n, d) and ``shares``.
 
     Each word's share of its text has to travel to the words of the other text; the distance is the least that all of it
     can travel together, found exactly by a linear programme. That has a variable for each pair of words, so it suits
-    sentences and paragraphs rather than books. It is infinite if a text has no word with a vector.
+    sentences and paragraphs rather than books.
 
-    >>> places = {"here": np.float32([0, 0]), "near": np.float32([0, 1]), "far": np.float32([3, 4])}
-    >>> movers_distance(["here"], ["near", "far", "nowhere"], vector_of=places.get)
+    >>> least_distance((np.zeros((1, 2)), np.array([[0, 1], [3, 4]])), (np.ones(1), np.array([0.5, 0.5])))
     3.0
     """
-    if isinstance(first, str) or isinstance(second, str):
-        raise InputError("a text was given as one string; give a list of words, such as text.split()")
-    texts = [_shares(text, vector_of) for text in (first, second)]
-    if any(not len(shares) for _, shares in texts):
-        return float("inf")
-    return _least_distance(*texts)
-
-
-def _shares(words: Iterable[str], vector_of: VectorOf) -> tuple[Float32s, Float64s]:
-    """Return the vectors (m, d) of the different words that have one, and the share (m,) of each in the text."""
-    found = [
-        (vector, count) for word, count in Counter(words).items() if (vector := vector_of(word)) is not None
-    ]
-    shares = np.array([count for _, count in found], dtype=np.float64)
-    return np.array([vector for vector, _ in found], dtype=np.float32), shares / shares.sum()
-
-
-def _least_distance(first: tuple[Float32s, Float64s], second: tuple[Float32s, Float64s]) -> float:
     from scipy import sparse
     from scipy.optimize import linprog
     from scipy.spatial.distance import cdist
 
-    m, n = len(first[0]), len(second[0])
+    m, n = map(len, vectors)
     leaving = sparse.kron(sparse.eye_array(m), np.ones((1, n)), format="csr")
     arriving = sparse.kron(np.ones((1, m)), sparse.eye_array(n), format="csr")
     # What arrives at the last word follows from the rest, and rounding could make an equation for it contradict them.
-    plan = linprog(
-        cdist(first[0], second[0]).ravel(),
+    solution = linprog(
+        cdist(*vectors).ravel(),
         A_eq=sparse.vstack([leaving, arriving[:-1]]),
-        b_eq=np.concatenate([first[1], second[1][:-1]]),
+        b_eq=np.concatenate([shares[0], shares[1][:-1]]),
         method="highs",
     )
-    if not plan.success:
-        raise InputError(f"the distance of the two texts was not found ({plan.message}); give shorter texts")
-    return max(float(plan.fun), 0.0)
+    if not solution.success:
+        raise InputError(
+            f"the distance of the two texts was not found ({solution.message}); give shorter texts"
+        )
+    return max(float(solution.fun), 0.0)
 
 
 QUERY_BLOCK = 256
@@ -376,15 +158,20 @@ ROW_BLOCK = 65_536
 _GROUP = 64
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The best rows of each query.
-
-    ``ids``: (m, k) int64. ``cosines``: (m, k) float32, in falling order along each row.
-    """
+class Neighbours(NamedTuple):
+    """The best rows of each query: ``ids`` (m, k) int64, ``cosines`` (m, k) float32, falling along each row."""
 
     ids: Int64s
     cosines: Float32s
+
+
+def unit_vector(vector: Float32s) -> Float32s:
+    """Return ``vector`` scaled to length 1; zeros stay zeros."""
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(vector)
+    if np.isinf(length):  # its square is beyond float32
+        length = np.linalg.norm(np.asarray(vector, np.float64))
+    return np.asarray(vector / length if length else vector, dtype=np.float32)
 
 
 def lengths_of(vectors: Float32s) -> Float32s:
@@ -422,17 +209,12 @@ def nearest_rows(vectors: Float32s, lengths: Float32s, queries: Float32s, *, top
     >>> nearest_rows(vectors, lengths_of(vectors), vectors[:1], topn=2).ids.tolist()
     [[0, 2]]
     """
-    found = [
-        _nearest_to_block(
-            vectors, lengths, queries[start : start + QUERY_BLOCK], topn=min(topn, len(vectors))
-        )
-        for start in range(0, len(queries), QUERY_BLOCK)
-    ]
-    if not found:
-        return Neighbours(np.empty((0, 0), dtype=np.int64), np.empty((0, 0), dtype=np.float32))
-    return Neighbours(
-        np.concatenate([part.ids for part in found]), np.concatenate([part.cosines for part in found])
-    )
+    k = min(topn, len(vectors))
+    found = Neighbours(np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32))
+    for start in range(0, len(queries), QUERY_BLOCK):
+        block = slice(start, start + QUERY_BLOCK)
+        found.ids[block], found.cosines[block] = _nearest_to_block(vectors, lengths, queries[block], topn=k)
+    return found
 
 
 def _nearest_to_block(vectors: Float32s, lengths: Float32s, queries: Float32s, *, topn: int) -> Neighbours:
@@ -470,14 +252,9 @@ def largest_columns(scores: Float32s, k: int) -> Int64s:
     members = (candidates[:, :, None] + groups * np.arange(_GROUP)).reshape(rows, -1)
     rest = np.broadcast_to(np.arange(groups * _GROUP, columns), (rows, columns - groups * _GROUP))
     chosen = _sort_columns(scores, np.concatenate([members, rest], axis=1), k)
-    return _redo_tied_rows(scores, chosen, (maxima == kth[:, None]).sum(axis=1) > 1, k)
-
-
-def _redo_tied_rows(scores: Float32s, chosen: Int64s, tied: Bools, k: int) -> Int64s:
-    """Sort the whole row where several groups tie for the last place, so that ties always go to the lower id."""
-    for row in np.flatnonzero(tied):
-        line = scores[row : row + 1]
-        chosen[row] = _sort_columns(line, np.arange(line.shape[1])[None, :], k)[0]
+    for row in np.flatnonzero((maxima == kth[:, None]).sum(axis=1) > 1):
+        # Several groups tie for the last place: only sorting the whole row gives ties to the lower id.
+        chosen[row] = _sort_columns(scores[row : row + 1], np.arange(columns)[None, :], k)[0]
     return chosen
 
 
@@ -487,3 +264,73 @@ def _sort_columns(scores: Float32s, columns: Array, k: int) -> Int64s:
     values = np.take_along_axis(scores, columns, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, axis=1).astype(np.int64, copy=False)
+
+
+def name_rows(
+    words: Sequence[str], ids: Int64s, scores: Float32s, *, without: Collection[int], topn: int
+) -> list[tuple[str, float]]:
+    """Return the words with these ``ids``, each with its score, but those ``without``; the first ``topn``."""
+    named = [(words[i], float(score)) for i, score in zip(ids, scores, strict=True) if i not in without]
+    return named[: max(topn, 0)]
+
+
+def sparse_vectors(matrix: Any) -> Float32s:
+    """Return the rows of a CSR matrix as vectors for :class:`~psdvec.vectors.embeddings.Embeddings`.
+
+    >>> from scipy import sparse
+    >>> len(sparse_vectors(sparse.csr_array(np.eye(3))))
+    3
+    """
+    return cast(Float32s, SparseRows(matrix.astype(np.float32, copy=False)))
+
+
+def csr_of(vectors: Any) -> Any:
+    """Return the CSR matrix of sparse vectors, or None for dense ones."""
+    return vectors.matrix if isinstance(vectors, SparseRows) else None
+
+
+class SparseRows:
+    """An (n, d) matrix stored by rows; ``matrix`` is the CSR array that it wraps."""
+
+    ndim = 2
+    __array_ufunc__ = None  # so that ``dense @ rows`` calls ``__rmatmul__``
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+
+    @property
+    def T(self) -> SparseRows:  # noqa: N802
+        """The transpose, to multiply by."""
+        return SparseRows(self.matrix.T)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return one row as a dense vector, or several as sparse rows."""
+        if isinstance(rows, int | np.integer):
+            return self.matrix[[int(rows)]].toarray()[0]
+        return SparseRows(self.matrix[rows])
+
+    def __truediv__(self, column: Float32s) -> SparseRows:
+        """Divide each row by its entry of ``column``, (n, 1)."""
+        return SparseRows(self.matrix.multiply(1 / column).tocsr())
+
+    def __matmul__(self, other: Any) -> Float32s:
+        product = self.matrix @ (other.matrix if isinstance(other, SparseRows) else other)
+        return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float32)
+
+    def __rmatmul__(self, other: Float32s) -> Float32s:
+        return np.asarray((self.matrix.T @ other.T).T, dtype=np.float32)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.matrix.toarray(), dtype=dtype)
+
+    def mean(self, axis: int) -> Float32s:
+        """Return the mean of all rows (``axis`` 0) as a dense vector."""
+        return np.asarray(self.matrix.mean(axis=axis), dtype=np.float32)

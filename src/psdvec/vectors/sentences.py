@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -123,14 +123,9 @@ def average(
     mixing = sparse.csr_array((shares, ranks, starts), shape=(len(sentences), len(used)))
     owners = np.repeat(np.arange(len(sentences)), lengths)
     by_spelling = np.bincount(owners[columns >= n], minlength=len(sentences))
-    vectors = mixing @ _rows(embeddings, used, spelled)
+    rows = embeddings.vectors[used[used < n]]  # those beyond the vocabulary, spelled, come last
+    vectors = mixing @ (np.concatenate([rows, spelled]) if len(spelled) else rows)
     return Averages(np.asarray(vectors, np.float32), lengths - by_spelling, by_spelling)
-
-
-def _rows(embeddings: Embeddings, ids: Int64s, spelled: Float32s) -> Float32s:
-    """Return the vectors of rising ``ids``, of which those beyond the vocabulary are rows of ``spelled``."""
-    own = embeddings.vectors[ids[ids < len(embeddings)]]
-    return np.concatenate([own, spelled]) if len(spelled) else own
 
 
 def common_direction(moment: Float64s) -> Float32s:
@@ -187,10 +182,10 @@ def vectorize_file(
 ) -> Summary:
     """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
 
-    Lines are cut into words as the vectors' own text was, or by ``tokenizer``: ``"unicode"``, ``"paper"``,
-    ``"whitespace"``, or a function from a text to a list of words. With ``weighting="sif"`` a second pass over
-    ``target`` removes the direction that all lines have in common. Words without a vector are left out, or have one by
-    their spelling with ``unseen="spelling"``.
+    Lines are cut into words as the vectors' own text was, or by ``tokenizer``: ``"unicode"``,
+    ``"unicode-cased"``, ``"paper"``, ``"whitespace"``, or a function from a text to a list of words. With
+    ``weighting="sif"`` a second pass over ``target`` removes the direction that all lines have in common. Words without
+    a vector are left out, or have one by their spelling with ``unseen="spelling"``.
 
     Records of JSON lines and rows of CSV, TSV and Parquet are lines, too; ``column`` names what holds their text,
     ``"text"`` by default. ``encoding`` is that of the file.
@@ -199,55 +194,37 @@ def vectorize_file(
     tokenize = make_tokenizer(embeddings, tokenizer)
     if wants_spelling(unseen, otherwise="ignore"):
         need_subwords(embeddings.subwords)
+    weights = sif_weights(embeddings) if weighting == "sif" else None
+    lines = words = known = empty = spelled = position = 0
     with replaced_file(Path(target), overwrite=overwrite) as file:
-        summary = _write_means(embeddings, str(text), reader, file, tokenize, weighting, unseen, progress)
-        if weighting == "sif" and summary.lines:
+        size = None if str(text) == STANDARD_INPUT else file_status(str(text)).bytes
+        file.write(b"\0" * _HEADER)
+        with progress.stage("vectorizing", total=size, unit="B") as stage:
+            read = reader.texts(str(text))
+            while block := [tokenize(line) for line in islice(read, _LINES)]:
+                found = average(embeddings, block, weights=weights, unseen=unseen)
+                file.write(found.vectors.data)
+                lines += len(block)
+                words += sum(map(len, block))
+                known += int(found.known.sum())
+                spelled += int(found.spelled.sum())
+                empty += int((found.known + found.spelled == 0).sum())
+                stage.advance(reader.raw_bytes - position, lines=len(block))
+                position = reader.raw_bytes
+        file.seek(0)
+        shape = (lines, embeddings.dim)
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        if weighting == "sif" and lines:
             file.flush()
             _remove_common_direction(Path(file.name))
     report_damage(
         replaced=reader.replaced,
-        words=summary.words,
+        words=words,
         files=reader.damaged,
         encoding=reader.encoding,
         progress=progress,
     )
-    return summary
-
-
-def _write_means(
-    embeddings: Embeddings,
-    text: str,
-    reader: Reader,
-    file: BinaryIO,
-    tokenize: Tokenizer,
-    weighting: Weighting,
-    unseen: UnseenInText,
-    progress: Progress,
-) -> Summary:
-    weights = sif_weights(embeddings) if weighting == "sif" else None
-    lines = words = known = empty = spelled = 0
-    size = None if text == STANDARD_INPUT else file_status(text).bytes
-    file.write(b"\0" * _HEADER)
-    with progress.stage("vectorizing", total=size, unit="B") as stage:
-        position = 0
-        read = reader.texts(text)
-        while block := [tokenize(line) for line in islice(read, _LINES)]:
-            found = average(embeddings, block, weights=weights, unseen=unseen)
-            file.write(found.vectors.data)
-            lines += len(block)
-            words += sum(map(len, block))
-            known += int(found.known.sum())
-            spelled += int(found.spelled.sum())
-            empty += int((found.known + found.spelled == 0).sum())
-            stage.advance(reader.raw_bytes - position, lines=len(block))
-            position = reader.raw_bytes
-    file.seek(0)
-    _write_header(file, (lines, embeddings.dim))
     return Summary(lines, words, known, empty, spelled)
-
-
-def _write_header(file: BinaryIO, shape: tuple[int, int]) -> None:
-    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
 
 
 def _remove_common_direction(path: Path) -> None:

@@ -1,22 +1,28 @@
 """Vectors from spelling: what the letter n-grams of a word say about it, also if nobody has ever seen the word.
 
 :func:`letter_ngrams` cuts words into n-grams, which are known by their hash. A :class:`Subwords` holds one vector per
-n-gram; their sum, scaled, is the vector p = z B of a word's spelling, equation (14) of ``docs/spelling.md``. The
-vectors are kept in 8 bits. How they are learned is in :mod:`psdvec.solver.spelling`.
+n-gram; their sum, scaled, is the vector p = z B of a word's spelling. :func:`learn_subwords` takes words with the unit
+vectors u of their contexts and returns the n-grams that predict them best, in 8 bits; :func:`mix` makes of a word's
+contexts and spelling the vector that is shown. Equations (13) to (18) of ``docs/spelling.md``.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Array, Float32s, Int64s, UInt64s
+from psdvec.arrays import Array, Float32s, Float64s, Int64s, UInt64s
 from psdvec.errors import InputError
+from psdvec.options import Recipe
+from psdvec.progress import LogProgress, Progress
+from psdvec.resources import map_ordered, resolve_workers
 
 # The closest spellings of a missing word, for messages that help.
 
@@ -92,8 +98,9 @@ class Subwords:
     """The vectors of g n-grams: those of a code c are ``c * step``.
 
     ``hashes`` (g,) uint64, rising; ``codes`` (g, d) int8; ``steps`` (g,) float32. ``share`` is a of equation (15),
-    ``length`` the mean length of the vectors that were learned from, and ``leverage`` how strongly one more word that
-    is known for certain would draw its own p towards it, equation (17).
+    ``length`` the mean length of the vectors that were learned from, ``leverage`` how strongly one more word that is
+    known for certain would draw its own p towards it, equation (17), ``slope`` how much of p comes true for a word that
+    it was not learned from, equation (18), and ``size`` how long p is then, in the mean square.
     """
 
     hashes: UInt64s
@@ -102,6 +109,8 @@ class Subwords:
     share: float
     length: float
     leverage: float
+    slope: float = 1.0
+    size: float = 0.0
 
     def __post_init__(self) -> None:
         g = self.hashes.shape[:1]
@@ -117,7 +126,7 @@ class Subwords:
         if (self.hashes[1:] <= self.hashes[:-1]).any():
             raise InputError("the table of n-grams is not in order; make the model again")
         largest = float(np.abs(self.steps).max(initial=0.0))
-        for number in (self.share, self.length, self.leverage, largest):
+        for number in (self.share, self.length, self.leverage, self.slope, self.size, largest):
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _LARGEST:
                 raise InputError(
                     f"the table of n-grams holds {str(number)[:20]} where a number should be that one can compute "
@@ -156,13 +165,13 @@ class Subwords:
     def deviations_of(self, vectors: Float32s) -> Float32s:
         """Return the standard deviation of each coordinate of ``vectors`` that :meth:`vectors_of` gave.
 
-        If u is p and something at right angles to it, of length 1 together, then the vector that a word would have is
-        as far from ``vectors``, in the mean square, as ``ℓ² (1 - |p|²) / (1 + a (a + 2) |p|²)``, by equation (15).
+        If u is b p, b the slope, and something at right angles to it, of length 1 together, then the vector that a word
+        would have is as far from ``vectors``, in the mean square, as ``ℓ² (1 - b²|p|²) / (1 + a (a + 2 b) |p|²)``.
         """
-        a = self.share
+        a, b = self.share, self.slope
         lengths = np.linalg.norm(vectors, axis=1) / max(a * self.length, 1e-12)
         squares = np.minimum(np.square(lengths, dtype=np.float64), _LONGEST_SQUARE)
-        spread = (1 - squares) / (1 + a * (a + 2) * squares)
+        spread = (1 - b * b * squares) / (1 + a * (a + 2 * b) * squares)
         return np.asarray(self.length * np.sqrt(spread / self.dim), np.float32)
 
     def arrays(self) -> dict[str, Array]:
@@ -171,7 +180,23 @@ class Subwords:
 
     def parts(self) -> tuple[Any, ...]:
         """Return everything it is made of, for comparing."""
-        return (*self.arrays().values(), self.share, self.length, self.leverage)
+        return (*self.arrays().values(), self.share, self.length, self.leverage, self.slope, self.size)
+
+
+def say_weights(share: float, leverage: float, size: float, *, noise: float) -> str:
+    """Say how much spelling weighs in vectors: its part of both parts of u + a p = (1 + a h) u + a (1 - h) p'.
+
+    >>> say_weights(4.9, 0.4, 0.2, noise=20)
+    'weighs 35 % for a word seen 10 times, 23 % for one seen 1,000 times'
+    """
+    parts: list[str] = []
+    for seen in (10, 1000):
+        pull = leverage * seen / (seen + noise)
+        spelled, rest = share * size / (1 + pull), 1 + share * pull / (1 + pull)
+        parts.append(
+            f"{100 * spelled / (spelled + rest):.0f} % for {'one' if parts else 'a word'} seen {seen:,} times"
+        )
+    return f"weighs {parts[0]}, {parts[1]}"
 
 
 def wants_spelling(unseen: str, *, otherwise: str = "error") -> bool:
@@ -277,3 +302,218 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
 def starts_of(owners: Array, n: int) -> Int64s:
     """Return where the entries of each of ``n`` owners begin, and where the last ones end."""
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int64)
+
+
+FEWEST = 2  # words that must share an n-gram
+DOUBT = 0.1  # slope up to which letters tell nothing: those of other words, dealt at random, reach 0.08
+CHANCE = 8  # standard errors of a cosine up to which it may be chance: coordinates are not independent
+LEAST = 0.01  # trust, so that unseen words have a direction at least
+_MOST = 0.95  # s², and τ² s²: nothing is known for certain
+STEPS = 8  # of conjugate gradients: further ones change no score
+_COLUMNS = 16  # solved together, one cache line of each row; no result depends on the threads that share them
+_SEED = 0  # of the probes that measure the leverage
+
+
+def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
+    """Return t (d,) of equation (13): what the coordinates of factor ``rows`` are multiplied by, 1 in the mean square.
+
+    The eigenvalue of a coordinate is Σ (s v)²; its vectors already have its root.
+    """
+    values = (emphases**2) @ np.square(rows, dtype=np.float64)
+    if power == 0.5 or not values.any():
+        return np.ones(rows.shape[1], np.float32)
+    values = np.where(values > 0, values, values.max())  # of dimensions that a small vocabulary left empty
+    t = values ** (power - 0.5)
+    return np.asarray(t / np.sqrt(np.mean(t**2)), np.float32)
+
+
+def learn_subwords(
+    words: Sequence[str],
+    units: Float32s,
+    counts: Int64s,
+    *,
+    length: float,
+    recipe: Recipe,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> Subwords | None:
+    """Return the n-gram vectors B of equation (14); None where no two words have an n-gram in common.
+
+    ``units`` (n, d) are vectors of length 1, of words that were seen ``counts`` times; ``length`` is the mean length
+    that they had. The same for any number of ``workers``.
+    """
+    from scipy import sparse
+
+    starts, hashes = letter_ngrams(words)
+    known, places, shared = np.unique(hashes, return_inverse=True, return_counts=True)
+    kept = shared >= FEWEST
+    if not kept.any():
+        return None
+    rank = np.cumsum(kept) - 1
+    inside = kept[places]
+    first = starts_of(np.repeat(np.arange(len(words)), np.diff(starts))[inside], len(words))
+    shape = (len(words), int(kept.sum()))
+    Z = sparse.csr_array((ngram_weights(first), rank[places[inside]].astype(np.int32), first), shape=shape)
+    certain = certainty(counts, noise=recipe.spelling_noise)
+    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(words), _COLUMNS)).astype(np.float32)
+    solver, d = _Regression(Z, certain, recipe.spelling_ridge), units.shape[1]
+    B = np.empty((shape[1], d), np.float32)
+    spelled = np.empty_like(units)
+    blocks = [slice(begin, begin + _COLUMNS) for begin in range(0, d, _COLUMNS)]
+
+    def solve(part: slice) -> None:
+        B[:, part] = found = solver.solve(units[:, part])
+        spelled[:, part] = Z @ found
+
+    with (
+        ThreadPoolExecutor(resolve_workers(workers)) as pool,
+        progress.stage("spelling", total=len(blocks), unit="blocks") as stage,
+    ):
+        for _ in map_ordered(pool, solve, blocks, ahead=2 * len(blocks)):
+            stage.advance(1)
+    own = float(np.sum(probes * (Z @ solver.solve(probes))) / probes.size)  # mean leverage (Hutchinson 1990)
+    others = what_others_say(units, spelled, own)
+    codes, steps = in_eight_bits(B)
+    return Subwords(
+        known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
+        leverage=own / max(float(np.mean(certain)) * (1 - own), 1e-6), slope=others.slope,
+        size=math.sqrt(max(others.square, 0.0)),
+    )  # fmt: skip
+
+
+class Others(NamedTuple):
+    """How words and what the n-grams of *other* words say of them agree, in the mean; equation (18).
+
+    ``own``, h̄: the share of a word's prediction that is its own doing; ``product``: u·p' with the prediction of others
+    p' = (p - h̄ u) / (1 - h̄); ``square``: |p'|²; ``error``: the standard error of their cosine.
+    """
+
+    own: float
+    product: float
+    square: float
+    error: float
+
+    @property
+    def slope(self) -> float:
+        """The slope b of u on p', from 0 to 1: how much of a prediction comes true."""
+        return min(max(self.product / max(self.square, 1e-12), 0.0), 1.0)
+
+    def share(self, known: float) -> float:
+        """Return a of equation (15), if letters know a part ``known``, τ, of what contexts know; never quite 0.
+
+        The best mixture of two unit vectors of which one has the cosine s with the truth, the other τs, is 1 to
+        τ (1 - s²) / (1 - τ² s²); their own cosine is τs². Letters that may agree by chance are not trusted.
+        """
+        size = math.sqrt(max(self.square, 1e-12))
+        cosine = max(self.product / size, 0.0)
+        s2 = min(cosine / known, _MOST)
+        weight = known * (1 - s2) / max(1 - known**2 * s2, 1 - _MOST)
+        above_chance = min(self.slope / DOUBT, cosine / (CHANCE * self.error)) - 1
+        trust = min(max(above_chance, LEAST), 1.0)
+        of_others = (1 - self.own) * size  # u + a p is (1 + a h̄) u + a (1 - h̄) p'
+        return trust * weight / max(of_others - weight * self.own, of_others / 2)
+
+
+def what_others_say(units: Float32s, spelled: Float32s, own: float) -> Others:
+    """Compare ``units`` u with their predictions ``spelled``, p, of which a mean share ``own`` is their own doing."""
+    agreement = float(np.einsum("ij,ij->", units, spelled)) / len(units)
+    square = float(np.einsum("ij,ij->", spelled, spelled)) / len(units)
+    rest, error = max(1 - own, 1e-6), 1 / math.sqrt(len(units) * min(units.shape))
+    return Others(own, (agreement - own) / rest, (square - 2 * own * agreement + own**2) / rest**2, error)
+
+
+def certainty(counts: Int64s, *, noise: float) -> Float32s:
+    """Return how much the vector of a word that was seen so often counts, c / (c + c₀), equation (14).
+
+    >>> certainty(np.array([0, 100, 300]), noise=100).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    return np.asarray(counts / np.maximum(counts + float(noise), 1e-12), np.float32)
+
+
+class _Regression:
+    """(Zᵀ C Z + λI) B = Zᵀ C U, by conjugate gradients, preconditioned by the diagonal."""
+
+    def __init__(self, Z: Any, certain: Float32s, ridge: float) -> None:
+        self.Z, self.Zt, self.certain, self.ridge = Z, Z.T.tocsr(), certain[:, None], np.float32(ridge)
+        squares = self.Zt.copy()
+        squares.data = np.square(squares.data)
+        self.inverse = (1 / (squares @ certain + ridge))[:, None].astype(np.float32)
+
+    def solve(self, targets: Float32s) -> Float32s:
+        """Return B for some columns of U, each as if it were alone."""
+        R: Float32s = self.Zt @ (self.certain * targets)
+        B = np.zeros_like(R)
+        Y = self.inverse * R
+        P, size = Y, _dots(R, Y)
+        for _ in range(STEPS):
+            image = self.Zt @ (self.certain * (self.Z @ P)) + self.ridge * P
+            step = size / np.maximum(_dots(P, image), np.float32(1e-30))
+            B += step * P
+            R -= step * image
+            Y = self.inverse * R
+            before, size = size, _dots(R, Y)
+            P = Y + (size / np.maximum(before, np.float32(1e-30))) * P
+        return B
+
+
+def _dots(first: Float32s, second: Float32s) -> Float32s:
+    return np.asarray(np.einsum("ij,ij->j", first, second))
+
+
+def mix(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: float) -> Float32s:
+    """Return the vectors shown, equation (15): of factor ``rows`` (m, d) and p of the words' spelling, ``spelled``.
+
+    Their lengths are those of the stretched rows.
+    """
+    stretched = rows if (stretch == 1).all() else rows * stretch
+    if spelled is None:
+        return stretched
+    lengths = np.linalg.norm(stretched, axis=1, keepdims=True)
+    mixed = stretched / _safe(lengths) + np.float32(share) * spelled
+    return np.asarray(mixed * (lengths / _safe(np.linalg.norm(mixed, axis=1, keepdims=True))), np.float32)
+
+
+def place_spelled(
+    subwords: Subwords,
+    words: Sequence[str],
+    rows: Float32s,
+    stretch: Float32s,
+    counts: Int64s,
+    *,
+    noise: float,
+) -> tuple[Float32s, Float32s]:
+    """Return the vectors shown of words that were placed at factor ``rows``, and what their deviations are times.
+
+    Each word draws its own p towards its place, equation (17), as the words did that the n-grams were learned from.
+    """
+    spelled, units = subwords.predict(words), _units(rows, stretch)
+    own = own_pull(subwords, counts, noise=noise)[:, None]
+    spelled += own * (units - spelled)
+    factors = mixing_factors(rows, stretch, spelled, share=subwords.share)
+    factors *= 1 + np.float32(subwords.share) * own[:, 0]
+    return mix(rows, stretch, spelled, share=subwords.share), factors
+
+
+def mixing_factors(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: float) -> Float32s:
+    """Return what mixing multiplies the deviations of rows by: 1 / |u + a p|, since p does not vary with u."""
+    if spelled is None:
+        return np.ones(len(rows), np.float32)
+    mixed = _units(rows, stretch) + np.float32(share) * spelled
+    return np.asarray(1 / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
+
+
+def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
+    """Return o (m,) of equation (17): how far each word draws the p of its spelling towards its place, from 0 to 1."""
+    pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
+    return np.asarray(pull / (1 + pull))
+
+
+def _units(rows: Float32s, stretch: Float32s) -> Float32s:
+    """Return u of equation (13)."""
+    stretched = rows * stretch
+    return np.asarray(stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True)), np.float32)
+
+
+def _safe(lengths: Float32s) -> Float32s:
+    return np.maximum(lengths, np.float32(1e-12))

@@ -1,8 +1,8 @@
 """Devices: what the solver needs of a processor, by name.
 
 A device is a class with the methods of :class:`Device`: :class:`psdvec.solver.devices.cpu.Cpu` or
-:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.eigen` are
-written once, over these methods; :mod:`tests.reference.rounds` says in dense NumPy what they must compute.
+:class:`psdvec.solver.devices.gpu.Gpu`. The rounds in :mod:`psdvec.solver.rounds` are written once, over these methods;
+:mod:`tests.reference.rounds` says in dense NumPy what they must compute.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.solver.pmi import SparseCounts, WordScales
+from psdvec.solver.pmi import WordScales
 from psdvec.solver.ridge import Setting
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
-
-if TYPE_CHECKING:
-    from psdvec.counts.matrix import Cooccurrence
-
 
 Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
 
@@ -35,7 +32,7 @@ class Size:
     """What the memory that a fit needs depends on.
 
     ``words`` n, the directed ``pairs`` among them, and how many words, the ``head``, are solved before the others
-    (0: all).
+    (0: all); ``halves`` are the bytes that halves of the counts take, where these choose the dimensions.
     """
 
     words: int
@@ -43,6 +40,7 @@ class Size:
     rank: int
     dim: int
     head: int
+    halves: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Room:
 AMPLE = Room()
 
 
-class Pairs(Protocol):
+class DevicePairs(Protocol):
     """The seen pairs of a problem, what they add to the background: weights W, targets T, and ``values``.
 
     ``values`` are at first those of the first matrix to factorise, and after :meth:`renew` the residual T - W∘X.
@@ -127,23 +125,13 @@ class Device(Protocol):
         ...
 
     def open_pairs(
-        self,
-        counts: SparseCounts,
-        scales: WordScales,
-        constants: Constants,
-        *,
-        recipe: Recipe,
-        room: Room = AMPLE,
-    ) -> Pairs:
+        self, counts: Cooccurrence, scales: WordScales, constants: Constants, *, recipe: Recipe, room: Room
+    ) -> DevicePairs:
         """Return the seen pairs of the first ``len(scales)`` words."""
         ...
 
     def solve_words(
-        self,
-        setting: Setting,
-        counts: Cooccurrence,
-        *,
-        advance: Callable[[int], None] = lambda _: None,
+        self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None] = lambda _: None
     ) -> list[Placed]:
         """Solve each word of ``setting``; those with too few contexts get no vector.
 

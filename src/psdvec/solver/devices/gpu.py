@@ -1,7 +1,6 @@
 """A GPU as a device: torch, on CUDA or any other device that torch knows, its CPU included.
 
-:class:`Gpu` has the methods of :class:`psdvec.solver.devices.Device`, to float32 accuracy those of the CPU. Needs
-torch and NumPy, not numba.
+:class:`Gpu` has the methods of :class:`psdvec.solver.devices.Device`, to float32 accuracy those of the CPU.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -21,20 +20,16 @@ from torch import Tensor
 
 from psdvec import resources
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.solver.devices import AMPLE, Room, Size
-from psdvec.solver.pmi import PairTerms, SparseCounts, WordScales, pair_terms, target_unit
+from psdvec.solver.devices import Room, Size
+from psdvec.solver.devices.cpu_pairs import TILE, lay_out
+from psdvec.solver.pmi import PairTerms, WordScales, pair_terms, target_unit
 from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
-from psdvec.solver.rounds import TILE, lay_out
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
-
-if TYPE_CHECKING:
-    from psdvec.counts.matrix import Cooccurrence
-
 
 # The seen pairs of a problem on a GPU, in torch: whole matrices where the device has room for them, otherwise rows.
 
@@ -68,33 +63,8 @@ def available_memory(device: torch.device) -> int:
     return resources.available_memory()
 
 
-def build_pairs(
-    device: torch.device,
-    counts: SparseCounts,
-    scales: WordScales,
-    constants: Constants,
-    *,
-    recipe: Recipe,
-    room: float,
-) -> DensePairs | SparsePairs:
-    """Return the seen pairs of the first ``len(scales)`` words of ``counts``, as matrices if ``room`` bytes suffice."""
-    n = len(scales)
-    found = if_there_is_room(lambda: _symmetric_terms(device, counts, scales, constants, recipe))
-    pairs: DensePairs | SparsePairs | None = None
-    if found is not None and MATRICES * 4 * n * n < min(SHARE * available_memory(device), room):
-        pairs = if_there_is_room(lambda: _dense_pairs(n, *found))
-    if found is not None and pairs is None:
-        pairs = if_there_is_room(lambda: _sparse_pairs(n, *found))
-    if pairs is None:
-        raise ResourceError(
-            f"the device has no room for the pairs of {n:,} words; fit fewer words together, or use "
-            'device="cpu"'
-        )
-    return pairs
-
-
 def _symmetric_terms(
-    device: torch.device, counts: SparseCounts, scales: WordScales, constants: Constants, recipe: Recipe
+    device: torch.device, counts: Cooccurrence, scales: WordScales, constants: Constants, recipe: Recipe
 ) -> tuple[Tensor, Tensor, float]:
     """Return the places i n + j of all seen pairs, rising, their weight, target and first value, and Σ R G².
 
@@ -124,7 +94,7 @@ def _symmetric_terms(
     return keys, torch.stack([number.float() for number in numbers], dim=1), float(sums[kept].sum())
 
 
-def directed_pairs(device: torch.device, counts: SparseCounts, n: int) -> tuple[Tensor, Tensor, Tensor]:
+def directed_pairs(device: torch.device, counts: Cooccurrence, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Bring the directed pairs among the first n words to the device: rows, columns, counts."""
     size = int(counts.indptr[n])
     lengths = torch.from_numpy(np.diff(counts.indptr[: n + 1])).to(device)
@@ -168,7 +138,7 @@ def _half_start(keys: Tensor, terms: Tensor, scales: WordScales, constants: Cons
 
 @dataclass
 class DensePairs:
-    """Pairs as whole matrices, (n, n) float32 each; see :class:`psdvec.solver.devices.Pairs`."""
+    """Pairs as whole matrices, (n, n) float32 each; see :class:`psdvec.solver.devices.DevicePairs`."""
 
     squares: float
     weights: Tensor
@@ -183,7 +153,7 @@ class DensePairs:
     def renew(
         self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Tensor | None, float, float]:
-        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
         n, P = Q.shape[0], Q * put(values, Q.device)
         image = torch.zeros_like(Q) if with_image else None
         sums = torch.zeros(2, dtype=torch.float64, device=Q.device)
@@ -203,9 +173,10 @@ class DensePairs:
 
 @dataclass
 class SparsePairs:
-    """Pairs as sparse rows; see :class:`psdvec.solver.devices.Pairs`. ``rows``, ``columns`` (m,) int64, others float32.
+    """Pairs as sparse rows; see :class:`psdvec.solver.devices.DevicePairs`.
 
-    ``head`` holds the values of the first rows and columns while they are multiplied again and again.
+    ``rows``, ``columns``: (m,) int64, others float32. ``head`` holds the values of the first rows and columns
+    while they are multiplied again and again.
     """
 
     squares: float
@@ -232,7 +203,7 @@ class SparsePairs:
     def renew(
         self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Tensor | None, float, float]:
-        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.Pairs.renew`."""
+        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
         P = Q * put(values, Q.device)
         x = torch.empty_like(self.values)
 
@@ -306,40 +277,6 @@ def for_chunks(work: Callable[[int, int], None], size: int, *, width: int) -> No
 NUMBERS = 1 << 30  # float32 numbers that the features of a batch may take
 BATCH_SHARE = 1 / 8  # of the free memory that they may take
 LEAF = 64  # rows up to which torch's own factorisation is used; measured on an H200 with 500 rows
-
-
-def solve_words(
-    device: torch.device, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None]
-) -> list[Placed]:
-    """Solve the words of ``setting`` in batches; those with too few contexts get no vector.
-
-    Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
-    """
-    ids = setting.ids
-    solver = if_there_is_room(lambda: _Solver(device, setting, counts))
-    if solver is None:
-        if ids.size == 1:
-            raise ResourceError('the device has no room for the pairs of a word; use device="cpu"')
-        halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
-        return [one for half in halves for one in solve_words(device, half, counts, advance=advance)]
-    results = [Placed(None, np.nan, contexts) for contexts in solver.lengths.tolist()]
-    waiting = list(solver.batches())[::-1]
-    while waiting:
-        chosen = waiting.pop()
-        ridges = [setting.choose(int(ids[place]) + 1) for place in chosen]
-        found = if_there_is_room(partial(solver.solve, chosen, ridges))
-        if found is not None:
-            for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
-                results[place] = Placed(vector, CALIBRATION * float(spread), results[place].contexts)
-            advance(chosen.size)
-        elif chosen.size > 1:
-            waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
-        else:
-            raise ResourceError(
-                f"the device has no room for the equations of a word in {solver.features.shape[1]} dimensions; use "
-                'device="cpu"'
-            )
-    return results
 
 
 class _Solver:
@@ -575,26 +512,59 @@ class Gpu:
         return Room(inf if limit is None else limit, folder)
 
     def open_pairs(
-        self,
-        counts: SparseCounts,
-        scales: WordScales,
-        constants: Constants,
-        *,
-        recipe: Recipe,
-        room: Room = AMPLE,
+        self, counts: Cooccurrence, scales: WordScales, constants: Constants, *, recipe: Recipe, room: Room
     ) -> DensePairs | SparsePairs:
-        """Return the seen pairs of the first ``len(scales)`` words; nothing is put into a folder."""
-        return build_pairs(self.device, counts, scales, constants, recipe=recipe, room=room.bytes)
+        """Return the seen pairs of the first ``len(scales)`` words, as matrices if there is room for them.
+
+        Nothing is put into a folder.
+        """
+        n = len(scales)
+        found = if_there_is_room(lambda: _symmetric_terms(self.device, counts, scales, constants, recipe))
+        pairs: DensePairs | SparsePairs | None = None
+        most = min(SHARE * available_memory(self.device), room.bytes)
+        if found is not None and MATRICES * 4 * n * n < most:
+            pairs = if_there_is_room(lambda: _dense_pairs(n, *found))
+        if found is not None and pairs is None:
+            pairs = if_there_is_room(lambda: _sparse_pairs(n, *found))
+        if pairs is None:
+            raise ResourceError(
+                f"the device has no room for the pairs of {n:,} words; fit fewer words together, or use "
+                'device="cpu"'
+            )
+        return pairs
 
     def solve_words(
-        self,
-        setting: Setting,
-        counts: Cooccurrence,
-        *,
-        advance: Callable[[int], None] = lambda _: None,
+        self, setting: Setting, counts: Cooccurrence, *, advance: Callable[[int], None] = lambda _: None
     ) -> list[Placed]:
-        """Solve the words of ``setting`` in batches."""
-        return solve_words(self.device, setting, counts, advance=advance)
+        """Solve the words of ``setting`` in batches; those with too few contexts get no vector.
+
+        Where the device has no room for the pairs of all words, or for a batch of equations, halves of them are tried.
+        """
+        ids = setting.ids
+        solver = if_there_is_room(lambda: _Solver(self.device, setting, counts))
+        if solver is None:
+            if ids.size == 1:
+                raise ResourceError('the device has no room for the pairs of a word; use device="cpu"')
+            halves = (setting.take(part) for part in (slice(ids.size // 2), slice(ids.size // 2, ids.size)))
+            return [one for half in halves for one in self.solve_words(half, counts, advance=advance)]
+        results = [Placed(None, np.nan, contexts) for contexts in solver.lengths.tolist()]
+        waiting = list(solver.batches())[::-1]
+        while waiting:
+            chosen = waiting.pop()
+            ridges = [setting.choose(int(ids[place]) + 1) for place in chosen]
+            found = if_there_is_room(partial(solver.solve, chosen, ridges))
+            if found is not None:
+                for place, vector, spread in zip(chosen.tolist(), *found, strict=True):
+                    results[place] = Placed(vector, CALIBRATION * float(spread), results[place].contexts)
+                advance(chosen.size)
+            elif chosen.size > 1:
+                waiting += [chosen[chosen.size // 2 :], chosen[: chosen.size // 2]]
+            else:
+                raise ResourceError(
+                    f"the device has no room for the equations of a word in {solver.features.shape[1]} dimensions; use "
+                    'device="cpu"'
+                )
+        return results
 
     def put(self, array: Array) -> Tensor:
         """Bring an array to the device as float32."""
