@@ -163,6 +163,13 @@ def run_steps(options: argparse.Namespace) -> Iterator[tuple[dict[str, Any], dic
         yield from pool.map(run, jobs)
 
 
+def kept_steps(options: argparse.Namespace) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return key and result of the steps that earlier runs left."""
+    kept = Records(options.work / "steps.jsonl").found.items()
+    found = [(json.loads(key), result) for key, result in kept]
+    return [(key, result) for key, result in found if key["text"].startswith(f"{options.corpus.stem}-")]
+
+
 def mean_of_nine(scores: dict[str, Any]) -> float:
     """Return the mean over the sets with enough items, less those that are reported apart."""
     found = [
@@ -274,6 +281,9 @@ def main() -> None:
     parser.add_argument("--max-words", type=int, default=50_000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="of each job")
+    parser.add_argument(
+        "--kept", action="store_true", help="run nothing: all steps of CORPUS that --work holds"
+    )
     parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     parser.add_argument("--settings", type=json.loads, default={}, help="only steps with these, as JSON")
     parser.add_argument("--text", type=Path, help=argparse.SUPPRESS)
@@ -284,7 +294,7 @@ def main() -> None:
     if options.text:
         print(json.dumps(step(options)))
         return
-    results = list(run_steps(options))
+    results = kept_steps(options) if options.kept else list(run_steps(options))
     figures = {"rivals": RIVALS, "steps": [{**key, **result} for key, result in results]}
     if options.record:
         write_record(options.record, figures)

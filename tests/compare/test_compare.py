@@ -345,23 +345,40 @@ def test_another_program_trains_again_whatever_its_version(tmp_path, corpus, tas
     assert in_process == ["counts/5-linear-close", "models/svd"]
 
 
-def test_a_program_is_known_by_its_sources_and_not_by_how_it_shows_results(tmp_path):
-    digests = []
-    for number, (name, text) in enumerate(
-        [
-            ("solver.py", "1"),
-            ("solver.py", "2"),
-            ("explore/app.py", "x"),
-            ("compare/report.py", "x"),
-            ("new.py", ""),
-        ]
-    ):
-        for place in (tmp_path / str(later) for later in range(number, 5)):
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_text(text)
-        digests.append(steps.program_digest(tmp_path / str(number)))
-    assert digests[1] == digests[2] == digests[3]
-    assert len(set(digests)) == 3
+def test_a_step_depends_on_the_modules_it_uses_alone():
+    counting, rival, ours = (
+        steps.modules_used(f"psdvec.{name}") for name in ("counts.count", "methods.gensim", "solver.fit")
+    )
+    assert "psdvec.text.tokenizers" in counting.keys() & rival.keys() & ours.keys()
+    assert not [
+        name for name in {*counting, *rival} if name.startswith(("psdvec.solver", "psdvec.evaluation"))
+    ]
+    assert "psdvec.solver.pmi" in ours
+    assert not [name for name in ours if name.startswith(("psdvec.cli", "psdvec.explore", "psdvec.methods"))]
+
+
+def test_another_program_trains_again_only_what_uses_it(tmp_path, corpus, task, in_process, monkeypatch):
+    options = {"output": tmp_path / "report", "methods": ["svd"], "dim": 5, "tasks": [task]}
+    compare([str(corpus)], **options)
+    really = steps.program_digest
+    monkeypatch.setattr(steps, "program_digest", lambda home: "other" if "methods" in home else really(home))
+    in_process.clear()
+    compare([str(corpus)], resume=True, **options)
+    assert in_process == ["models/svd"]
+
+
+def test_the_time_of_a_corpus_does_not_matter_but_its_text_does(tmp_path, corpus, task, in_process):
+    text = tmp_path / "text.txt"
+    text.write_bytes(corpus.read_bytes())
+    options = {"output": tmp_path / "report", "methods": ["svd"], "dim": 5, "tasks": [task], "resume": True}
+    compare([str(text)], **options)
+    in_process.clear()
+    os.utime(text, (1, 1))
+    compare([str(text)], **options)
+    assert in_process == []
+    text.write_bytes(corpus.read_bytes() + b"one more line\n")
+    compare([str(text)], **options)
+    assert in_process == ["counts/5-linear-close", "models/svd"]
 
 
 def test_numbers_of_our_recipes_are_settings(tmp_path, corpus, task, in_process):

@@ -5,6 +5,7 @@ A step is kept with what it was made from, so that a comparison can be resumed.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -42,7 +43,6 @@ COUNTING = {
     name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
 }
 _RECORD = b'{\n "key": '  # how the record of a step begins
-_SHOWING = ("explore/", "compare/report", "evaluation/report", "evaluation/page", "pages/")
 _THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -56,17 +56,47 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def program_digest(home: Path) -> str:
-    """Return the SHA-256 of the program's sources below ``home``, except those that only show results.
+def program_digest(root: str) -> str:
+    """Return the SHA-256 of the sources of module ``root`` and of every module of psdvec that these import, anywhere.
 
-    A version number cannot tell apart two states of a program that is being worked on.
+    A version number cannot tell apart two states of a program that is being worked on; and a step need not be run again
+    because of what it does not use.
     """
     digest = hashlib.sha256()
-    for path in sorted(home.rglob("*.py")):
-        name = path.relative_to(home).as_posix()
-        if not name.startswith(_SHOWING):
-            digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    for name, source in sorted(modules_used(root).items()):
+        digest.update(f"{name}\0{len(source)}\0".encode() + source)
     return digest.hexdigest()
+
+
+def modules_used(root: str) -> dict[str, bytes]:
+    """Return the sources of ``root`` and of the modules of psdvec that it uses, by name.
+
+    >>> used = modules_used("psdvec.counts.count")
+    >>> "psdvec.text.corpus" in used, "psdvec.solver.fit" in used
+    (True, False)
+    """
+    found: dict[str, bytes] = {}
+    waiting = [root]
+    while waiting:
+        name = waiting.pop()
+        path = _source_of(name)
+        if path is None or name in found:
+            continue
+        found[name] = path.read_bytes()
+        for node in ast.walk(ast.parse(found[name])):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                waiting += [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            elif isinstance(node, ast.Import):
+                waiting += [one.name for one in node.names]
+    return found
+
+
+def _source_of(name: str) -> Path | None:
+    """Return the file of a module below psdvec; None for anything else."""
+    first, *rest = name.split(".")
+    place = Path(psdvec.__file__).parent.joinpath(*rest)
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None) if first == "psdvec" and rest else None
 
 
 def run_measured(
@@ -134,7 +164,7 @@ class Bench:
             raise InputError("standard input can be read only once, but every method reads it; give files")
         self.files = [str(Path(file).resolve()) for file in self.corpus.files]
         self.bytes = self.corpus.raw_size or 0
-        self.input = self.corpus.identity
+        self.input = {**self.corpus.identity, "files": [_digest_of(file) for file in self.files]}
         self.size: dict[str, int] = {}
 
     def train(self, methods: Sequence[str]) -> tuple[TrainingRun, ...]:
@@ -169,9 +199,10 @@ class Bench:
                 "count", *self.files, tokenizer=setup.tokenizer, min_count=setup.min_count, max_words=setup.max_words,
                 **setup.counting[method], **setup.reading, workers=setup.workers,
             )  # fmt: skip
-            counting = self._run(counts, counting_command)
+            counting = self._run(counts, counting_command, home="psdvec.counts.count")
             for name, command in self._steps(method, counts, seed).items():
-                costs[name] = self._run(self._place_of(name, seed), command)
+                home = METHODS[name if name in METHODS else method].home.partition(".")[0]
+                costs[name] = self._run(self._place_of(name, seed), command, home=f"psdvec.methods.{home}")
         except FailedCommandError as error:
             self.progress.say(f"{method} failed: {error}")
             return TrainingRun(method, counting, costs, error=str(error))
@@ -183,10 +214,13 @@ class Bench:
         words = int(artefact.array("word_counts", np.int64).size)
         return {"tokens": int(artefact.parameters["tally"]["tokens"]), "vocabulary": words}
 
-    def _run(self, place: str, command: Sequence[str]) -> Cost:
-        """Run a command whose output is the folder ``place``, or return its cost if it was run before."""
+    def _run(self, place: str, command: Sequence[str], *, home: str) -> Cost:
+        """Run a command whose output is the folder ``place``, or return its cost if it was run before.
+
+        ``home`` is the module that does what the command asks for.
+        """
         key = {"command": list(command), "input": self.input, "versions": versions()}
-        key["program"] = program_digest(Path(psdvec.__file__).parent)
+        key["program"] = program_digest(home)
         record = self.folder / f"{place}.json"
         known = read_cost(record, self.folder / place, json.loads(json.dumps(key)))
         if known is not None:
@@ -260,6 +294,11 @@ def read_cost(record: Path, output: Path, key: Mapping[str, Any]) -> Cost | None
     if not isinstance(found, dict) or found != seal(found) or found["key"] != key:
         return None
     return Cost(**found["cost"])
+
+
+def _digest_of(file: str) -> str:
+    with Path(file).open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def _median(costs: Sequence[Cost]) -> Cost:
