@@ -50,17 +50,16 @@ _ALL_SIZES = (
 )
 
 CHOICES = (
-    Choice("smoothing κ, background β, majoriser γ, emphasis δ", _ENWIKI_HALVES),
-    Choice("exponent p", _ENWIKI_HALVES),
-    Choice("rounds, unigram α, saturation", _ALL_SIZES),
-    Choice("relaxation ω, momentum θ", _ENWIKI_ALL),
+    Choice("smoothing κ, background β, majoriser γ, emphasis δ, exponent p, saturation", _ENWIKI_HALVES),
+    Choice("rounds, relaxation ω, momentum θ", _ENWIKI_ALL),
     Choice("head, negligible", _ENWIKI_ALL),
     Choice(
         "damping η",
         "enwiki-38m, 500 words left out of the fit (others than bench_extend's) on all questions of the nine sets, and "
         "600 rare ones on Rare Words",
     ),
-    Choice("power, spelling τ, spelling_ridge λ, spelling_noise c₀", _ALL_SIZES),
+    Choice("power", "enwiki-38m, the development questions"),
+    Choice("unigram α, spelling τ, spelling_ridge λ, spelling_noise c₀", _ALL_SIZES),
     Choice(
         "the mean of a new word's prior",
         "enwiki-38m, 470 words left out of the fit and placed from one line in fifty; no test set",

@@ -112,7 +112,7 @@ class Recipe(Shown):
     smoothing: float = 0.2
     background: float = 0.2
     exponent: float = 0.5
-    saturation: float = 2.0
+    saturation: float = 1.0
     cut: float = 0.0
     majoriser: float = 0.2
     emphasis: float = 0.2
@@ -122,12 +122,12 @@ class Recipe(Shown):
     spectrum: str = "signed"
     start: str = "zero"
     head: int = 12_500
-    rounds: int = 7
+    rounds: int = 6
     relaxation: float = 1.5
     momentum: float = 0.5
     ridge: str = "0.5"
     damping: float = 0.04
-    power: float = 0.42
+    power: float = 0.35
     spelling: float = 0.7
     spelling_ridge: float = 2.0
     spelling_noise: float = 20.0
