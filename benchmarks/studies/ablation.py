@@ -73,7 +73,7 @@ DEPARTURES = (
     Departure(("saturation", "cut")),
     Departure(("diagonal",)),
     Departure(("negligible",)),
-    Departure(("rounds", "head")),
+    Departure(("rounds", "head", "exact")),
     Departure(("power",)),
     Departure(("spelling",)),
 )

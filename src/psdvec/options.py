@@ -89,6 +89,9 @@ class Recipe(Shown):
     head
         The first approximation is made for this many of the most frequent words and carried over to the others
         by one product; for all words, if 0.
+    exact
+        Whether the eigenpairs of every round are iterated, over all words, until they are exact to float32, as in the
+        paper; otherwise they are approximate, and depend a little on the seed.
     rounds, relaxation, momentum
         The number of rounds of equation (7); the length ω of their step, where 1 is the plain majoriser; and how far
         they look ahead along the last step, θ.
@@ -122,6 +125,7 @@ class Recipe(Shown):
     spectrum: str = "signed"
     start: str = "zero"
     head: int = 12_500
+    exact: bool = False
     rounds: int = 6
     relaxation: float = 1.5
     momentum: float = 0.5
@@ -197,6 +201,7 @@ _PAPER = Recipe(
     spectrum="positive",
     start="half",
     head=0,
+    exact=True,
     rounds=4,
     relaxation=1.0,
     momentum=0.0,

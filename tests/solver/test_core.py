@@ -52,7 +52,14 @@ RECIPES = [
     make_recipe("default", spectrum="positive", start="half", relaxation=1.3),
     make_recipe("default", relaxation=1.9, momentum=0.8, saturation=0.5),
     make_recipe("paper", spectrum="signed", start="zero"),
+    make_recipe("default", exact=True, relaxation=1.9, momentum=0.8),
 ]
+
+
+@pytest.fixture
+def narrow_blocks(monkeypatch):
+    """Make the Krylov spaces of a few words smaller than all of them."""
+    monkeypatch.setattr(core, "BLOCK", 4)
 
 
 @pytest.mark.parametrize("words", [60, 37])
@@ -126,7 +133,7 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(recipe, panel
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", [make_recipe("default"), make_recipe("paper")])
-def test_any_number_of_threads_and_any_memory_give_the_same_bits(recipe, panels, tmp_path):
+def test_any_number_of_threads_and_any_memory_give_the_same_bits(recipe, panels, narrow_blocks, tmp_path):
     counts = drawn_counts(words=150, sentences=800)
     constants, scales = measured(counts, recipe)
     found = set()
@@ -213,12 +220,26 @@ def test_words_of_one_topic_are_nearest_to_each_other():
     assert (topic[S.argmax(axis=1)] == topic).mean() > 0.9
 
 
+def test_with_exact_eigenpairs_the_seed_makes_no_difference(narrow_blocks):
+    counts = drawn_counts(words=150, sentences=1500)
+
+    def cosines(seed, **changes):
+        V = fit(counts, recipe="paper", changes=changes, dim=20, seed=seed).vectors
+        V = V / np.linalg.norm(V, axis=1, keepdims=True)
+        return V @ V.T
+
+    assert np.abs(cosines(0) - cosines(1)).max() < 1e-4
+    assert np.abs(cosines(0, exact=False) - cosines(1, exact=False)).max() > 1e-3
+
+
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_resumes_after_the_last_finished_round(stop, tmp_path):
-    recipe = make_recipe("default", rounds=4, head=40)
+def test_a_fit_resumes_after_the_last_finished_round(stop, exact, narrow_blocks, tmp_path):
+    recipe = make_recipe("default", rounds=4, head=80, exact=exact)
+    counts = drawn_counts(words=100)
 
     def solved(**options):
-        return core.solve(problem_of(drawn_counts(), recipe), rank=11, recipe=recipe, **options)
+        return core.solve(problem_of(counts, recipe), rank=11, recipe=recipe, **options)
 
     with pytest.raises(KeyboardInterrupt):
         solved(file=tmp_path / "round", progress=Watched(stop_at=f"round {stop + 1}"))

@@ -5,7 +5,9 @@ import pytest
 
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.rounds import (
+    TOLERANCE,
     improved_eigenpairs,
+    iterated_pairs,
     leading_eigenpairs,
     nystrom_eigenpairs,
     orthonormal,
@@ -47,6 +49,29 @@ def test_the_same_seed_gives_the_same_bytes():
         for _ in "ab"
     )
     assert first.vectors.tobytes() == second.vectors.tobytes()
+
+
+@pytest.mark.parametrize("spectrum", ["signed", "positive"])
+def test_exact_pairs_have_small_residuals_and_do_not_depend_on_the_start(spectrum):
+    """Eigenvalues so close that one pass finds no pair beyond the first few, and a negative one far from all."""
+    n, rank = 900, 100
+    Q, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))
+    values = 50 / (1 + np.arange(n) / 50) * np.where(np.arange(n) % 3 == 1, -1, 1)
+    values[0] = -500
+    A = (Q * values) @ Q.T
+
+    def approximation(seed, exact):
+        pairs = leading_eigenpairs(
+            cpu, lambda block: (A @ block).astype(np.float32), n,
+            count=iterated_pairs(rank, n), spectrum=spectrum, seed=seed, exact=exact,
+        )  # fmt: skip
+        vectors, found = pairs.vectors[:, :rank], pairs.values[:rank]
+        return (vectors * found) @ vectors.T, np.linalg.norm(A @ vectors - vectors * found, axis=0)
+
+    (first, residuals), (second, _) = (approximation(seed, rank) for seed in (1, 2))
+    assert residuals.max() < 2 * TOLERANCE * np.abs(values).max()
+    assert np.abs(first - second).max() < 1e-4
+    assert np.abs(approximation(1, 0)[0] - approximation(2, 0)[0]).max() > 1e-2
 
 
 def test_a_warm_step_never_captures_less_than_before():

@@ -141,6 +141,7 @@ HELP = {
     "spectrum": "signed, or positive as in the paper.",
     "start": "zero, or half as in the paper.",
     "head": "Start with the N most frequent words; 0: with all.",
+    "exact": "Whether the eigenpairs of every round are iterated until they are exact to float32.",
     "rounds": "Rounds of the solver.",
     "relaxation": "ω: length of each round's step; 1 is the plain majoriser.",
     "momentum": "θ: how far each round looks ahead along the last step.",

@@ -276,10 +276,10 @@ def _words_of(counts: Cooccurrence, what: Fitting) -> tuple[int, int]:
 
 def _size_of(counts: Cooccurrence, words: int, what: Fitting) -> Size:
     """Return how large a fit of so many words is; a signed spectrum has one more pair, for the constant direction."""
-    rank = min(what.most_dim + (what.settings.spectrum == "signed"), words)
-    pairs = int(counts.indptr[words])
-    halves = HALVED * min(pairs, CELLS) if what.dim == "auto" else 0
-    return Size(words, pairs, rank=rank, dim=what.most_dim, head=what.settings.head, halves=halves)
+    recipe, pairs = what.settings, int(counts.indptr[words])
+    rank = min(what.most_dim + (recipe.spectrum == "signed"), words)
+    head, halves = 0 if recipe.exact else recipe.head, HALVED * min(pairs, CELLS) if what.dim == "auto" else 0
+    return Size(words, pairs, rank=rank, dim=what.most_dim, head=head, halves=halves, exact=recipe.exact)
 
 
 def _fit_core(

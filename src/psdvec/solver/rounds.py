@@ -1,8 +1,9 @@
 """The fit: rounds of a majoriser for the weighted low-rank approximation, in sparse plus low-rank form.
 
 First the leading eigenpairs of a symmetric operator that is known only by its products with tall blocks, (n, k) float32
-on a device. A cold start is block Lanczos from a random block; a warm one is a Nyström step, which costs one product,
-or a Rayleigh-Ritz step, which costs two and never loses ground. Section 7 of ``docs/theory.md``.
+on a device. A cold start is block Lanczos from a random block, with restarts where exact pairs are wanted; a warm one
+is a Nyström step, which costs one product, or a Rayleigh-Ritz step, which costs two and never loses ground. Section 7
+of ``docs/theory.md``.
 
 Then the rounds. A :class:`Problem` is built from a count store and the scales of its words; it knows the weight and the
 target of every pair without an (n, n) matrix. A :class:`Residual` is what a low-rank X leaves over in it, and
@@ -35,6 +36,8 @@ GUARDS = 8  # pairs iterated beside the wanted ones, at least, so that the last 
 BLOCK = 64  # columns per Lanczos step: wide enough for fast products, narrow enough for a deep Krylov space
 BREADTH = 4.0  # Krylov basis vectors per wanted pair; see docs/results/recipe.md for what was measured
 DEPTH = 8  # Lanczos steps at least
+TOLERANCE = 5e-6  # of the largest eigenvalue: residuals of exact pairs; float32 leaves about half of that
+RESTARTS = 10  # at most; two are usual from G/2, and none later
 NEGLIGIBLE = 1e-5  # a column that shrinks to this share of its length was a combination of others
 SINGULAR = 1e-6  # eigenvalues below this share of the largest are float32 rounding
 CANCELLED = 1e-3  # share of the squares of columns below which their combination is float32 rounding
@@ -50,12 +53,13 @@ class Eigenpairs:
 
 
 def leading_eigenpairs(
-    device: Device, operator: Operator, n: int, *, count: int, spectrum: str, seed: int
+    device: Device, operator: Operator, n: int, *, count: int, spectrum: str, seed: int, exact: int = 0
 ) -> Eigenpairs:
     """Return ``count`` leading eigenpairs by block Lanczos with full reorthogonalisation.
 
     ``operator`` multiplies a symmetric (n, n) operator with an (n, k) block. The leading values of a ``"signed"``
-    spectrum are the largest in absolute value, of a ``"positive"`` one the largest.
+    spectrum are the largest in absolute value, of a ``"positive"`` one the largest. Restarts from the leading pairs
+    follow until the first ``exact`` of them have residuals of at most ``TOLERANCE``.
     """
     width = krylov_width(count)
     if width + BLOCK >= n:
@@ -65,15 +69,29 @@ def leading_eigenpairs(
     block = orthonormal(device, device.put(start))
     basis, image = device.zeros(n, width), device.zeros(n, width)
     used = 0
-    while used < width and block.shape[1]:
-        fresh = slice(used, min(used + block.shape[1], width))
-        block = block[:, : fresh.stop - used]
-        basis[:, fresh] = block
-        product = operator(block)
-        image[:, fresh] = product
-        used = fresh.stop
-        if used < width:
-            block = orthonormal(device, product, against=basis[:, :used])
+    for restart in range(RESTARTS + 1):
+        while used < width and block.shape[1]:
+            fresh = slice(used, min(used + block.shape[1], width))
+            block = block[:, : fresh.stop - used]
+            basis[:, fresh] = block
+            product = operator(block)
+            image[:, fresh] = product
+            used = fresh.stop
+            if used < width or exact:
+                block = orthonormal(device, product, against=basis[:, :used])
+        if not exact or restart == RESTARTS or not block.shape[1]:
+            break
+        kept = -(-count // BLOCK) * BLOCK  # whole blocks, so that all blocks stay as wide
+        values, rotation = leading_of(
+            device.gram(basis[:, :used], image[:, :used]), count=kept, spectrum=spectrum
+        )
+        basis[:, :kept] = device.combine(basis[:, :used], rotation)
+        product = device.combine(image[:, :used], rotation)
+        image[:, :kept], used = product, kept
+        device.add_products(product, [(basis[:, :kept], -values)])
+        residuals = np.sqrt(np.diag(device.gram(product, product)))
+        if residuals[:exact].max() <= TOLERANCE * np.abs(values[:exact]).max():
+            break
     return ritz_pairs(device, basis[:, :used], image[:, :used], count=count, spectrum=spectrum)
 
 
@@ -269,12 +287,14 @@ class Residual:
         device.add_products(self.image, terms, keep=step)
         return self.image
 
-    def times(self, block: Tall) -> Tall:
-        """Return (X + R∘(G - X)) times ``block``, where nothing was looked ahead."""
+    def times(self, block: Tall, *, step: float = 1.0) -> Tall:
+        """Return (X + ω R∘(G - X)) times ``block``, where nothing was looked ahead."""
         device, X = self.problem.device, self.low_rank
         product = self.problem.pairs.times(block)
         self.problem.add_background(product, block, X)
-        device.add_products(product, [(X.vectors, X.values[:, None] * device.gram(X.vectors, block))])
+        device.add_products(
+            product, [(X.vectors, X.values[:, None] * device.gram(X.vectors, block))], keep=step
+        )
         return product
 
 
@@ -427,7 +447,7 @@ def solve(
                     write_round(file, state.moved(problem.device.get))
             if state.number >= recipe.rounds:
                 return state
-            state, residual = _next_round(residual, state, rank=rank, recipe=recipe)
+            state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
 
 
 def first_operator(problem: Problem, recipe: Recipe) -> Operator:
@@ -438,10 +458,10 @@ def first_operator(problem: Problem, recipe: Recipe) -> Operator:
 def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> tuple[Round, Residual]:
     """Approximate the first matrix of equation (7) from a random start."""
     device, n = problem.device, problem.words
-    count, head = iterated_pairs(rank, n), min(recipe.head or n, n)
-    operator = first_operator(problem, recipe)
+    count, head = iterated_pairs(rank, n), n if recipe.exact else min(recipe.head or n, n)
+    operator, exact = first_operator(problem, recipe), rank if recipe.exact else 0
     pairs = leading_eigenpairs(
-        device, operator, head, count=min(count, head), spectrum=recipe.spectrum, seed=seed
+        device, operator, head, count=min(count, head), spectrum=recipe.spectrum, seed=seed, exact=exact
     )
     if head < n:
         pairs, image = _carried_over(device, operator, pairs, n, count=count, spectrum=recipe.spectrum)
@@ -451,7 +471,7 @@ def _first_round(problem: Problem, *, rank: int, recipe: Recipe, seed: int) -> t
     if recipe.start == "zero":
         residual = best_multiple(problem, low_rank, image)
         return Round(1, residual.low_rank, None, residual.objective, residual.image), residual
-    residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1)
+    residual = residual_of(problem, low_rank, with_image=recipe.rounds > 1 and not recipe.exact)
     return Round(1, low_rank, None, residual.objective), residual
 
 
@@ -480,28 +500,47 @@ def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Resi
     return state, residual_of(problem, low_rank, previous=previous, momentum=recipe.momentum)
 
 
-def _next_round(residual: Residual, state: Round, *, rank: int, recipe: Recipe) -> tuple[Round, Residual]:
+def _next_round(
+    residual: Residual, state: Round, *, rank: int, recipe: Recipe, seed: int
+) -> tuple[Round, Residual]:
     """Do one round of equation (7): a long step from ahead, and a short and safe one if that raised the objective."""
     problem, old, number = residual.problem, state.low_rank, state.number + 1
     # The first X is a multiple of another, not the end of a step.
     previous = old if state.number > 1 else None
     options: dict[str, Any] = {"count": iterated_pairs(rank, problem.words), "spectrum": recipe.spectrum}
-    pairs = nystrom_eigenpairs(
-        problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options
-    )
     for safe in (False, True):
-        if safe:
+        if recipe.exact:
+            place, step = (old, 1.0) if safe else (_ahead(problem, state, recipe), recipe.relaxation)
+            operator = partial(residual_of(problem, place, with_image=False).times, step=step)
+            pairs = leading_eigenpairs(
+                problem.device, operator, problem.words, **options, seed=seed, exact=rank
+            )
+        elif safe:
             plain = residual_of(problem, old)
             pairs = improved_eigenpairs(
                 problem.device, plain.times, old.vectors, plain.into_step_image(1.0), **options
             )
+        else:
+            pairs = nystrom_eigenpairs(
+                problem.device, old.vectors, residual.into_step_image(recipe.relaxation), **options
+            )
         low_rank = truncated(pairs, rank, spectrum=recipe.spectrum)
         new = residual_of(
-            problem, low_rank, previous=previous, momentum=recipe.momentum, with_image=number < recipe.rounds
-        )
+            problem, low_rank, previous=previous, momentum=recipe.momentum,
+            with_image=number < recipe.rounds and not recipe.exact,
+        )  # fmt: skip
         if new.objective <= state.objective * (1 + ROUNDING):
             break
     return Round(number, low_rank, previous, new.objective), new
+
+
+def _ahead(problem: Problem, state: Round, recipe: Recipe) -> Eigenpairs:
+    """Return X + θ (X - X') as one sum over the columns of both, which are not orthogonal."""
+    new, old, theta = state.low_rank, state.previous, recipe.momentum
+    if old is None or not theta:
+        return new
+    values = np.concatenate([(1 + theta) * new.values, -theta * old.values])
+    return Eigenpairs(problem.device.join(new.vectors, old.vectors), values)
 
 
 def write_round(path: Path, state: Round) -> None:

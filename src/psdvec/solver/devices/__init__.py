@@ -32,7 +32,8 @@ class Size:
     """What the memory that a fit needs depends on.
 
     ``words`` n, the directed ``pairs`` among them, and how many words, the ``head``, are solved before the others
-    (0: all); ``halves`` are the bytes that halves of the counts take, where these choose the dimensions.
+    (0: all); ``halves`` are the bytes that halves of the counts take, where these choose the dimensions. ``exact`` is
+    whether every round makes a Krylov space, and not the first alone.
     """
 
     words: int
@@ -41,6 +42,7 @@ class Size:
     dim: int
     head: int
     halves: int = 0
+    exact: bool = False
 
 
 @dataclass(frozen=True)

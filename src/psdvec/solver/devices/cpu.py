@@ -65,7 +65,7 @@ def _besides(size: Size, threads: int, used: int) -> tuple[int, int]:
     block = threads * min(MOST_BYTES, PAIR * size.pairs)
     start = 8 * head * min(krylov_width(count), head) + block
     rounds = TALL * 4 * n * count + block
-    solving = max(start, rounds, AFTERWARDS * 4 * n * size.dim)
+    solving = max(start + rounds if size.exact else max(start, rounds), AFTERWARDS * 4 * n * size.dim)
     columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
     total = used + LIBRARIES + size.halves + max(columns + 3 * block, solving)
     return int(MARGIN * total), columns
