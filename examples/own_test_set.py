@@ -2,8 +2,8 @@
 
 Prints:
 
-     8 dimensions: 34 of 90 right
-    20 dimensions: 62 of 90 right
+     8 dimensions: 33 of 90 right
+    20 dimensions: 77 of 90 right
     50 dimensions: 90 of 90 right
 """
 
