@@ -36,11 +36,8 @@ SHORT_OF_MEMORY = (
     "it less to do at once, such as fewer words or workers"
 )
 _NO_MEMORY = (
-    "cannot allocate memory",
-    "failed to map segment",
-    "can't start new thread",
-    "unable to allocate",
-)
+    "cannot allocate memory", "failed to map segment", "can't start new thread", "unable to allocate",
+)  # fmt: skip
 _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
 _LAST_SEED = 2**32 - 1  # of NumPy's older generators, which gensim uses
 _LONGEST = 800  # letters of a message

@@ -231,14 +231,9 @@ class Topics(_TextTransformer):
 
         self.embeddings_ = self._open()
         self.topics_ = topics(
-            self.embeddings_,
-            self._cut(X),
-            self.n_topics,
-            seed_words=self.seed_words,
-            min_documents=self.min_documents,
-            seed=int(self.random_state),
-            progress=SilentProgress(),
-        )
+            self.embeddings_, self._cut(X), self.n_topics, seed_words=self.seed_words,
+            min_documents=self.min_documents, seed=int(self.random_state), progress=SilentProgress(),
+        )  # fmt: skip
         self.n_features_out_ = len(self.topics_)
         return self
 

@@ -138,7 +138,9 @@ def main() -> None:
             warnings.showwarning = _show_warning
             app()
     except _InterruptedError:
-        print(f"psdvec: interrupted; run the same command again{_with_resume()} to continue", file=sys.stderr)
+        # A comparison continues only when told to.
+        resume = " with --resume" if "compare" in sys.argv[1:3] and "--resume" not in sys.argv else ""
+        print(f"psdvec: interrupted; run the same command again{resume} to continue", file=sys.stderr)
         sys.exit(130)
     except PSDVecError as error:
         print(f"psdvec: {spell_options(str(error), _parameters())}", file=sys.stderr)
@@ -173,11 +175,6 @@ def _parameters() -> list[Any]:
             break
         command = command.commands[word]
     return list(command.params)
-
-
-def _with_resume() -> str:
-    """Return what to add to the interrupted command: a comparison continues only when told to."""
-    return " with --resume" if "compare" in sys.argv[1:3] and "--resume" not in sys.argv else ""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -107,10 +107,7 @@ def evaluate_models(
 
 
 @testsets.command("list")
-def list_testsets(
-    folder: Folder = None,
-    as_json: Json = False,
-) -> None:
+def list_testsets(folder: Folder = None, as_json: Json = False) -> None:
     """Show the catalogue, and where each test set is on this machine.
 
     Example: `psdvec testsets list`
@@ -119,13 +116,10 @@ def list_testsets(
 
     found = {entry.name: locate(entry, folder=folder) for entry in CATALOGUE}
     if as_json:
+        told = ("name", "kind", "title", "source", "licence")
         records = [
             {
-                "name": entry.name,
-                "kind": entry.kind,
-                "title": entry.title,
-                "source": entry.source,
-                "licence": entry.licence,
+                **{name: getattr(entry, name) for name in told},
                 "sha256": entry.origin.sha256 if entry.origin else None,
                 "path": str(found[entry.name]) if found[entry.name] else None,
             }

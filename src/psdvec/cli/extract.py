@@ -46,13 +46,7 @@ def extract(
         raise InputError("--paper and --jsonl exclude each other; leave one of them out")
     progress = make_progress(quiet=quiet)
     done = extract_text(
-        dump,
-        output,
-        form="jsonl" if jsonl else "paper" if paper else "text",
-        min_words=min_words,
-        limit=limit,
-        workers=workers,
-        overwrite=overwrite,
-        progress=progress,
-    )
+        dump, output, form="jsonl" if jsonl else "paper" if paper else "text", min_words=min_words, limit=limit,
+        workers=workers, overwrite=overwrite, progress=progress,
+    )  # fmt: skip
     progress.say(str(done))

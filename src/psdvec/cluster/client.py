@@ -181,11 +181,7 @@ def demand_arithmetic(expected: Mapping[str, str] | None, worker: str) -> None:
 def check_workers(client: Any, file: Path, *, likeness: Likeness | None = None) -> dict[str, int]:
     """Return how many jobs each worker does at a time, once all have this version of psdvec and see ``file`` as we do.
 
-    Raises
-    ------
-    ClusterError
-        If there is no worker, or one of another version, or one that does not see the file, or one whose arithmetic is
-        another where ``likeness`` minds.
+    Otherwise, or if there is none, or one whose arithmetic is another where ``likeness`` minds: :class:`ClusterError`.
     """
     found = ask_workers(client, _look_around, str(file), file.read_bytes(), likeness is not None)
     for worker, (version, sees, _, _) in found.items():
@@ -268,12 +264,8 @@ def run_jobs(
 ) -> Generator[Any, None, None]:
     """Call ``function(*job)`` on the workers for every job, and yield the results in the order of ``jobs``.
 
-    Raises
-    ------
-    ClusterError
-        If the scheduler is lost.
-    ResourceError
-        If a job took several workers down with it, as happens when memory runs out.
+    A lost scheduler is a :class:`ClusterError`; a job that took several workers down with it, as happens when memory
+    runs out, a :class:`ResourceError`.
     """
     if not jobs:
         return

@@ -69,31 +69,10 @@ def compare(
 ) -> Comparison:
     """Train ``methods`` on ``corpus``, judge them side by side, and write a report below ``output``.
 
-    Parameters
-    ----------
-    corpus, second
-        Files, folders or globs; on the second corpus, methods are trained only to measure their time.
-    methods
-        Names of :data:`psdvec.methods.METHODS`.
-    dim, max_words, min_count, tokenizer, case
-        Dimensions of each vector, and the vocabulary, the same for all methods.
-    field, column, encoding
-        How text is read; see :func:`psdvec.read_corpus`.
-    window, weighting
-        How to count for all methods; if None, for each as its own paper did.
-    settings
-        ``method.name=value`` texts that change a method's hyper-parameters.
-    also
-        Further vectors, by name, to judge beside those that are trained.
-    tasks, testsets, tagging
-        Which test sets, where they are, and tagging tasks; see :mod:`psdvec.evaluation.testsets` and
-        :mod:`psdvec.evaluation.tagging`.
-    seeds
-        How many seeds to train each method with, from ``seed`` on. Scores are then means over seeds, times and memory
-        medians. ``"auto"`` chooses by the time of the first training: five up to a minute, two above ten minutes, and
-        three between. Methods in which nothing is random are trained once, and so are all on the second corpus.
-    resume
-        Continue in an ``output`` that exists already; finished steps are not repeated.
+    The options are those of ``psdvec compare``. On the ``second`` corpus, methods are trained only to measure their
+    time, and once. ``settings`` are ``method.name=value`` texts, ``also`` further vectors by name. With several
+    ``seeds``, scores are means over them, times and memory medians; :func:`psdvec.compare.jobs.seeds_for` says how many
+    ``"auto"`` are.
     """
     output = Path(output)
     _check_output(output, resume=resume)

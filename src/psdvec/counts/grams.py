@@ -42,17 +42,10 @@ def read_grams(
     tokenizer: str | None = None,
     progress: Progress = LogProgress(),
 ) -> Cooccurrence:
-    """Read the counts of a ``top2grams`` file.
+    """Read the counts of a ``top2grams`` file, ``pairs``, whose text was cut into words by ``tokenizer``, if known.
 
-    Parameters
-    ----------
-    pairs
-        The ``top2grams`` file, plain or compressed.
-    words
-        The ``top1grams`` file that it was made with, for how often each word occurs. A ``top2grams`` file only says
-        how often each is the second of a pair; without ``words``, that is what the words are counted and ordered by.
-    tokenizer
-        How the text was cut into words, as in :func:`psdvec.read_corpus`; not known, if None.
+    ``words`` is the ``top1grams`` file that it was made with, for how often each word occurs. A ``top2grams`` file only
+    says how often each is the second of a pair; without ``words``, that is what words are counted and ordered by.
     """
     if tokenizer is not None:
         find_tokenizer(tokenizer)

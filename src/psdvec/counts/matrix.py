@@ -167,11 +167,6 @@ def load_counts(path: str | Path | Artefact) -> Cooccurrence:
     Whatever opens counts on disk opens them here. All that is on disk is read and compared with its checksums, and the
     pairs with each other: about 11 ms per million pairs when they are cached, and otherwise the time it takes to read
     12 bytes per pair. The memory it takes is given back.
-
-    Raises
-    ------
-    StoreError
-        If there are no counts at ``path``, or they are damaged.
     """
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     counts = map_counts(artefact)

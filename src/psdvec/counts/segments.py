@@ -24,13 +24,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Bytes, Int32s, Int64s, Scratch
 from psdvec.counts.matrix import Tally
-from psdvec.counts.vocabulary import (
-    Vocabulary,
-    WordCounts,
-    WordList,
-    frequent_words,
-    select_chosen,
-)
+from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, frequent_words, select_chosen
 from psdvec.errors import InputError
 from psdvec.kernels import kernel
 from psdvec.options import Counting
@@ -148,9 +142,7 @@ MAX_WORD_BYTES = 1024  # a longer word leaves a gap, and the tally says how many
 
 _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 _EMPTY = np.uint64(0)
-_PART_BITS = np.uint64(
-    40
-)  # what tells parts lies above what tells slots, or a part would crowd into few slots
+_PART_BITS = np.uint64(40)  # what tells parts lies above what tells slots, or a part would crowd into few
 _scratch = Scratch()
 
 

@@ -184,8 +184,6 @@ class Vocabulary(Shown):
             return NotImplemented
         return self.words == other.words and bool(np.array_equal(self.counts, other.counts))
 
-    __hash__ = None  # type: ignore[assignment]
-
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of every word."""

@@ -63,10 +63,8 @@ class DrawingJob:
         np.save(Path(self._folder.name) / _UNITS, mapped.units)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "psdvec.explore.maps", self._folder.name],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
@@ -122,9 +120,6 @@ class PrintedProgress(SilentProgress):
             self._printed = int(100 * share)
             sys.stdout.write(f"{self._printed / 100}\n")
             sys.stdout.flush()
-
-    def note(self, text: str) -> None:
-        """See :meth:`psdvec.progress.Stage.note`."""
 
 
 def main(folder: Path) -> None:

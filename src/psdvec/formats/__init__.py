@@ -28,14 +28,9 @@ from psdvec.vectors.model import read_model, write_model
 from psdvec.vectors.neighbours import csr_of, rows_not_finite
 
 MODEL = VectorFormat(
-    "model",
-    ("",),
-    lambda path: (path / META).is_file(),
-    lambda path, **_: read_model(path),
-    write_model,
-    check_output,
+    "model", ("",), lambda path: (path / META).is_file(), lambda path, **_: read_model(path), write_model, check_output,
     is_folder=True,
-)
+)  # fmt: skip
 TABLE: tuple[VectorFormat, ...] = (MODEL, TEXT, GLOVE, BINARY, NPZ, MODEL2VEC)
 FORMATS = tuple(one.name for one in TABLE)
 if TYPE_CHECKING:

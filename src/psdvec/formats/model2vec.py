@@ -8,7 +8,6 @@ not in the vocabulary.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from psdvec.errors import InputError
 from psdvec.formats.word2vec import ReadingRules, VectorFormat, keep_good_rows
 from psdvec.progress import Progress
 from psdvec.storage.artefact import map_safetensors, parse_json, write_safetensors
-from psdvec.storage.files import check_name, replaced_folder, restore
+from psdvec.storage.files import check_folder_output, replaced_folder
 from psdvec.text.tokenizers import split_words
 from psdvec.vectors.embeddings import Embeddings
 
@@ -210,23 +209,15 @@ def is_model2vec(path: Path) -> bool:
 
 def check_model2vec_output(path: Path, *, overwrite: bool) -> None:
     """Raise :class:`InputError` if a folder of this kind must not be written to ``path``."""
-    check_name(path)
-    restore(path)
-    if not os.path.lexists(path):
-        return
-    card = path / "README.md"
-    if not card.is_file() or _TITLE.encode() not in card.read_bytes() or not is_model2vec(path):
-        raise InputError(
-            f"'{path}' exists and is not a Model2Vec folder of psdvec; move it away, or choose another output name"
-        )
-    for each in sorted(path.iterdir()):
-        if each.name not in _FILES or each.is_dir():
-            raise InputError(
-                f"'{path}' exists and holds '{each.name}', which psdvec did not write; move that away, or choose "
-                "another output name"
-            )
-    if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or use overwrite=True")
+    check_folder_output(path, _foreign_in, what="a Model2Vec folder of psdvec", overwrite=overwrite)
+
+
+def _foreign_in(folder: Path) -> Path | None:
+    """Return what psdvec did not write: ``folder`` itself, or something in it; None if all of it is ours."""
+    card = folder / "README.md"
+    if not card.is_file() or _TITLE.encode() not in card.read_bytes() or not is_model2vec(folder):
+        return folder
+    return next((each for each in sorted(folder.iterdir()) if each.name not in _FILES or each.is_dir()), None)
 
 
 def write_model2vec(embeddings: Embeddings, path: Path, *, overwrite: bool = False) -> None:

@@ -483,10 +483,9 @@ def _encoded_words(embeddings: Embeddings) -> list[bytes]:
     return WordList.pack(embeddings.words).encoded()
 
 
-def _is_binary(head: bytes) -> bool:
-    return HEADER.match(head) is not None and not looks_like_text(head)
-
-
 TEXT = VectorFormat("text", (".txt", ".vec"), looks_like_text, read_text, write_text, compressible=True)
 GLOVE = replace(TEXT, name="glove", endings=(), write=partial(write_text, header=False))
-BINARY = VectorFormat("binary", (".bin",), _is_binary, read_binary, write_binary, compressible=True)
+BINARY = VectorFormat(
+    "binary", (".bin",), lambda head: HEADER.match(head) is not None and not looks_like_text(head),
+    read_binary, write_binary, compressible=True,
+)  # fmt: skip

@@ -161,9 +161,7 @@ def make_map(
 ) -> tuple[Drawing, Path | None]:
     """Draw the most frequent ``words`` of the vectors at ``path``, unless that was kept, and keep it.
 
-    Returns
-    -------
-    The drawing, and where it is kept; None if it could not be kept.
+    Return the drawing, and where it is kept; None if it could not be kept.
     """
     mapped = take_words(load(path, progress=progress), words=words)
     found = find_map(mapped, path)

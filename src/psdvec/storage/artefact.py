@@ -36,7 +36,7 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
-from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
+from psdvec.storage.files import check_folder_output, is_unfinished, replaced_folder, restore
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -502,24 +502,11 @@ def create_artefact(
 def check_output(path: str | Path, *, overwrite: bool, kind: str | None = None) -> None:
     """Raise :class:`InputError` if an artefact must not be written to ``path``; of a known ``kind``, only over such."""
     path = Path(path)
-    check_name(path)
-    restore(path)
-    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+    check_folder_output(path, _foreign_in, what="an artefact of psdvec", overwrite=overwrite)
+    if kind is None or not (path / META).exists():
         return
-    foreign = _foreign_in(path)
-    if foreign == path:
-        raise InputError(
-            f"'{path}' exists and is not an artefact of psdvec; move it away, or choose another output name"
-        )
-    if foreign is not None:
-        raise InputError(
-            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
-            "another output name"
-        )
-    if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
     found = parse_json((path / META).read_bytes())["kind"]
-    if kind is not None and kind != found:
+    if kind != found:
         raise InputError(
             f"'{path}' holds {_in_words(found)}, which {_in_words(kind)} would replace; choose another output name"
         )

@@ -123,11 +123,12 @@ def exchange(one: Path, other: Path) -> bool:
     return _rename(one, other, linux=2, mac=2)
 
 
-def rename_to_free(source: Path, target: Path) -> bool:
-    """Rename ``source``; return False where that cannot be done in one step, and raise ``FileExistsError`` if something
-    is called ``target``.
-    """
-    return _rename(source, target, linux=1, mac=4)
+def rename_to_free(source: Path, target: Path) -> None:
+    """Rename a file, in one step where that can be; raise ``FileExistsError`` if something is called ``target``."""
+    if not _rename(source, target, linux=1, mac=4):
+        if target.exists():
+            raise FileExistsError(target)
+        source.rename(target)
 
 
 def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
@@ -214,7 +215,10 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
     """Rename ``new`` to ``path``; whatever is there stays whole until then."""
     if existing != "replace":
         try:
-            _put_if_free(new, path)
+            if new.is_dir():
+                new.rename(path)  # fails by itself if something is there, other than an empty folder
+            else:
+                rename_to_free(new, path)
         except OSError as error:
             if not path.exists():
                 raise
@@ -228,16 +232,6 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
         new.rename(path)
     elif not exchange(new, path):
         _put_in_two_steps(new, path)
-
-
-def _put_if_free(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``, or raise an ``OSError`` if something is there, other than an empty folder."""
-    if new.is_dir():
-        new.rename(path)  # fails by itself
-    elif not rename_to_free(new, path):
-        if path.exists():
-            raise FileExistsError(path)
-        new.rename(path)
 
 
 def _put_in_two_steps(new: Path, path: Path) -> None:
@@ -416,6 +410,29 @@ def check_file_output(path: Path, *, overwrite: bool) -> None:
         )
     if path.exists() and not overwrite:
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
+
+
+def check_folder_output(
+    path: Path, foreign_in: Callable[[Path], Path | None], *, what: str, overwrite: bool
+) -> None:
+    """Raise :class:`InputError` if no folder that is ``what`` can be written to ``path``, before any work is done.
+
+    ``foreign_in`` returns what psdvec did not write: the folder itself, if it is something else, or something in it.
+    """
+    check_name(path)
+    restore(path)
+    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+        return
+    foreign = foreign_in(path)
+    if foreign == path:
+        raise InputError(f"'{path}' exists and is not {what}; move it away, or choose another output name")
+    if foreign is not None:
+        raise InputError(
+            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
+            "another output name"
+        )
+    if not overwrite:
+        raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
 
 
 def nearest_folder(path: Path) -> Path:

@@ -251,39 +251,13 @@ def extract(
     overwrite: bool = False,
     progress: Progress = LogProgress(),
 ) -> Extraction:
-    """Write the articles of a Wikipedia ``dump`` to ``output``, one per line.
+    """Write the articles of a Wikipedia ``dump`` to ``output``, one per line; ``"-"`` is standard input, or output.
 
-    Parameters
-    ----------
-    dump
-        MediaWiki XML, plain or compressed with bzip2, gzip, xz or Zstandard; ``"-"`` is standard input.
-    output
-        The file to write, or ``"-"`` for standard output. It appears when it is complete.
-    form
-        ``"text"`` keeps the text as it stands, in any script; ``"jsonl"`` writes the same as JSON, with ``id`` and
-        ``title``; ``"paper"`` keeps only English words, in lower case and without punctuation.
-    min_words
-        Skip articles with fewer words than this.
-    limit
-        Stop after this many articles.
-    workers
-        Threads that decompress bzip2 and clean pages; by default, one per available processor.
-    overwrite
-        Replace ``output`` if it exists.
+    ``form``: ``"text"`` keeps the text as it stands, in any script; ``"jsonl"`` writes it as JSON, with ``id`` and
+    ``title``; ``"paper"`` keeps only English words, in lower case and without punctuation. A dump that is damaged or
+    truncated, or contains declarations or a page above 67 MB, is an :class:`InputError`; the articles before that place
+    stay in ``output.partial``, or, if something has that name, ``output.partial-2``.
 
-    Returns
-    -------
-    Extraction
-        How many pages were read, kept and skipped.
-
-    Raises
-    ------
-    InputError
-        If ``dump`` is not a dump, is damaged or truncated, or contains declarations or a page above 67 MB; the
-        articles before that place stay in ``output.partial``, or, if something has that name, ``output.partial-2``.
-
-    Examples
-    --------
     >>> extract("pages-articles.xml.bz2", "corpus.txt").articles
     600
     """
@@ -403,7 +377,5 @@ def _open_output(output: str | Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         try:
             yield file
         except InputError:
-            rest, partial = Path(file.name), _partial(path)
-            if not rename_to_free(rest, partial):
-                rest.rename(partial)
+            rename_to_free(Path(file.name), _partial(path))
             raise
