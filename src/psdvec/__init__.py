@@ -36,27 +36,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Cooccurrence",
-    "Embeddings",
-    "Extension",
-    "Model",
-    "PSDVecError",
-    "Recipe",
-    "Report",
-    "Topics",
-    "Vocabulary",
-    "count_pairs",
-    "count_words",
-    "evaluate",
-    "extend",
-    "fit",
-    "load",
-    "merge_counts",
-    "read_corpus",
-    "save",
-    "topics",
-    "train",
-]
+    "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
+    "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
+    "read_corpus", "save", "topics", "train",
+]  # fmt: skip
 
 _HOMES = {
     "Cooccurrence": "counts.matrix",

@@ -278,6 +278,13 @@ def test_an_output_that_exists_is_kept_unless_overwriting(format, tmp_path: Path
     assert len(load(tmp_path / "out")) == 2
 
 
+@pytest.mark.parametrize("format", ["model", "model2vec"])
+def test_an_empty_folder_is_not_in_the_way(format, tmp_path: Path):
+    (tmp_path / "out").mkdir()
+    save(toy(), tmp_path / "out", format=format)
+    assert len(load(tmp_path / "out")) == len(toy())
+
+
 def test_a_foreign_folder_is_never_overwritten(tmp_path: Path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("precious")

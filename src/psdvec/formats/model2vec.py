@@ -20,8 +20,8 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError
 from psdvec.formats.word2vec import ReadingRules, VectorFormat, keep_good_rows
 from psdvec.progress import Progress
-from psdvec.storage.artefact import map_safetensors, parse_json, write_safetensors
-from psdvec.storage.files import check_folder_output, replaced_folder
+from psdvec.storage.artefact import check_folder_output, map_safetensors, parse_json, write_safetensors
+from psdvec.storage.files import replaced_folder
 from psdvec.text.tokenizers import split_words
 from psdvec.vectors.embeddings import Embeddings
 

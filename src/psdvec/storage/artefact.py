@@ -22,7 +22,7 @@ import struct
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
-from psdvec.storage.files import check_folder_output, is_unfinished, replaced_folder, restore
+from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -510,6 +510,29 @@ def check_output(path: str | Path, *, overwrite: bool, kind: str | None = None) 
         raise InputError(
             f"'{path}' holds {_in_words(found)}, which {_in_words(kind)} would replace; choose another output name"
         )
+
+
+def check_folder_output(
+    path: Path, foreign_in: Callable[[Path], Path | None], *, what: str, overwrite: bool
+) -> None:
+    """Raise :class:`InputError` if no folder that is ``what`` can be written to ``path``, before any work is done.
+
+    ``foreign_in`` returns what psdvec did not write: the folder itself, if it is something else, or something in it.
+    """
+    check_name(path)
+    restore(path)
+    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+        return
+    foreign = foreign_in(path)
+    if foreign == path:
+        raise InputError(f"'{path}' exists and is not {what}; move it away, or choose another output name")
+    if foreign is not None:
+        raise InputError(
+            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
+            "another output name"
+        )
+    if not overwrite:
+        raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
 
 
 def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:

@@ -412,29 +412,6 @@ def check_file_output(path: Path, *, overwrite: bool) -> None:
         raise InputError(f"'{path}' exists already; choose another output, or give overwrite=True")
 
 
-def check_folder_output(
-    path: Path, foreign_in: Callable[[Path], Path | None], *, what: str, overwrite: bool
-) -> None:
-    """Raise :class:`InputError` if no folder that is ``what`` can be written to ``path``, before any work is done.
-
-    ``foreign_in`` returns what psdvec did not write: the folder itself, if it is something else, or something in it.
-    """
-    check_name(path)
-    restore(path)
-    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
-        return
-    foreign = foreign_in(path)
-    if foreign == path:
-        raise InputError(f"'{path}' exists and is not {what}; move it away, or choose another output name")
-    if foreign is not None:
-        raise InputError(
-            f"'{path}' exists and holds '{foreign.name}', which psdvec did not write; move that away, or choose "
-            "another output name"
-        )
-    if not overwrite:
-        raise InputError(f"'{path}' exists already; choose another output name, or give overwrite=True")
-
-
 def nearest_folder(path: Path) -> Path:
     """Return the innermost of the folders above ``path`` that exists."""
     return next(parent for parent in path.absolute().parents if parent.exists())
