@@ -1,6 +1,11 @@
 """Whether the tests and intervals of an evaluation hold: type I error, power and coverage, by simulation.
 
-python -m benchmarks.bench.bench_statistics [--draws 2000] [--only correlations unlike analogies coverage family]
+python -m benchmarks.bench.bench_statistics [--draws 2000] [--only PART ...]
+python -m benchmarks.bench.bench_statistics --draws 2000 --only words seeds --testsets testsets --record statistics.json
+
+words: two equally good models at the pairs of real sets, where a share of what people say and of what models get wrong
+belongs to words, so that pairs with a word in common err together; also of means over sets that share words and pairs.
+seeds: two methods, each trained with several seeds, of which some are better than others.
 
 correlations: two models are noisy copies of one signal, and human scores are rounded, so that they tie. Under the null
 hypothesis the models are equally good, and a test at 5 % should find a difference in 5 of 100 sets; otherwise the
@@ -16,22 +21,29 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from benchmarks.lib.records import write_record
+from benchmarks.lib.tables import RESULTS
 from scipy import stats
 
 from psdvec.evaluation.scores import holm
 from psdvec.evaluation.statistics import (
-    cluster_interval,
-    paired_cluster_test,
-    paired_spearman_test,
+    Parts,
     paired_test,
+    share_interval,
     spearman,
+    spearman_values,
+    variance_of,
 )
+from psdvec.evaluation.testsets import column_title, find_tasks
 
 LEVEL = 0.05
 SIZES = (65, 200, 400, 1000, 3000)
-PARTS = ("correlations", "unlike", "analogies", "coverage", "family")
+PARTS = ("correlations", "unlike", "words", "seeds", "analogies", "coverage", "family")
 
 
 def main():
@@ -40,12 +52,24 @@ def main():
     )
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument(
+        "--testsets", default=None, help="folder of the sets that words and seeds take pairs from"
+    )
+    parser.add_argument(
+        "--record", default=None, help="write words and seeds to this file of benchmarks/results"
+    )
     options = parser.parse_args()
+    figures: dict[str, Any] = {"draws": options.draws}
     for part in options.only:
         print(f"\n{part}")
         start = time.perf_counter()
-        globals()[f"show_{part}"](options.draws)
+        if part in ("words", "seeds"):
+            figures[part] = globals()[f"measure_{part}"](options.draws, options.testsets)
+        else:
+            globals()[f"show_{part}"](options.draws)
         print(f"  {time.perf_counter() - start:.0f} s")
+    if options.record:
+        write_record(RESULTS / Path(options.record).name, figures)
 
 
 # Rank correlations
@@ -107,18 +131,24 @@ def by_bootstrap(gold, one, other, rng, resamples=199):
     return 2 * (tail + 1) / (resamples + 1)
 
 
+def used_test(first, second, links=None):
+    """Test the difference of what items contribute to two scores, as psdvec does."""
+    parts = Parts(first - second, links)
+    return variance_of(parts).p_value(parts.mean)
+
+
 def t_test(values):
     n = len(values)
     return 2 * stats.t.sf(abs(values.mean()) / (values.std(ddof=1) / np.sqrt(n)), n - 1)
 
 
-def rejections(make, arguments, draws, *, bootstrap=False, resamples=199, seed=0):
+def rejections(make, arguments, draws, *, bootstrap=False, seed=0):
     """Return how often each test finds a difference: ours, products, Pearson's influence; if asked, the bootstrap."""
     rng = np.random.default_rng(seed)
     found = []
     for i in range(draws):
         gold, one, other = make(rng, *arguments)
-        p = [paired_spearman_test(gold, one[None], other[None], resamples=resamples, seed=i)]
+        p = [used_test(spearman_values(gold, one), spearman_values(gold, other))]
         p += [by_products(gold, one, other), by_pearson(gold, one, other)]
         if bootstrap:
             p.append(by_bootstrap(gold, one, other, np.random.default_rng(i)))
@@ -150,6 +180,122 @@ def show_unlike(draws):
                 found = rejections(unlike, (n, first, vague, shared), draws)
                 cells = "  ".join(f"{value:6.3f}" for value in found)
                 print(f"{n:5d}  {first:5.2f}  {shared:5.2f}   {cells}", flush=True)
+
+
+# Pairs that share words, sets that share pairs, and seeds
+
+HALVES = ("ws353-similarity", "ws353-relatedness")
+SETS = (("rg-65",), (HALVES[0],), ("simlex-999",), ("men",), HALVES, ("rg-65", *HALVES, "simlex-999", "men"))
+NOISE = (0.0, 0.3, 0.6)  # share of scores and of errors that belongs to words
+SEEDS = ((2, 0.0), (2, 0.1), (3, 0.0), (3, 0.1), (5, 0.0), (5, 0.1))  # how many, and how unequal
+
+
+def read_sets(names: Sequence[str], folder: str | None) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the two words of each different pair of some sets, and the pairs of each set, both as numbers."""
+    words: dict[Any, int] = {}
+    pairs: dict[tuple[int, ...], int] = {}
+    sets = [
+        np.array([pairs.setdefault((*sorted(pair),), len(pairs)) for pair in task.links(words).tolist()])
+        for task in find_tasks(names, folder=folder)
+    ]
+    return np.array([*pairs]), sets
+
+
+def draw_pairs(rng, links, noise, count):
+    """Return so many (n,) variables of the pairs, with a variance of 1, of which a share belongs to their words."""
+    words = rng.standard_normal((count, links.max() + 1))
+    own = rng.standard_normal((count, len(links)))
+    return np.sqrt(noise / 2) * words[:, links].sum(axis=2) + np.sqrt(1 - noise) * own
+
+
+def measure_words(draws: int, folder: str | None) -> list[dict[str, Any]]:
+    """Return, for sets and means of sets, how often tests find a difference between two equally good models."""
+    print("type I of tests at 5 %: items alone, used; standard errors, used / items alone")
+    rows = []
+    for names in SETS:
+        links, sets = read_sets(names, folder)
+        for noise in NOISE:
+            rng = np.random.default_rng(0)
+            found = [judge_sets(links, sets, *equal_models(rng, links, noise)) for _ in range(draws)]
+            alone, used, ratio = np.mean(found, axis=0).tolist()
+            row = {"sets": names, "pairs": sum(map(len, sets)), "words": int(links.max() + 1), "noise": noise}
+            rows.append({**row, "alone": alone, "used": used, "ratio": ratio})
+            print(f"  {', '.join(names):40s} {noise:.1f}  {alone:.3f} {used:.3f} {ratio:.2f}", flush=True)
+    return rows
+
+
+def equal_models(rng, links, noise, level=0.7):
+    """Return rounded human scores of pairs, and the cosines of two models that are equally good."""
+    gold, error, first, second = draw_pairs(rng, links, noise, 4)
+    models = [level * gold + np.sqrt(1 - level**2) * (error + own) / np.sqrt(2) for own in (first, second)]
+    return np.round(2 * gold) / 2, *models
+
+
+def judge_sets(links, sets, gold, one, other):
+    """Return whether a difference in the mean over sets is found, without and with shared words; how errors compare."""
+    values = [spearman_values(gold[s], one[s]) - spearman_values(gold[s], other[s]) for s in sets]
+    mean = np.mean([own.mean() for own in values])
+    alone = np.sqrt(sum(own.var(ddof=1) / len(own) for own in values)) / len(sets)
+    used = variance_of(*(Parts(own, links[s]) for own, s in zip(values, sets, strict=True)))
+    p = 2 * stats.t.sf(abs(mean) / alone, sum(map(len, sets)) - len(sets))
+    return p <= LEVEL, used.p_value(mean) <= LEVEL, used.error / alone
+
+
+def measure_seeds(draws: int, folder: str | None) -> list[dict[str, Any]]:
+    """Return the same for two methods with several seeds, of which some are better than others."""
+    print("type I of tests at 5 %: other items only, used")
+    rows = []
+    for name in (HALVES[0], "men"):
+        links, _ = read_sets([name], folder)
+        for seeds, unequal in SEEDS:
+            rng = np.random.default_rng(0)
+            found = []
+            for _ in range(draws // 4):
+                parts = equal_methods(rng, links, seeds, unequal)
+                only = variance_of(Parts(parts.values, links))
+                found.append([v.p_value(parts.mean) <= LEVEL for v in (only, variance_of(parts))])
+            items, used = np.mean(found, axis=0).tolist()
+            rows.append({"set": name, "seeds": seeds, "unequal": unequal, "items": items, "used": used})
+            print(f"  {name:10s} {seeds} {unequal:.1f}  {items:.3f} {used:.3f}", flush=True)
+    return rows
+
+
+def equal_methods(rng, links, seeds, unequal, noise=0.5):
+    """Return what pairs contribute to the difference of two methods, whose seeds are ``unequal`` on the whole."""
+    gold, *own = draw_pairs(rng, links, noise, 3)
+    values = []
+    for error in own:
+        levels = 1 + unequal * rng.standard_normal((seeds, 1))
+        cosines = levels * gold + 0.7 * error + 0.2 * draw_pairs(rng, links, noise, seeds)
+        values.append(spearman_values(gold, cosines))
+    difference = values[0].mean(axis=0) - values[1].mean(axis=0)
+    return Parts(difference, links, tuple(one.mean(axis=1) for one in values))
+
+
+def table(record: dict[str, Any]) -> str:
+    """Return type I errors of similarity sets and their means, in percent."""
+    lines = [
+        "| test of | pairs | words | noise of words | items alone | used | its error, by that of items alone |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in record["words"]:
+        names = [column_title(name) for name in row["sets"]]
+        what = names[0] if len(names) == 1 else f"the mean of {', '.join(names)}"
+        cells = (f"{100 * row['noise']:.0f} %", f"{100 * row['alone']:.1f}", f"{100 * row['used']:.1f}")
+        lines.append(
+            f"| {what} | {row['pairs']:,} | {row['words']:,} | {' | '.join(cells)} | {row['ratio']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def seed_table(record: dict[str, Any]) -> str:
+    """Return type I errors of methods with several seeds, in percent."""
+    lines = ["| set | seeds | they differ | other items only | used |", "|---|---:|---|---:|---:|"]
+    for row in record["seeds"]:
+        differ = "as a whole" if row["unequal"] else "at single words"
+        found = f"{100 * row['items']:.1f} | {100 * row['used']:.1f}"
+        lines.append(f"| {column_title(row['set'])} | {row['seeds']} | {differ} | {found} |")
+    return "\n".join(lines)
 
 
 # Analogies
@@ -194,7 +340,7 @@ def show_analogies(draws):
                 found = []
                 for _ in range(draws // 2):
                     one, other = answers(rng, pairs, (0.0, -step), effect=effect, shared=0.5)
-                    found.append((paired_cluster_test(one, other, pairs), t_test(one - other)))
+                    found.append((used_test(one, other, pairs), t_test(one - other)))
                 cells += list((np.array(found) <= LEVEL).mean(axis=0))
             print(f"{name:7s} {effect:5.1f}   " + "  ".join(f"{value:8.3f}" for value in cells), flush=True)
 
@@ -210,7 +356,8 @@ def show_coverage(draws):
                 held = []
                 for _ in range(draws // 2):
                     one = answers(rng, pairs, (level,), effect=effect, shared=0.5)[0]
-                    low, high = cluster_interval(one, pairs)
+                    share = float(one.mean())
+                    low, high = share_interval(share, variance_of(Parts(one - share, pairs)))
                     half = 1.96 * one.std() / np.sqrt(len(one))
                     held.append((low <= truth <= high, abs(one.mean() - truth) <= half))
                 cells = "  ".join(f"{value:8.3f}" for value in np.mean(held, axis=0))

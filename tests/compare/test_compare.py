@@ -425,7 +425,7 @@ def test_a_comparison_is_resampled_once_for_its_three_reports(
     assert code == 0
     assert "Table 1. Scores" in shown
     assert {path.suffix for path in (tmp_path / "r").glob("report.*")} == {".md", ".json", ".html"}
-    assert drawn == {"bootstrap_spearman": 2, "paired_spearman_test": 1}
+    assert drawn == {"correlation_interval": 2, "variance_of": 3}
 
 
 def test_a_method_that_fails_is_shown_and_the_others_go_on(tmp_path, corpus, task, in_process):

@@ -1,4 +1,4 @@
-"""Intervals and paired tests: against SciPy's own, against counting all swaps, and drawn once per report."""
+"""Intervals and paired tests: against SciPy's own, against counting all swaps, and made once per report."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from psdvec.evaluation import scores
 from psdvec.evaluation.statistics import (
     bootstrap_f1,
     bootstrap_mean,
-    bootstrap_spearman,
     paired_f1_test,
     paired_test,
-    spearman,
 )
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
 
 RESAMPLED = (
-    "bootstrap_mean", "bootstrap_spearman", "bootstrap_f1", "cluster_interval",
-    "paired_test", "paired_spearman_test", "paired_f1_test", "paired_cluster_test",
+    "bootstrap_mean", "bootstrap_f1", "paired_test", "paired_f1_test",
+    "correlation_interval", "share_interval", "variance_of",
 )  # fmt: skip
 
 
@@ -55,20 +53,6 @@ def test_the_interval_of_a_mean_is_that_of_scipy():
     outcomes = right_and_wrong(0.7)
     expected = interval_of_scipy((outcomes,), np.mean)
     assert bootstrap_mean(outcomes, resamples=20_000) == pytest.approx(expected, abs=0.02)
-
-
-def test_the_interval_of_a_rank_correlation_is_that_of_scipy():
-    generator = np.random.default_rng(0)
-    first = generator.standard_normal(50)
-    second = first + generator.standard_normal(50)
-
-    def correlation(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        x, y = (stats.zscore(stats.rankdata(values, axis=axis), axis=axis) for values in (x, y))
-        return (x * y).mean(axis=axis)
-
-    expected = interval_of_scipy((first, second), correlation, paired=True, vectorized=True)
-    assert bootstrap_spearman(first, second, resamples=20_000) == pytest.approx(expected, abs=0.02)
-    assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second)[0])
 
 
 def test_the_interval_of_f1_is_that_of_scipy():
@@ -116,6 +100,7 @@ def count_resampling(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 WORDS = tuple(f"w{i}" for i in range(50))
 PAIRS = "".join(f"w{i} w{i + 1} {i * 7 % 11}\n" for i in range(40))
+CHOICES = "".join(f"w{i} | w{i + 1} | w{i + 2}\n" for i in range(40))
 ANALOGIES = "".join(f"w{i} w{i + 1} w{i + 2} w{i + 3}\n" for i in range(40))
 
 
@@ -127,15 +112,15 @@ def test_a_report_is_resampled_once_however_many_forms_it_takes(run, tmp_path, m
         save(Embeddings(WORDS, generator.standard_normal((50, 4)).astype(np.float32)), tmp_path / name)
     (tmp_path / "pairs.txt").write_text(PAIRS)
     (tmp_path / "analogies.txt").write_text(ANALOGIES)
+    (tmp_path / "choices.txt").write_text(CHOICES)
     code, _, _ = run(
         "evaluate", *(tmp_path / name for name in ("one", "two", "three")), "--task", tmp_path / "pairs.txt",
-        "--task", tmp_path / "analogies.txt", "--html", tmp_path / "report.html", "-q", *form,
+        "--task", tmp_path / "analogies.txt", "--task", tmp_path / "choices.txt",
+        "--html", tmp_path / "report.html", "-q", *form,
     )  # fmt: skip
     assert code == 0
-    # three models; one column of pairs, two of analogies; two models per column are tested against the best
+    # three models; one column of pairs, two of analogies, one of choices; two models per column are tested against the
+    # best
     assert drawn == {
-        "bootstrap_spearman": 3,
-        "cluster_interval": 6,
-        "paired_spearman_test": 2,
-        "paired_cluster_test": 4,
-    }
+        "correlation_interval": 3, "share_interval": 6, "variance_of": 3 * 5 + 2, "bootstrap_mean": 3, "paired_test": 2,
+    }  # fmt: skip

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from psdvec.evaluation.report import (
     score_table,
     section_table,
 )
+from psdvec.evaluation.statistics import variance_of
 from psdvec.evaluation.tasks import Analogies, Pairs
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
@@ -119,6 +121,31 @@ def test_the_mean_has_an_interval_and_is_compared(report: Report):
     assert report.means["good"].is_best
     assert mean.p_adjusted < 0.05
     assert report.mean_difference("good", "good").p == 1
+
+
+def test_a_set_under_two_names_makes_the_mean_no_surer():
+    men = tasks()[0]
+    once = evaluate(models(), [men])
+    twice = evaluate(models(), [men, replace(men, name="again")])
+    score, mean = once.get("bad", "men"), twice.means["bad"]
+    assert (mean.low, mean.high) == pytest.approx((score.low, score.high))
+    assert mean.against_best.error == pytest.approx(score.against_best.error)
+    assert mean.against_best.p == pytest.approx(score.against_best.p)
+
+
+def test_seeds_that_differ_widen_the_interval_and_the_error():
+    one, other = models()["good"], models()["alike"]
+    apart = evaluate({"both": [one, other], "bad": models()["bad"]}, tasks())
+    alike = evaluate({"both": [one, one], "bad": models()["bad"]}, tasks())
+    single = evaluate({"both": one, "bad": models()["bad"]}, tasks())
+    for column in apart.columns:
+        items = apart.get("both", *column).items
+        spread = apart.get("both", *column).spread
+        against = [report.get("bad", *column).against_best.error for report in (alike, single)]
+        assert against[0] == pytest.approx(against[1])
+        found = replace(items.parts(), values=items.parts().values - items.parts().mean)
+        without = variance_of(replace(found, seeds=()))
+        assert variance_of(found).value == pytest.approx(without.value + spread**2 / 2)
 
 
 def test_a_list_of_vectors_is_a_method_trained_with_several_seeds():

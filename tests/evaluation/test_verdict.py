@@ -11,7 +11,7 @@ import pytest
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.report import Report, leaders, make_verdict, say_left_out
 from psdvec.evaluation.tagging import BASELINE
-from psdvec.evaluation.tasks import Pairs
+from psdvec.evaluation.tasks import Choices, Pairs
 from psdvec.evaluation.testsets import column_title
 from psdvec.vectors.embeddings import Embeddings
 
@@ -98,7 +98,8 @@ def test_one_set_is_named():
 
 
 def test_without_intervals_none_is_given():
-    report = evaluate({"only": vectors(noise=1)}, [pairs("men")], resamples=0)
+    questions = Choices("toefl", tuple((WORDS[i], WORDS[i + 1], WORDS[i + 2]) for i in range(50)))
+    report = evaluate({"only": vectors(noise=1)}, [questions], resamples=0)
     assert "95 %" not in make_verdict(report)
 
 

@@ -25,7 +25,6 @@ from psdvec.compare import jobs as steps
 from psdvec.compare import run as compare_run
 from psdvec.compare.values import Cost
 from psdvec.counts.count import count_pairs
-from psdvec.evaluation import scores
 from psdvec.formats import model2vec
 from psdvec.formats import model2vec as tokenizer_json
 from psdvec.text import corpus
@@ -127,13 +126,7 @@ def prepare(run_command: Callable[[list[str], Path], int]) -> None:
     cli.app, typer.main.get_command = command, lambda _: command  # type: ignore[assignment]
     steps.run_measured = forked  # type: ignore[assignment]
     steps.versions = cache(steps.versions)
-    for name in ("bootstrap_spearman", "paired_spearman_test"):
-        setattr(scores, name, _with_few_draws(getattr(scores, name)))
     compare_run.warm_up = lambda *_: None  # type: ignore[assignment]
-
-
-def _with_few_draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments, **options: function(*arguments, **{**options, "resamples": 20})
 
 
 def count_in_chunks(chunk: int | None) -> None:

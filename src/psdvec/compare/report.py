@@ -160,7 +160,7 @@ def make_remarks(
     if any(len(run.vectors) > 1 for run in runs):
         lines.append(
             "Of a method trained with several seeds, scores are means over them, and times and memory medians. Tests "
-            "and intervals are over items, each with its mean over seeds; how far seeds scatter is shown beside them. "
+            "and intervals allow for other items and for other seeds; how far seeds scatter is shown beside them. "
             "Taggers use the vectors of the first seed."
         )
     return tuple(lines)

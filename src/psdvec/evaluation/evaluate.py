@@ -21,7 +21,7 @@ from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.evaluation.report import Report
 from psdvec.evaluation.scores import Answers, Score, SpanCounts, score_column, score_task
 from psdvec.evaluation.tagging import TaggingResult
-from psdvec.evaluation.tasks import Analogies, Choices, Oov, Pairs, Task
+from psdvec.evaluation.tasks import Analogies, Choices, Numbers, Oov, Pairs, Task
 from psdvec.progress import LogProgress, Progress
 from psdvec.text.tokenizers import keeps_case
 from psdvec.vectors.embeddings import COSMUL_EPSILON, AnalogyMethod, Embeddings
@@ -63,7 +63,7 @@ def evaluate(
     ignore_case : treat ``Paris`` and ``paris`` as one word, the more frequent of them (gensim's rule); a model whose
         tokenizer keeps case takes a word as it is written, if it has it so
     restrict_vocab : use only this many words, the first
-    resamples : how many resamples to draw for each interval; with 0, only analogies have one
+    resamples : how many resamples to draw for the intervals of synonyms; with 0, these have none
     seed : seed of the resampling
 
     Examples
@@ -100,8 +100,11 @@ def evaluate(
     judge = partial(JudgedModel, restrict_vocab=restrict_vocab, ignore_case=ignore_case, spell=spell)
     judged = {name: [*map(judge, seeds)] for name, seeds in named.items()} if tasks else {}
     scores: list[Score] = []
+    numbers: Numbers = {}
     for task in tasks:
-        answers = answer_task(judged, task, oov=oov, common=common, methods=methods, progress=progress)
+        answers = answer_task(
+            judged, task, task.links(numbers), oov=oov, common=common, methods=methods, progress=progress
+        )
         scores += score_task(task, answers, resamples=resamples, seed=seed)
     cased = any(keeps_case(e.tokenizer) for seeds in named.values() for e in seeds)
     return Report(tuple(scores), oov, common, ignore_case, seed, cased=cased)
@@ -196,7 +199,6 @@ class JudgedModel:
             right = self._choose(task, ids, used, oov)[None]
             return {"accuracy": Answers(used, right, None, rarest, spelled=known & ~own)}
         answers: dict[str, Answers] = {}
-        pairs = task.pairs()
         for method in methods:
             found = solve_analogies(
                 self.vectors, self.lengths, ids[known][:, :3],
@@ -204,7 +206,7 @@ class JudgedModel:
             )  # fmt: skip
             right = np.zeros(len(ids))
             right[known] = self.first[found] == self.first[ids[known][:, 3]]
-            answers[method] = Answers(used, right[None], None, rarest, pairs, known & ~own)
+            answers[method] = Answers(used, right[None], None, rarest, spelled=known & ~own)
         return answers
 
     def _pair_cosines(self, ids: Int64s, oov: Oov) -> Float64s:
@@ -241,13 +243,17 @@ class JudgedModel:
 def answer_task(
     models: Mapping[str, Sequence[JudgedModel]],
     task: Task,
+    links: Int64s | None,
     *,
     oov: Oov,
     common: bool,
     methods: Sequence[AnalogyMethod],
     progress: Progress,
 ) -> dict[str, dict[str, Answers]]:
-    """Return by metric, then by model, what happened at the items of ``task``; a model may have several seeds."""
+    """Return by metric, then by model, what happened at the items of ``task``, which hang together by ``links``.
+
+    A model may have several seeds.
+    """
     ids = {name: [seed.ids_of(task) for seed in seeds] for name, seeds in models.items()}
     known = {
         name: np.all([seed.knows(task, own) for seed, own in zip(seeds, ids[name], strict=True)], axis=0)
@@ -264,7 +270,7 @@ def answer_task(
         ]
         for metric, first in found[0].items():
             outcomes = np.concatenate([one[metric].outcomes for one in found])
-            answers.setdefault(metric, {})[name] = replace(first, outcomes=outcomes)
+            answers.setdefault(metric, {})[name] = replace(first, outcomes=outcomes, links=links)
     return answers
 
 

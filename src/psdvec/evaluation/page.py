@@ -74,7 +74,7 @@ def report_sections(report: Report, tables: ReportTables) -> list[Section]:
     sets = {column_title(task): set_title(task) for task in report.tasks}
     over = ", ".join(column_title(task) for task in report.counted)
     meanings = columns | {
-        mean_title(report): f"of {over or 'no set'}; its interval takes the sets as independent",
+        mean_title(report): f"of {over or 'no set'}",
         SEEN: "a difference from the highest that one test would find in four cases of five (a power of 80 %)",
     }
     return [

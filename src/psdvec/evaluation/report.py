@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -27,7 +27,7 @@ from psdvec.evaluation.scores import (
     holm,
     spread_of,
 )
-from psdvec.evaluation.statistics import normal_test
+from psdvec.evaluation.statistics import Parts, variance_of
 from psdvec.evaluation.tagging import BASELINE, Counts, TaggingResult
 from psdvec.evaluation.tasks import Oov
 from psdvec.evaluation.testsets import NOT_IN_PAPER, column_title
@@ -327,9 +327,9 @@ class Report(Shown):
     def means(self) -> dict[str, MeanScore]:
         """Every model's :meth:`mean`, with its interval and its test against the best of them.
 
-        The sets are taken as independent. The distances from the mean to the ends of its interval are those of the
-        sets, squared, added up and divided by the square of their number, as variances would be: so an interval near
-        100 points stays within them (Zou and Donner, 2008).
+        The distances from the mean to the ends of its interval are those of the sets, squared, added up and divided by
+        the square of their number, as variances would be: so an interval near 100 points stays within them (Zou and
+        Donner, 2008). They are then multiplied by how much larger the error of the mean is because sets share words.
         """
         values = {model: self.mean(model) for model in self.models}
         best = best_of(values)
@@ -341,8 +341,10 @@ class Report(Shown):
         means = {}
         for model, value in values.items():
             counted = self._counted(model)
+            wider = _widening([score.items.parts() for score in counted])
             below, above = (
-                float(np.linalg.norm([getattr(score, end) - score.value for score in counted]))
+                wider
+                * float(np.linalg.norm([getattr(score, end) - score.value for score in counted]))
                 / (len(counted) or math.nan)
                 for end in ("low", "high")
             )
@@ -364,11 +366,12 @@ class Report(Shown):
     def mean_difference(self, first: str, second: str) -> Difference:
         """Return how the means of two models differ, over the items of each set that both use."""
         both = zip(self._counted(first), self._counted(second), strict=False)
-        found = np.array([_subtract(one.items, other.items) for one, other in both])
-        if not found.size:
+        found = [_subtract(one.items, other.items) for one, other in both]
+        parts = [one for one in found if one]
+        if not parts or len(parts) < len(found):
             return NO_DIFFERENCE
-        value, error = float(found[:, 0].mean()), float(np.linalg.norm(found[:, 1]) / len(found))
-        return Difference(value, error, normal_test(value, error))
+        value, variance = float(np.mean([one.mean for one in parts])), variance_of(*parts)
+        return Difference(value, variance.error, variance.p_value(value))
 
     def _counted(self, model: str) -> list[Score]:
         """Return the scores that a model's mean is over; none if it has no mean."""
@@ -394,7 +397,7 @@ class Report(Shown):
             raise InputError(
                 f"'{first}' and '{second}' were judged in different ways at '{task}'; evaluate them together"
             )
-        return one.test(other, seed=self.seed)  # type: ignore[arg-type]
+        return one.compare(other, seed=self.seed).p  # type: ignore[arg-type]
 
 
 def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
@@ -408,9 +411,17 @@ def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
     return tuple(score.model for score in sorted(found, key=lambda score: (not score.is_best, -score.value)))
 
 
-def _subtract(one: Any, other: Any) -> tuple[float, float]:
-    """Return the difference of two models' items and its error, NaN if they are of different kinds."""
-    return one.subtract(other) if type(one) is type(other) else (float("nan"), float("nan"))
+def _subtract(one: Any, other: Any) -> Parts | None:
+    """Return what items contribute to the difference of two models, None if they were judged in different ways."""
+    parts: Parts | None = one.subtract(other) if type(one) is type(other) else None
+    return parts
+
+
+def _widening(sets: Sequence[Parts]) -> float:
+    """Return by what factor the error of the mean over sets is larger than if they shared nothing."""
+    centred = [replace(one, values=one.values - one.mean) for one in sets]
+    apart = math.sqrt(sum(variance_of(one).value for one in centred)) / (len(sets) or math.nan)
+    return max(variance_of(*centred).error / apart, 1.0) if apart > 0 else 1.0
 
 
 # A report in words and numbers: tables for people, CSV and JSON for programs.
@@ -607,7 +618,10 @@ def rules(report: Report) -> str:
             f"{SEEN}: a difference from the highest that one test would find in four cases of five (a power of 80 %)."
         )
     if seed_table(report):
-        text += " Scores of a method trained with several seeds are means over them."
+        text += (
+            " Scores of a method trained with several seeds are means over them; its tests and intervals allow for "
+            "other seeds too."
+        )
     if any(score.too_few for score in report.scores):
         text += f" too few (n): n items are too few to tell; a score takes at least {FEWEST_ITEMS}."
     return f"{text} {say_left_out(report)}".rstrip()

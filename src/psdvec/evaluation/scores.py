@@ -16,18 +16,17 @@ import numpy as np
 
 from psdvec.arrays import Bools, Float64s, Int64s
 from psdvec.evaluation.statistics import (
+    Parts,
     bootstrap_f1,
     bootstrap_mean,
-    bootstrap_spearman,
-    cluster_interval,
-    error_of_mean,
+    correlation_interval,
     f1_values,
-    paired_cluster_test,
     paired_f1_test,
-    paired_spearman_test,
     paired_test,
+    share_interval,
     spearman,
     spearman_values,
+    variance_of,
 )
 from psdvec.evaluation.tagging import Counts, sum_counts
 from psdvec.evaluation.tasks import Analogies, Kind, Task
@@ -66,18 +65,19 @@ class Answers:
     ``used``: (m,) bool, whether the item counts. ``outcomes``: (s, m) float64, one row for each seed that the model was
     trained with: the cosine of a pair, or 1 for a right answer and 0 for a wrong one. ``gold``: (m,) float64, the human
     scores, or None if there are none. ``rarest``: (m,) int64, the highest id among the item's words, or -1 if one of
-    them has no vector of its own. ``pairs``: (m, 2) int64, the pairs of words that make an analogy; None if items are
-    independent. ``spelled``: (m,) bool, whether an item has vectors for all its words only thanks to their spelling.
+    them has no vector of its own. ``links``: (m, 2) int64, the words of a pair or the pairs of words of an analogy, by
+    which items hang together; None if they are independent. ``spelled``: (m,) bool, whether an item has vectors for all
+    its words only thanks to their spelling.
 
-    The score is the mean over seeds, and so is what each item contributes to it; intervals and tests take the seeds as
-    they are, and say how far other items might have led.
+    The score is the mean over seeds, and so is what each item contributes to it; intervals and tests say how far other
+    items, and other seeds where there are several, might have led.
     """
 
     used: Bools
     outcomes: Float64s
     gold: Float64s | None
     rarest: Int64s
-    pairs: Int64s | None = None
+    links: Int64s | None = None
     spelled: Bools | None = None
 
     @property
@@ -111,46 +111,52 @@ class Answers:
         """Return the mean of :meth:`seed_scores`."""
         return float(self.seed_scores(among).mean())
 
+    def parts(self) -> Parts:
+        """Return what each used item contributes to the score."""
+        return self._parts(self.used)
+
+    def subtract(self, other: Answers) -> Parts | None:
+        """Return what each item that both use contributes to the difference from ``other``; None if they are few."""
+        used = self.used & other.used
+        if used.sum() < FEWEST_ITEMS:
+            return None
+        one, two = self._parts(used), other._parts(used)
+        return replace(one, values=one.values - two.values, seeds=one.seeds + two.seeds)
+
     def interval(self, *, resamples: int, seed: int) -> tuple[float, float]:
-        """Return the 95 % interval of the score: by bootstrap, for analogies by their pairs of words."""
-        outcomes = self.outcomes[:, self.used]
+        """Return the 95 % interval of the score: by its variance, for synonyms by bootstrap if there is one seed."""
         if self.size < FEWEST_ITEMS:
             return NO_INTERVAL
-        if self.pairs is not None:
-            return cluster_interval(outcomes.mean(axis=0), self.pairs[self.used])
-        if resamples == 0:
-            return NO_INTERVAL
-        if self.gold is not None:
-            return bootstrap_spearman(self.gold[self.used], outcomes, resamples=resamples, seed=seed)
-        return bootstrap_mean(outcomes.mean(axis=0), resamples=resamples, seed=seed)
+        if self.is_resampled:
+            outcomes = self.outcomes[0, self.used]
+            return bootstrap_mean(outcomes, resamples=resamples, seed=seed) if resamples else NO_INTERVAL
+        parts = self.parts()
+        variance = variance_of(replace(parts, values=parts.values - parts.mean))
+        return (share_interval if self.gold is None else correlation_interval)(parts.mean, variance)
 
-    def test(self, other: Answers, *, seed: int) -> float:
-        """Return the p-value of the difference from ``other``, over the items that both use; NaN if they are few."""
-        used = self.used & other.used
-        if used.sum() < FEWEST_ITEMS:
-            return float("nan")
-        if self.gold is not None:
-            rows = (one.outcomes[:, used] for one in (self, other))
-            return paired_spearman_test(self.gold[used], *rows, seed=seed)
-        first, second = self._values(used), other._values(used)
-        if self.pairs is not None:
-            return paired_cluster_test(first, second, self.pairs[used])
-        return paired_test(first, second, seed=seed)
+    def compare(self, other: Answers, *, seed: int) -> Difference:
+        """Return the difference from ``other`` over the items that both use; NaN if they are few."""
+        parts = self.subtract(other)
+        if parts is None:
+            return NO_DIFFERENCE
+        variance = variance_of(parts)
+        if self.is_resampled and other.is_resampled:
+            used = self.used & other.used
+            p = paired_test(self.outcomes[0, used], other.outcomes[0, used], seed=seed)
+        else:
+            p = variance.p_value(parts.mean)
+        return Difference(parts.mean, variance.error, p)
 
-    def subtract(self, other: Answers) -> tuple[float, float]:
-        """Return the difference from ``other`` over the items that both use, and its error (:class:`Difference`)."""
-        used = self.used & other.used
-        if used.sum() < FEWEST_ITEMS:
-            return float("nan"), float("nan")
-        difference = self._values(used) - other._values(used)
-        pairs = None if self.pairs is None else self.pairs[used]
-        return float(difference.mean()), error_of_mean(difference, pairs)
+    @property
+    def is_resampled(self) -> bool:
+        """Whether items are independent shares of one seed: then intervals and tests draw them anew."""
+        return self.gold is None and self.links is None and len(self.outcomes) == 1
 
-    def _values(self, used: Bools) -> Float64s:
-        """Return what each of the items ``used`` contributes to the score, whose mean it is."""
+    def _parts(self, used: Bools) -> Parts:
         outcomes = self.outcomes[:, used]
         values = outcomes if self.gold is None else spearman_values(self.gold[used], outcomes)
-        return np.asarray(values.mean(axis=0))
+        links = None if self.links is None else self.links[used]
+        return Parts(values.mean(axis=0), links, (values.mean(axis=1),))
 
 
 @dataclass(frozen=True)
@@ -181,18 +187,24 @@ class SpanCounts:
             return NO_INTERVAL
         return bootstrap_f1(self._table(), resamples=resamples, seed=seed)
 
-    def test(self, other: SpanCounts, *, seed: int) -> float:
-        """Return the p-value of the difference from ``other``; NaN if there are too few sentences."""
-        if self.size < FEWEST_ITEMS:
-            return float("nan")
-        return paired_f1_test(self._table(), other._table(), seed=seed)
+    def parts(self) -> Parts:
+        """Return what each sentence contributes to F1."""
+        return Parts(f1_values(self._table()), seeds=(self.seed_scores(),))
 
-    def subtract(self, other: SpanCounts) -> tuple[float, float]:
-        """Return the difference in F1 from ``other``, and its error (:class:`Difference`)."""
+    def subtract(self, other: SpanCounts) -> Parts | None:
+        """Return what each sentence contributes to the difference from ``other``; None if there are too few."""
         if self.size < FEWEST_ITEMS:
-            return float("nan"), float("nan")
-        difference = f1_values(self._table()) - f1_values(other._table())
-        return float(difference.mean()), error_of_mean(difference)
+            return None
+        one, two = self.parts(), other.parts()
+        return Parts(one.values - two.values, seeds=one.seeds + two.seeds)
+
+    def compare(self, other: SpanCounts, *, seed: int) -> Difference:
+        """Return the difference in F1 from ``other``; NaN if there are too few sentences."""
+        parts = self.subtract(other)
+        if parts is None:
+            return NO_DIFFERENCE
+        p = paired_f1_test(self._table(), other._table(), seed=seed)
+        return Difference(parts.mean, variance_of(parts).error, p)
 
     def _table(self) -> Float64s:
         return np.array([(one.right, one.found, one.gold) for one in self.sentences], dtype=np.float64)
@@ -287,9 +299,7 @@ def score_column(
             total=one.total,
             sections=sections[model],
             is_best=model == best,
-            against_best=Difference(*one.subtract(items[best]), one.test(items[best], seed=seed))
-            if best and compared
-            else NO_DIFFERENCE,
+            against_best=one.compare(items[best], seed=seed) if best and compared else NO_DIFFERENCE,
             p_adjusted=float("nan"),
             seeds=len(seed_scores),
             spread=spread_of(seed_scores),

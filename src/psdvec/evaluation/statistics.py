@@ -12,11 +12,14 @@ manner:
 
 Without A, these are the influence values of a Pearson correlation of ranks, which are right only if both models err in
 the same manner: see ``benchmarks/bench/bench_statistics.py``.
+
+Items that share a word err together, and so do all items of one seed; :func:`variance_of` allows for both.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +28,7 @@ from psdvec.arrays import Float64s, Int64s
 
 CONFIDENCE = 0.95  # of all intervals
 CELLS = 4_000_000  # numbers drawn at a time
-SMALL = 350  # items up to which the test swaps the models' ranks; above it, the t distribution is as good
+_ROUNDING = 1e-12  # sums of rounded numbers are not exactly zero
 
 
 def spearman(first: Float64s, second: Float64s) -> float:
@@ -47,60 +50,6 @@ def spearman_values(first: Float64s, second: Float64s) -> Float64s:
     [1.0, 1.0, 1.0]
     """
     return _values(_sort(first), _sort(second))
-
-
-def bootstrap_spearman(
-    gold: Float64s, outcomes: Float64s, *, resamples: int = 1000, seed: int = 0
-) -> tuple[float, float]:
-    """Return the bootstrap interval, by percentiles, of :func:`spearman` over resampled items.
-
-    ``outcomes`` is (n,), or (s, n) for s seeds, whose correlations are averaged.
-    """
-    generator = np.random.default_rng(seed)
-    rows = np.atleast_2d(outcomes)
-    draws = np.empty(resamples)
-    at_once = max(1, CELLS // max(len(gold), 1))
-    for start in range(0, resamples, at_once):
-        chosen = generator.integers(len(gold), size=(min(at_once, resamples - start), len(gold)))
-        drawn = _sort(gold[chosen])
-        found = [_correlations(drawn, _sort(row[chosen])) for row in rows]
-        draws[start : start + len(chosen)] = np.mean(found, axis=0)
-    return _percentiles(draws)
-
-
-def paired_spearman_test(
-    gold: Float64s, first: Float64s, second: Float64s, *, resamples: int = 10_000, seed: int = 0
-) -> float:
-    """Return the p-value of a difference between two models' correlations with ``gold``.
-
-    ``first`` and ``second`` are (s, n), one row per seed; the means over seeds are compared. The statistic is the
-    difference divided by its standard error, from :func:`spearman_values`. Up to 350 items, and with one seed each, a
-    permutation test compares it with what it becomes when the models' ranks are swapped at random items. That is exact
-    for models that err in the same manner, and nearly right for others, because the difference is divided by its
-    standard error. Otherwise it is compared with the t distribution. The test is two-sided and counts the observed
-    arrangement as one of the draws. NaN if one of the correlations is not defined.
-
-    >>> paired_spearman_test(np.arange(4.0), np.ones((1, 4)) * [1, 2, 3, 4], np.ones((1, 4)) * [1, 2, 3, 4])
-    1.0
-    """
-    from scipy import stats  # takes half a second to import, which commands that only query need not pay
-
-    sorted_gold, n = _sort(gold), len(gold)
-    values = [_values(sorted_gold, _sort(rows)).mean(axis=0) for rows in (first, second)]
-    observed = float(_studentised(values[0] - values[1]))
-    if np.isnan(observed):
-        return float("nan")
-    if n > SMALL or len(first) > 1 or len(second) > 1:
-        return float(2 * stats.t.sf(abs(observed), n - 1))
-    generator = np.random.default_rng(seed)
-    ranks = [stats.rankdata(rows[0]) for rows in (first, second)]
-    at_least, at_once = 0, max(1, CELLS // (8 * n))
-    for start in range(0, resamples, at_once):
-        swapped = generator.integers(2, size=(min(at_once, resamples - start), n), dtype=np.int8) == 1
-        one, other = (np.where(swapped, ranks[1 - i], ranks[i]) for i in (0, 1))
-        drawn = _studentised(_values(sorted_gold, _sort(one)) - _values(sorted_gold, _sort(other)))
-        at_least += int((np.abs(drawn) >= abs(observed) * (1 - 1e-9)).sum())
-    return (at_least + 1) / (resamples + 1)
 
 
 @dataclass(frozen=True)
@@ -159,15 +108,6 @@ def _values(x: _Sorted, y: _Sorted) -> Float64s:
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = C / np.sqrt(V * W)
         return np.asarray(rho + c / np.sqrt(V * W) - rho / 2 * (a / V + b / W))
-
-
-def _studentised(differences: Float64s) -> Float64s:
-    """Return the mean divided by its standard error, 0 if there is no difference at all."""
-    n = differences.shape[-1]
-    mean, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    noise = 1e-12  # sums of rounded numbers are not exactly zero
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(np.abs(mean) < noise, 0.0, mean / np.where(error < noise, 0.0, error))
 
 
 # Resampling items that are independent of one another: bootstrap intervals, and paired permutation tests.
@@ -272,100 +212,162 @@ def _f1(sums: Float64s) -> Float64s:
     return np.asarray(2 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1))
 
 
-# Standard errors, intervals and tests where items hang together: analogies are made of few pairs of words.
+# Variances, intervals and tests where items hang together: pairs share words, analogies pairs, and all items a seed.
 #
-# Google's 19,544 questions are made of 549 pairs of words, and each pair is in about 70 of them: a pair whose vectors
-# are poor spoils them all. A question ``a a* b b*`` belongs to two pairs, (a, a*) and (b, b*), and may hang together
-# with every question that has one of them, in either place. The variance of a mean over questions is therefore summed
-# over all couples of questions with a pair in common (the dyadic cluster-robust variance of Fafchamps and Gubert, 2007;
-# the two-way one of Cameron, Gelbach and Miller, 2011, in which a pair is the same cluster in both places):
+# MEN's 3,000 pairs are made of 751 words: a word whose vector is poor spoils the eight pairs that it is in. Google's
+# 19,544 questions are made of 549 pairs of words, and each pair is in about 70 of them. So an item has two links, its
+# two words or its two pairs, and may hang together with every item that has one of them, in either place and in any
+# set. The variance of a mean over items is summed over all couples of items with a link in common (the dyadic
+# cluster-robust variance of Fafchamps and Gubert, 2007; the two-way one of Cameron, Gelbach and Miller, 2011, in which
+# a link is the same cluster in both places):
 #
-#     n² var = Σ over pairs p of (Σ values of questions with p)² − Σ over {p, q} of (Σ values of questions with both)²
+#     var = Σ over links l of (Σ x of items with l)² − Σ over {l, m} of (Σ x of items with both)²
 #
-# It needs no draws. A bootstrap that draws pairs, and takes the questions whose two pairs were drawn, counts the noise
-# of single questions up to three times; it loses power where pairs are in few questions, as in MSR.
+# where x is what an item adds to the mean: its value less the mean of its set, divided by the size of the set, and by
+# the number of sets if the mean is over several. It needs no draws. A bootstrap that draws links, and takes the items
+# whose two links were drawn, counts the noise of single items up to three times; it loses power where links are in few
+# items.
 
 
-def error_of_mean(values: Float64s, pairs: Int64s | None = None) -> float:
-    """Return the standard error of the mean of ``values``, for a test of whether that mean is 0.
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What each item contributes to a score, or to a difference of two, and what makes items hang together.
 
-    ``values``: (n,). ``pairs``: (n, 2) int64, the two pairs of words of each question; None if items are independent.
-    The error is at least that of independent items with a mean of 0: sharing a pair does not make questions less alike,
-    and a few items that all speak for one model are not without error.
-
-    >>> error_of_mean(np.array([1.0, -1.0, 1.0, -1.0]))
-    0.5
-    >>> error_of_mean(np.array([1.0, 1.0, -1.0, -1.0]), np.array([[0, 1], [0, 2], [3, 4], [3, 5]]))
-    0.7745966692414834
+    ``values``: (n,), whose mean is the score. ``links``: (n, 2) int64, the two words or pairs of words of each item,
+    numbered alike in all sets; None if items are independent. ``seeds``: for each model, its score with each seed.
     """
-    independent = float((values**2).sum())
-    total = independent if pairs is None else max(independent, _dyadic_sum(values - values.mean(), pairs))
-    return math.sqrt(total) / len(values)
+
+    values: Float64s
+    links: Int64s | None = None
+    seeds: tuple[Float64s, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The score, or the difference."""
+        return float(self.values.mean())
 
 
-def cluster_interval(outcomes: Float64s, pairs: Int64s) -> tuple[float, float]:
-    """Return Wilson's interval of the share of right answers, for as many questions as these are worth.
+@dataclass(frozen=True)
+class Variance:
+    """The variance of an estimate, and the degrees of freedom with which it is known itself.
 
-    That number is share (1 − share) / variance, with the variance of :func:`error_of_mean`; where all answers are right
-    or all wrong, and nothing can be estimated, it is the number of pairs of words. The width is that of the t
-    distribution, as in :func:`paired_cluster_test`.
+    Variances of independent estimates add up; the degrees of freedom of the sum are those of Welch and Satterthwaite.
 
-    >>> low, high = cluster_interval(np.ones(3), np.array([[0, 1], [0, 2], [0, 3]]))
+    >>> Variance(1.0, 10) + Variance(1.0, 10)
+    Variance(value=2.0, freedom=20.0)
+    >>> round(Variance(1.0, 10**9).p_value(1.96), 3)
+    0.05
+    """
+
+    value: float
+    freedom: float
+
+    def __add__(self, other: Variance) -> Variance:
+        total = self.value + other.value
+        known = self.value**2 / self.freedom + other.value**2 / other.freedom
+        return Variance(total, total**2 / known if known > 0 else min(self.freedom, other.freedom))
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return math.sqrt(self.value)
+
+    @property
+    def quantile(self) -> float:
+        """So many standard errors to either side is the 95 % interval, by the t distribution."""
+        from scipy import stats  # takes half a second to import, which commands that only query need not pay
+
+        return float(stats.t.isf((1 - CONFIDENCE) / 2, self.freedom))
+
+    def p_value(self, difference: float) -> float:
+        """Return the two-sided p-value of a difference that has this variance, by the t distribution."""
+        from scipy import stats  # takes half a second to import, which commands that only query need not pay
+
+        if abs(difference) < _ROUNDING:
+            return 1.0
+        return (
+            float(2 * stats.t.sf(abs(difference) / self.error, self.freedom))
+            if self.value > 0
+            else float("nan")
+        )
+
+
+def variance_of(*sets: Parts) -> Variance:
+    """Return the variance of the mean over sets of their means, over other items and, where known, other seeds.
+
+    Items of all sets hang together by their links, so a word or a whole pair that two sets share counts. The variance
+    is at least that of independent items with a mean of 0: sharing a word does not make items less alike, and a few
+    items that all speak for one model are not without error. With several seeds, the variance of their mean is added.
+
+    >>> variance_of(Parts(np.array([1.0, -1.0, 1.0, -1.0]))).value
+    0.3333333333333333
+    >>> variance_of(Parts(np.array([1.0, 1.0, -1.0, -1.0]), np.array([[0, 1], [0, 2], [3, 4], [3, 5]]))).value
+    0.6666666666666666
+    """
+    total = _variance_over_items(sets)
+    for scores in zip(*(one.seeds for one in sets), strict=True):  # of one model
+        means = np.mean(np.broadcast_arrays(*scores), axis=0)
+        if len(means) > 1:
+            total += Variance(float(means.var(ddof=1)) / len(means), len(means) - 1)
+    return total
+
+
+def correlation_interval(correlation: float, variance: Variance) -> tuple[float, float]:
+    """Return the 95 % interval of a correlation, on Fisher's scale.
+
+    >>> low, high = correlation_interval(0.8, Variance(0.0016, 100))
+    >>> round(low, 3), round(high, 3)
+    (0.706, 0.867)
+    """
+    if not variance.error > _ROUNDING or abs(correlation) >= 1:
+        return correlation, correlation
+    half = variance.quantile * variance.error / (1 - correlation**2)
+    z = math.atanh(correlation)
+    return math.tanh(z - half), math.tanh(z + half)
+
+
+def share_interval(share: float, variance: Variance) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of the share of right answers, for as many questions as these are worth.
+
+    That number is share (1 − share) / variance; where all answers are right or all wrong, and nothing can be estimated,
+    it is the number of links. The width is that of the t distribution.
+
+    >>> low, high = share_interval(1.0, Variance(0.0, 2))
     >>> round(low, 2), high
-    (0.23, 1.0)
+    (0.14, 1.0)
     """
-    from scipy import stats  # takes half a second to import, which commands that only query need not pay
-
-    share = float(outcomes.mean())
-    error = error_of_mean(outcomes - share, pairs)
-    worth = share * (1 - share) / error**2 if error > 0 else min(len(outcomes), len(np.unique(pairs)))
-    t2 = float(stats.t.isf((1 - CONFIDENCE) / 2, _freedom(pairs))) ** 2 / worth
+    worth = share * (1 - share) / variance.value if variance.value > 0 else variance.freedom + 1
+    t2 = variance.quantile**2 / worth
     middle = (share + t2 / 2) / (1 + t2)
     half = math.sqrt(t2 * share * (1 - share) + t2**2 / 4) / (1 + t2)
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def paired_cluster_test(first: Float64s, second: Float64s, pairs: Int64s) -> float:
-    """Return the p-value of the mean difference of two models.
-
-    The difference divided by :func:`error_of_mean` is compared with the t distribution with as many degrees of freedom
-    as there are pairs of words, less one.
-
-    >>> paired_cluster_test(np.ones(4), np.ones(4), np.array([[0, 1], [0, 2], [0, 3], [1, 2]]))
-    1.0
-    """
-    from scipy import stats  # takes half a second to import, which commands that only query need not pay
-
-    difference = first - second
-    if not difference.any():
-        return 1.0
-    t = abs(float(difference.mean())) / error_of_mean(difference, pairs)
-    return float(2 * stats.t.sf(t, _freedom(pairs)))
-
-
-def normal_test(difference: float, error: float) -> float:
-    """Return the two-sided p-value of a difference, by the normal distribution.
-
-    >>> round(normal_test(1.96, 1.0), 3)
-    0.05
-    """
-    if difference == 0:
-        return 1.0
-    return math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else float("nan")
+def _variance_over_items(sets: Sequence[Parts]) -> Variance:
+    """Return the sum over items with a link in common, at least that over items alone."""
+    names, places = np.unique(_join_links(sets), return_inverse=True)
+    low, high = np.sort(places.reshape(-1, 2), axis=1).T
+    items, same = np.unique(low * len(names) + high, return_inverse=True)  # the same in two sets is one item
+    apart = items // len(names) != items % len(names)  # an analogy may be made of one pair twice
+    shares = [one.values / (len(one.values) * len(sets)) for one in sets]
+    alone = np.bincount(same, np.concatenate(shares))
+    x = np.bincount(same, np.concatenate([one - one.mean() for one in shares]))
+    first, second = items // len(names), items % len(names)
+    by_link = np.bincount(first, x, len(names)) + np.bincount(second, np.where(apart, x, 0.0), len(names))
+    groups = max(min(len(names), len(items)), 2)
+    few = groups / (groups - 1)  # centring takes away the share of one group
+    dyadic = few * float((by_link**2).sum() - (x[apart] ** 2).sum())
+    return Variance(max(float((alone**2).sum()), dyadic), groups - 1)
 
 
-def _freedom(pairs: Int64s) -> int:
-    return max(len(np.unique(pairs)) - 1, 1)
-
-
-def _dyadic_sum(values: Float64s, pairs: Int64s) -> float:
-    """Return the sum of products of centred values over all couples of questions with a pair of words in common."""
-    names, places = np.unique(pairs, return_inverse=True)
-    places = places.reshape(pairs.shape)
-    low, high = places.min(axis=1), places.max(axis=1)
-    apart = low != high  # a question may be made of one pair twice
-    by_pair = np.bincount(low, values, len(names)) + np.bincount(high[apart], values[apart], len(names))
-    _, both = np.unique(low[apart] * len(names) + high[apart], return_inverse=True)
-    by_both = np.bincount(both, values[apart])
-    few = len(names) / max(len(names) - 1, 1)  # centring takes away the share of one pair
-    return few * float((by_pair**2).sum() - (by_both**2).sum())
+def _join_links(sets: Sequence[Parts]) -> Int64s:
+    """Return the links of all items; an item without any has one of its own."""
+    found, own = [], 0
+    for one in sets:
+        if one.links is None:
+            numbers = -1 - own - np.arange(len(one.values))
+            own += len(numbers)
+            found.append(np.stack([numbers, numbers], axis=1))
+        else:
+            found.append(one.links)
+    return np.concatenate(found)

@@ -7,6 +7,7 @@ A file of word pairs with human scores becomes :class:`Pairs`, one of multiple-c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,6 +21,7 @@ from psdvec.text.readers import read_lines
 Kind: TypeAlias = Literal["similarity", "synonyms", "analogies", "tagging"]
 Oov: TypeAlias = Literal["skip", "zero", "mean", "spelling"]  # how to treat words without vectors
 Lines: TypeAlias = dict[int, str]  # of a file, by their numbers
+Numbers: TypeAlias = dict[str | frozenset[str], int]  # of words and of pairs of words, the same for all tasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,14 @@ class Pairs:
     gold: Float64s
     kind: Kind = "similarity"
 
+    def links(self, numbers: Numbers) -> Int64s:
+        """Return the (m, 2) numbers of the words of each pair, in whatever case; new ones join ``numbers``.
+
+        >>> Pairs("toy", (("a", "b"), ("c", "A")), np.zeros(2)).links({}).tolist()
+        [[0, 1], [2, 0]]
+        """
+        return _number([tuple(word.lower() for word in item) for item in self.items], numbers)
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -39,6 +49,9 @@ class Choices:
     name: str
     items: tuple[tuple[str, ...], ...]
     kind: Kind = "synonyms"
+
+    def links(self, numbers: Numbers) -> None:
+        """Return None: questions are taken as independent."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +63,20 @@ class Analogies:
     sections: tuple[str, ...]
     kind: Kind = "analogies"
 
-    def pairs(self) -> Int64s:
-        """Return the (m, 2) numbers of the pairs {a, a*} and {b, b*} of each question.
+    def links(self, numbers: Numbers) -> Int64s:
+        """Return the (m, 2) numbers of the pairs {a, a*} and {b, b*} of each question; new ones join ``numbers``.
 
         A pair is the same in whichever order its words stand.
 
-        >>> Analogies("toy", (("a", "A", "b", "B"), ("B", "b", "A", "a")), ("all", "all")).pairs().tolist()
+        >>> Analogies("toy", (("a", "A", "b", "B"), ("B", "b", "A", "a")), ("all", "all")).links({}).tolist()
         [[0, 1], [1, 0]]
         """
-        numbers: dict[frozenset[str], int] = {}
-        halves = [(frozenset(item[:2]), frozenset(item[2:])) for item in self.items]
-        found = [[numbers.setdefault(half, len(numbers)) for half in each] for each in halves]
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+        return _number([(frozenset(item[:2]), frozenset(item[2:])) for item in self.items], numbers)
+
+
+def _number(links: Iterable[tuple[str | frozenset[str], ...]], numbers: Numbers) -> Int64s:
+    found = [[numbers.setdefault(link, len(numbers)) for link in each] for each in links]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 Task: TypeAlias = Pairs | Choices | Analogies
