@@ -69,6 +69,18 @@ def test_the_bound_never_falls(seed: int, number: int, prior: float, hold: float
     assert (np.diff(state.bounds) >= -1e-9).all()
 
 
+@given(st.integers(0, 10**6), st.integers(2, 5), st.floats(1.0, 300.0))
+@settings(max_examples=15)
+def test_the_bound_never_falls_with_seed_words(seed: int, number: int, weight: float):
+    documents, space = prepared(planted_texts(documents=24, length=12, seed=seed))
+    begin = np.random.default_rng(seed).gamma(0.5, 5.0, (len(space.words), number))
+    anchors = np.zeros_like(begin)
+    anchors[seed % len(space.words), 0] = anchors[(seed + 9) % len(space.words), 1] = weight
+    state = learn(documents, space, begin=begin, anchors=anchors, workers=1, progress=SILENT)
+    assert len(state.bounds) > 1
+    assert (np.diff(state.bounds) >= -1e-9).all()
+
+
 @pytest.mark.parametrize("workers", [2, 3])
 def test_any_number_of_threads_gives_the_same_bytes(workers: int):
     documents, space = prepared()

@@ -156,6 +156,13 @@ def test_of_numbers_that_are_as_good_the_smallest_is_taken():
     assert smallest_within_error({**same, 50: np.array([-1.0, -1.1, -1.0])}) == 50
 
 
+def test_numbers_of_topics_are_compared_document_by_document():
+    """Documents differ far more among themselves than numbers do; but one number is better at every one."""
+    hard = np.random.default_rng(0).normal(-8.0, 2.0, size=50)
+    better = 0.1 + 0.01 * np.random.default_rng(1).standard_normal(50)
+    assert smallest_within_error({5: hard, 20: hard + better}) == 20
+
+
 def test_sizes_are_shares_of_all_words_and_topics_come_by_size(found):
     words = (found.proportions * found.lengths[:, None]).sum(axis=0)
     np.testing.assert_allclose(found.sizes, words / found.lengths.sum(), rtol=1e-5)

@@ -292,7 +292,7 @@ def learn(
     """
     over = prior.over(begin.shape[1])
     file = None if work is None else work / "round"
-    total = max(float(documents.lengths.sum()), 1.0)
+    total = max(float(documents.lengths.sum()) + (0.0 if anchors is None else float(anchors.sum())), 1.0)
     with limit_blas(1), progress.stage("learning topics", total=ROUNDS, unit="rounds") as stage:
         if file is not None and file.exists():
             record, arrays = read_piece(file)
@@ -309,6 +309,7 @@ def learn(
             expected = np.ascontiguousarray(found[:, :-1])
             if anchors is not None:
                 expected += anchors
+                bound += _value_of_anchors(anchors, probabilities)
             tilts = solve_topics(space, expected, state.tilts, hold=hold)
             state = State(tilts, gamma, expected, (*state.bounds, bound / total))
             if file is not None:
@@ -339,6 +340,12 @@ def topic_word_probabilities(space: Space, tilts: Float64s, *, hold: float) -> F
     """Return P(w | t) of each topic, less the price of its length, and P(w), last: (n, K + 1), equation (21)."""
     held = space.chances(tilts) * np.exp(-hold / 2 * (tilts**2).sum(axis=1))
     return np.ascontiguousarray(np.column_stack([held, space.shares]))
+
+
+def _value_of_anchors(anchors: Float64s, probabilities: Float64s) -> float:
+    """Return the term of anchors in the bound, the sum over words of anchors times log b: equation (24)."""
+    has = anchors > 0
+    return float(anchors[has] @ np.log(probabilities[:, :-1][has]))
 
 
 def _evenly(documents: Documents, over: Float64s) -> Float64s:

@@ -367,14 +367,20 @@ def choose_number(
 
 
 def smallest_within_error(found: dict[int, Float64s]) -> int:
-    """Return the smallest number whose mean is within one standard error of the best mean.
+    """Return the smallest number whose mean is less than the best by at most one standard error of the difference.
 
-    >>> smallest_within_error({5: np.array([-2.0, -2.0]), 10: np.array([-1.0, -1.2]), 20: np.array([-1.0, -1.1])})
+    The documents are the same for all numbers, so their differences are taken document by document.
+
+    >>> smallest_within_error({5: np.array([-2.0, -3.0]), 10: np.array([-1.0, -2.1]), 20: np.array([-1.1, -1.9])})
     10
     """
     best = max(found, key=lambda number: (float(found[number].mean()), -number))
-    error = float(found[best].std(ddof=1) / np.sqrt(len(found[best]))) if len(found[best]) > 1 else 0.0
-    return min(number for number in found if found[number].mean() >= found[best].mean() - error)
+
+    def is_near(lost: Float64s) -> bool:
+        error = float(lost.std(ddof=1) / np.sqrt(len(lost))) if len(lost) > 1 else 0.0
+        return float(lost.mean()) <= error
+
+    return min(number for number in found if is_near(found[best] - found[number]))
 
 
 def _halves(documents: Documents) -> tuple[Documents, Documents]:
