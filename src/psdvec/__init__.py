@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from psdvec.evaluation.report import Report
     from psdvec.formats import save
     from psdvec.loading import load
+    from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
     from psdvec.solver.extend import Extension, extend
     from psdvec.solver.fit import fit
@@ -38,7 +39,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
     "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
-    "read_corpus", "save", "topics", "train",
+    "read_corpus", "save", "spell", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -60,6 +61,7 @@ _HOMES = {
     "merge_counts": "counts.merge",
     "read_corpus": "text.corpus",
     "save": "formats",
+    "spell": "methods.spelling",
     "topics": "topic_model.topics",
     "train": "solver.train",
 }

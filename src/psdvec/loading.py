@@ -155,7 +155,8 @@ def _spelling(facts: Mapping[str, Any]) -> str:
     """Say how much spelling weighs in the vectors of a model that has learned it."""
     try:
         told = [facts["subwords"][name] for name in ("share", "leverage", "size")]
-        return say_weights(*told, noise=facts["recipe"]["spelling_noise"])
+        noise = facts["recipe"]["spelling_noise"] if "recipe" in facts else Recipe.spelling_noise
+        return say_weights(*told, noise=noise)
     except (KeyError, TypeError, ZeroDivisionError):  # no spelling, or of an older version
         return ""
 

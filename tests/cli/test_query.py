@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from psdvec.formats import load, save
 from psdvec.vectors.embeddings import Embeddings
+from tests.spelled import vocabulary
 
 TRIPLE = ("man", "woman", "king")
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
@@ -272,3 +274,29 @@ def test_a_wrong_call_exits_with_2_and_an_error_with_1(run, tmp_path: Path):
     assert run("similar")[0] == 2
     assert run("similar", tmp_path / "none", "x")[0] == 1
     assert run("nonsense")[0] == 2
+
+
+def test_spell_writes_a_folder_in_which_unseen_words_have_vectors(run, tmp_path: Path):
+    save(replace(vocabulary(), subwords=None, counts=None, deviations=None), tmp_path / "vectors.txt")
+    code, out, err = run("spell", tmp_path / "vectors.txt", "-o", tmp_path / "better")
+    assert code == 0
+    assert "48 vectors of 8 dimensions written to" in out
+    assert "spelling weighs" in err
+    assert "spelling" in run("info", tmp_path / "better")[1]
+    code, out, _ = run("similar", tmp_path / "better", "replayings", "--oov", "spelling", "-q")
+    assert code == 0
+    code, _, err = run("spell", tmp_path / "better", "-o", tmp_path / "again", "-q")
+    assert code == 1
+    assert "have learned spelling already" in err
+
+
+def test_spell_writes_other_formats_and_says_what_they_lack(run, tmp_path: Path):
+    save(replace(vocabulary(), subwords=None), tmp_path / "vectors.txt")
+    code, out, _ = run("spell", tmp_path / "vectors.txt", "-o", tmp_path / "better.bin", "-q")
+    assert code == 0
+    assert "binary holds no letters" in out
+    assert "psdvec info" not in out
+    assert len(load(tmp_path / "better.bin")) == 48
+    code, _, err = run("spell", tmp_path / "vectors.txt", "-o", tmp_path / "better.bin", "-q")
+    assert code == 1
+    assert "--overwrite" in err

@@ -25,6 +25,7 @@ from psdvec.compare.values import Cost, measure
 from psdvec.errors import InputError, ResourceError
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
+from psdvec.methods.spelling import spell
 from psdvec.options import make_recipe
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.tokenizers import TOKENIZERS
@@ -221,6 +222,23 @@ def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, co
     assert [list(one.steps) for one in found.runs] == [["word2vec"], ["word2vec", "sparse"]]
     assert formats.load(output / "models" / "sparse").dim == 10
     assert found.settings["word2vec"]["window"] == 2
+
+
+def test_spelling_takes_the_vectors_that_are_compared(tmp_path, corpus, task, in_process):
+    methods = ["skipgram", "skipgram-spelling", "svd", "svd-spelling"]
+    found = compare([str(corpus)], output=tmp_path / "r", methods=methods, dim=5, tasks=[task], workers=1)
+    assert [place for place in in_process if place.startswith("models/")] == [
+        f"models/{name}" for name in methods
+    ]
+    assert [list(one.steps) for one in found.runs] == [
+        ["skipgram"],
+        ["skipgram", "skipgram-spelling"],
+        ["svd"],
+        ["svd", "svd-spelling"],
+    ]
+    for name in ("skipgram", "svd"):
+        alone = spell(formats.load(tmp_path / "r" / "models" / name), workers=1, quiet=True)
+        assert formats.load(tmp_path / "r" / "models" / f"{name}-spelling") == alone
 
 
 @pytest.mark.slow

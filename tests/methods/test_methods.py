@@ -144,7 +144,7 @@ def test_wrong_settings_are_explained(method, text, message):
 
 
 def test_an_unknown_method_is_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="choose one of psdvec, psd,"):
+    with pytest.raises(InputError, match="choose one of psdvec, psdvec-plain, psd,"):
         method_named("lsa")
 
 

@@ -1,4 +1,4 @@
-"""The commands that learn vectors: ``fit``, ``extend`` and ``train``."""
+"""The commands that learn vectors: ``fit``, ``extend``, ``spell`` and ``train``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError, printable
+from psdvec.formats import Format, choose_format, load, save
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.options import ENCODING, ERRORS, TOKENIZER, UNIGRAMS, Counting, Fitting
@@ -199,7 +200,7 @@ def extend(
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Add new words to a model, or to other vectors; the old words do not move.
+    """Add new words to a model or other vectors; no old word moves.
 
     Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
 
@@ -299,6 +300,36 @@ def train(
     _report(model, output, draw=with_map, quiet=quiet)
 
 
+def spell(
+    vectors: options.Vectors,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write: a folder, or .txt, .vec, .bin or .npz.")
+    ],
+    to: Annotated[
+        Format | None, typer.Option(help="Format to write; default: by the ending of the output.")
+    ] = None,
+    workers: options.Workers = None,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Mix spelling into any vectors; unseen words get some too.
+
+    Example: `psdvec spell glove.6B.300d.txt -o better/`
+
+    The most frequent word should come first, as in most files: where counts are not known, the order stands for them.
+    Only a folder of psdvec keeps what was learned of letters; other formats hold the better vectors of the same words.
+    """
+    from psdvec.methods.spelling import spell as mix_spelling
+
+    progress = make_progress(quiet=quiet)
+    form = choose_format(output, to, overwrite=overwrite)
+    better = mix_spelling(load(vectors, progress=progress), workers=workers, progress=progress)
+    save(better, output, format=to, overwrite=overwrite)
+    if form != "model":
+        print(f"{form} holds no letters, so unseen words have no vector there; a folder of psdvec keeps them")
+    _report(better, output, ours=form == "model")
+
+
 def _print_rest(words: int) -> None:
     """Say of how many words nothing was printed."""
     if words > SHOWN:
@@ -315,10 +346,16 @@ def _report_scales(extension: Extension, counts: Path) -> None:
         print(f"words of the vectors that the counts lack, and that no word is solved against: {missing:,}")
 
 
-def _report(model: Model | Embeddings, output: Path, *, draw: bool = False, quiet: bool = True) -> None:
-    """Say what was written; with ``draw``, draw its map too, and say how far that can be trusted."""
+def _report(
+    model: Model | Embeddings, output: Path, *, draw: bool = False, ours: bool = True, quiet: bool = True
+) -> None:
+    """Say what was written; with ``draw``, draw its map too, and say how far that can be trusted.
+
+    ``ours`` says whether it is a folder of ours, which ``psdvec info`` shows.
+    """
     print(f"{len(model):,} vectors of {model.dim} dimensions written to {output}")
-    print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
+    advice = f"; have a look with: psdvec info {output}" if ours else ""
+    print(f"peak memory {format_size(peak_memory())}{advice}")
     if draw:
         from psdvec.maps.drawing import make_map
 

@@ -253,12 +253,12 @@ class Bench:
         common = {"dim": self.setup.dim, "seed": seed, "workers": self.setup.workers}
         if method in PAPER:
             return self._paper_steps(method, counts, seed, common)
-        settings = {name: dict(self.setup.settings.get(name, {})) for name in ("word2vec", method)}
+        base, commands = METHODS[method].base, {}
+        settings = {name: dict(self.setup.settings.get(name, {})) for name in (base or method, method)}
         names = [method]
-        if method == "sparse" and "vectors" not in settings[method]:
-            names = ["word2vec", method]
-            settings[method]["vectors"] = self._place_of("word2vec", seed)
-        commands = {}
+        if base is not None and "vectors" not in settings[method]:
+            names = [base, method]
+            settings[method]["vectors"] = self._place_of(base, seed)
         for name in names:
             reads = METHODS[name].reads == "corpus" and "vectors" not in settings[name]
             values = {k: str(x).lower() if isinstance(x, bool) else x for k, x in settings[name].items()}

@@ -27,7 +27,8 @@ class Method:
     corpus, in which case it also takes the ``vocabulary`` by name. ``counting`` holds the options of
     :func:`psdvec.count_pairs` that its paper chose, where they differ from ours; ``package`` is what it needs besides
     psdvec. ``settings`` are its defaults where they are not the function's; ``fixed`` are arguments that tell it from
-    other methods of the same function, and are no settings of it.
+    other methods of the same function, and are no settings of it. ``base`` is the method whose vectors it makes its
+    own from, if there is one; a comparison of both trains it once.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Method:
     package: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    base: str | None = None
 
     @property
     def function(self) -> partial[Any]:
@@ -67,6 +69,9 @@ METHODS: dict[str, Method] = {
     "psdvec": _ours(
         "signed low-rank PMI, default recipe", fixed={"recipe": {"name": "default"}, "core": None}
     ),
+    "psdvec-plain": _ours(
+        "ours without spelling", fixed={"recipe": {"name": "default", "spelling": 0.0}, "core": None}
+    ),
     "psd": _paper("the paper's recipe, core and noncore words", fixed={"recipe": {"name": "paper"}}),
     "psd-unreg": _paper(
         "the paper's recipe without regularisation", fixed={"recipe": {"name": "paper", "ridge": "0"}}
@@ -81,6 +86,9 @@ METHODS: dict[str, Method] = {
         settings={"negative": 5, "alpha": 0.025},
         fixed={**_WORD2VEC, "skipgram": True},
     ),
+    "skipgram-spelling": _gensim(
+        "skip-gram + our spelling", "spelling.fit", fixed={"base": "skipgram"}, base="skipgram"
+    ),
     "glove": Method(
         "weighted least squares of log counts",
         "glove.fit",
@@ -88,12 +96,15 @@ METHODS: dict[str, Method] = {
     ),
     "ppmi": Method("sparse rows of positive PMI", "matrices.fit_ppmi", counting=_HYPERWORDS),
     "svd": Method("truncated SVD of positive PMI", "matrices.fit_svd", counting=_HYPERWORDS),
+    "svd-spelling": Method(
+        "SVD + our spelling", "spelling.fit", counting=_HYPERWORDS, fixed={"base": "svd"}, base="svd"
+    ),
     "cca": Method(
         "canonical correlations of words and contexts",
         "matrices.fit_cca",
         counting={"window": 5, "weighting": "flat"},
     ),
-    "sparse": _gensim("sparse coding of word2vec's vectors", "sparse.fit"),
+    "sparse": _gensim("sparse coding of word2vec's vectors", "sparse.fit", base="word2vec"),
     "fasttext": _gensim(
         "skip-gram with subwords",
         "gensim.fit",

@@ -100,7 +100,8 @@ class Subwords:
     ``hashes`` (g,) uint64, rising; ``codes`` (g, d) int8; ``steps`` (g,) float32. ``share`` is a of equation (15),
     ``length`` the mean length of the vectors that were learned from, ``leverage`` how strongly one more word that is
     known for certain would draw its own p towards it, equation (17), ``slope`` how much of p comes true for a word that
-    it was not learned from, equation (18), and ``size`` how long p is then, in the mean square.
+    it was not learned from, equation (18), and ``size`` how long p is then, in the mean square. ``mean`` (d,) float32
+    was taken from the vectors before, if it is given: vectors of other programs often have much in common.
     """
 
     hashes: UInt64s
@@ -111,6 +112,7 @@ class Subwords:
     leverage: float
     slope: float = 1.0
     size: float = 0.0
+    mean: Float32s | None = None
 
     def __post_init__(self) -> None:
         g = self.hashes.shape[:1]
@@ -119,14 +121,18 @@ class Subwords:
             or self.codes.ndim != 2
             or self.codes.shape[:1] != g
             or self.steps.shape != g
+            or (self.mean is not None and self.mean.shape != self.codes.shape[1:])
         ):
             raise InputError("the table of n-grams does not hold one vector per n-gram; make the model again")
-        if [each.dtype for each in self.arrays().values()] != [np.uint64, np.int8, np.float32]:
+        types = [np.uint64, np.int8, np.float32, np.float32]
+        if any(each.dtype != type for each, type in zip(self.arrays().values(), types, strict=False)):
             raise InputError("the table of n-grams holds numbers of other types; make the model again")
         if (self.hashes[1:] <= self.hashes[:-1]).any():
             raise InputError("the table of n-grams is not in order; make the model again")
-        largest = float(np.abs(self.steps).max(initial=0.0))
-        for number in (self.share, self.length, self.leverage, self.slope, self.size, largest):
+        largest = [
+            float(np.abs(each).max(initial=0.0)) for each in (self.steps, self.mean) if each is not None
+        ]
+        for number in (self.share, self.length, self.leverage, self.slope, self.size, *largest):
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < _LARGEST:
                 raise InputError(
                     f"the table of n-grams holds {str(number)[:20]} where a number should be that one can compute "
@@ -160,7 +166,10 @@ class Subwords:
 
         They are what :func:`psdvec.extend` gives a word without contexts: the mean of its prior, equation (16).
         """
-        return np.asarray(np.float32(self.share * self.length) * self.predict(words))
+        vectors = np.asarray(np.float32(self.share * self.length) * self.predict(words))
+        if self.mean is not None:
+            vectors[vectors.any(axis=1)] += self.mean
+        return vectors
 
     def deviations_of(self, vectors: Float32s) -> Float32s:
         """Return the standard deviation of each coordinate of ``vectors`` that :meth:`vectors_of` gave.
@@ -169,14 +178,16 @@ class Subwords:
         would have is as far from ``vectors``, in the mean square, as ``ℓ² (1 - b²|p|²) / (1 + a (a + 2 b) |p|²)``.
         """
         a, b = self.share, self.slope
-        lengths = np.linalg.norm(vectors, axis=1) / max(a * self.length, 1e-12)
+        rest = vectors if self.mean is None else vectors - self.mean
+        lengths = np.linalg.norm(rest, axis=1) / max(a * self.length, 1e-12)
         squares = np.minimum(np.square(lengths, dtype=np.float64), _LONGEST_SQUARE)
         spread = (1 - b * b * squares) / (1 + a * (a + 2 * b) * squares)
         return np.asarray(self.length * np.sqrt(spread / self.dim), np.float32)
 
     def arrays(self) -> dict[str, Array]:
         """Return its arrays by name."""
-        return {"hashes": self.hashes, "codes": self.codes, "steps": self.steps}
+        arrays: dict[str, Array] = {"hashes": self.hashes, "codes": self.codes, "steps": self.steps}
+        return arrays if self.mean is None else {**arrays, "mean": self.mean}
 
     def parts(self) -> tuple[Any, ...]:
         """Return everything it is made of, for comparing."""
@@ -330,17 +341,18 @@ def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
 def learn_subwords(
     words: Sequence[str],
     units: Float32s,
-    counts: Int64s,
+    counts: Int64s | Float64s,
     *,
     length: float,
     recipe: Recipe,
+    mean: Float32s | None = None,
     workers: int | None = None,
     progress: Progress = LogProgress(),
 ) -> Subwords | None:
     """Return the n-gram vectors B of equation (14); None where no two words have an n-gram in common.
 
     ``units`` (n, d) are vectors of length 1, of words that were seen ``counts`` times; ``length`` is the mean length
-    that they had. The same for any number of ``workers``.
+    that they had, after ``mean`` was taken from them. The same for any number of ``workers``.
     """
     from scipy import sparse
 
@@ -377,7 +389,7 @@ def learn_subwords(
     return Subwords(
         known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
         leverage=own / max(float(np.mean(certain)) * (1 - own), 1e-6), slope=others.slope,
-        size=math.sqrt(max(others.square, 0.0)),
+        size=math.sqrt(max(others.square, 0.0)), mean=mean,
     )  # fmt: skip
 
 
@@ -422,7 +434,7 @@ def what_others_say(units: Float32s, spelled: Float32s, own: float) -> Others:
     return Others(own, (agreement - own) / rest, (square - 2 * own * agreement + own**2) / rest**2, error)
 
 
-def certainty(counts: Int64s, *, noise: float) -> Float32s:
+def certainty(counts: Int64s | Float64s, *, noise: float) -> Float32s:
     """Return how much the vector of a word that was seen so often counts, c / (c + c₀), equation (14).
 
     >>> certainty(np.array([0, 100, 300]), noise=100).tolist()
