@@ -174,7 +174,13 @@ def test_who_interrupts_is_told_how_to_go_on(run, monkeypatch, arguments, advice
 
 @pytest.mark.slow
 def test_kernels_are_compiled_for_any_method_of_counts():
-    compile_kernels([name for name, method in METHODS.items() if method.reads == "counts"], "whitespace")
+    own = [name for name, method in METHODS.items() if method.reads == "counts" and method.base is None]
+    compile_kernels(own, "whitespace")
+
+
+@pytest.mark.slow
+def test_what_a_method_is_based_on_is_compiled_in_its_place():
+    warm_up(["svd-spelling", "skipgram-spelling"], "whitespace")
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)

@@ -110,7 +110,8 @@ def run_measured(
 
 def warm_up(methods: Iterable[str], tokenizer: str) -> None:
     """Compile the kernels of counting and of ``methods`` in a process of its own, before anything is measured."""
-    names = [name for name in methods if METHODS[name].reads == "counts"]
+    trained = dict.fromkeys(METHODS[name].base or name for name in methods)
+    names = [name for name in trained if METHODS[name].reads == "counts"]
     code = f"from psdvec.compare.jobs import compile_kernels; compile_kernels({names!r}, {tokenizer!r})"
     done = subprocess.run(
         [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, errors="replace", check=False
