@@ -186,6 +186,13 @@ def test_a_word_seen_ten_times_as_often_is_surer(model):
     assert deviations[0] < deviations[1]
 
 
+def test_refreshing_from_the_same_counts_keeps_a_fitted_words_deviation(counts):
+    same = fit(counts, dim=8)
+    refreshed = extend(same, counts, words=[], refresh=same.words[:20])
+    assert same.subwords is not None
+    assert refreshed.deviations == pytest.approx(same.deviations, rel=0.01)
+
+
 def test_refreshing_moves_only_the_words_named(model, counts):
     word = model.words[10]
     extension = extend(model, counts, words=[], refresh=[word])

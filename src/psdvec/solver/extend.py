@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psdvec.arrays import Array, Float32s, Int64s
+from psdvec.arrays import Array, Bools, Float32s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import UNIGRAMS, Fitting, make_recipe
@@ -141,16 +141,23 @@ def parts_of(model: Model, words: Sequence[str], occurrences: Int64s) -> tuple[F
 
     With r the stretched row, q = a ℓ p the mean of its prior and o how far the word draws its own p, the vector shown
     has the direction of r/|r| + a (p + o (r/|r| - p)), equations (15) and (17). Of this, the spelling says
-    ``S = (1 + a o) q / |r| + a (1 - o) p``, and the contexts move it by ``C = (1 + a o) (r - q) / |r|``.
+    ``S = (1 + a o) q / |r| + a (1 - o) p``, and the contexts move it by ``C = (1 + a o) (r - q) / |r|``. A fitted word
+    that was refreshed has o = 0: its p was learned from the word itself.
     """
     r = model.rows[[model.get_index(word) for word in words]] * model.stretch
     if model.subwords is None:
         return np.zeros_like(r), r
     a = np.float32(model.subwords.share)
     p, q = model.subwords.predict(words), model.subwords.vectors_of(words)
-    o = own_pull(model.subwords, occurrences, noise=model.recipe.spelling_noise)[:, None]
+    own = own_pull(model.subwords, occurrences, noise=model.recipe.spelling_noise)
+    o = np.where(_fitted(model, words), np.float32(0), own)[:, None]
     scale = (1 + a * o) / np.maximum(np.linalg.norm(r, axis=1, keepdims=True), np.float32(1e-12))
     return scale * q + a * (1 - o) * p, scale * (r - q)
+
+
+def _fitted(model: Model, words: Sequence[str]) -> Bools:
+    """Say of each word whether the model's n-grams were learned from it."""
+    return np.array([model.key_to_index.get(word, model.core) < model.core for word in words], bool)
 
 
 def write_report(
@@ -501,8 +508,10 @@ def _merge(
     deviations = np.array([found[word].deviation for word in new], np.float32)
     vectors = mix(rows, model.stretch, None, share=0.0)
     if model.subwords is not None:
-        noise = model.recipe.spelling_noise
-        vectors, factors = place_spelled(model.subwords, new, rows, model.stretch, seen, noise=noise)
+        vectors, factors = place_spelled(
+            model.subwords, new, rows, model.stretch, seen,
+            noise=model.recipe.spelling_noise, fitted=_fitted(model, new),
+        )  # fmt: skip
         deviations = deviations * factors
     demand_finite(np.column_stack([vectors, deviations]), new)
     is_shown = model.rows is not model.vectors

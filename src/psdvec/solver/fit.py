@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -30,7 +30,15 @@ from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
-from psdvec.vectors.subwords import learn_subwords, mix, mixing_factors, say_weights, stretches
+from psdvec.vectors.subwords import (
+    Subwords,
+    learn_subwords,
+    mix,
+    mixing_factors,
+    own_pull,
+    say_weights,
+    stretches,
+)
 
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
@@ -54,26 +62,35 @@ def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Floa
         placed = solve(setting, counts)
     except InputError:  # without any ridge, equations may have no solution
         return found.astype(np.float32)
+    is_placed = np.array([one.vector is not None for one in placed], bool)
+    ids, placed = ids[is_placed], [one for one in placed if one.vector is not None]
     found[ids] = [one.deviation for one in placed]
+    if model.subwords is not None and placed:
+        rows = np.array([cast(Float32s, one.vector)[: model.dim] for one in placed], np.float32)
+        found[ids] *= _mixing_factors(model, model.subwords, ids, rows)
     if n > SAMPLE:
         found = _carried_over(found, _features(model, counts))
-    for first in range(0, n, _ROWS):
-        rows = slice(first, first + _ROWS)
-        found[rows] *= _mixing_factors(model, rows)
     return found.astype(np.float32)
 
 
-def _mixing_factors(model: Model, rows: slice) -> Float32s:
-    """Return what mixing with their spelling multiplies the deviations of some words by."""
-    if model.subwords is None:
-        return mixing_factors(model.rows[rows], model.stretch, None, share=0.0)
-    spelled = model.subwords.predict(model.words[rows])
-    return mixing_factors(model.rows[rows], model.stretch, spelled, share=model.subwords.share)
+def _mixing_factors(model: Model, subwords: Subwords, ids: Int64s, rows: Float32s) -> Float32s:
+    """Return what mixing with spelling multiplies the deviations of some words by, at the ``rows`` of a ridge."""
+    spelled = subwords.predict([model.words[i] for i in ids.tolist()])
+    own = own_pull(subwords, model.counts[ids], noise=model.recipe.spelling_noise)
+    return mixing_factors(rows, model.stretch, spelled, own, share=subwords.share)
 
 
 def _features(model: Model, counts: Cooccurrence) -> Float64s:
-    """Return what a deviation depends on, (n, 6): powers of the logarithms of occurrences and of different contexts."""
+    """Return what a deviation depends on, (n, 7).
+
+    Powers of the logarithms of occurrences and of different contexts, and that of what mixing multiplies it by.
+    """
     n = len(model)
+    mixing = np.ones(n)
+    if model.subwords is not None:
+        for first in range(0, n, _ROWS):
+            ids = np.arange(first, min(first + _ROWS, n))
+            mixing[ids] = _mixing_factors(model, model.subwords, ids, model.rows[ids])
     before: Int64s = np.zeros(len(counts), np.int64)
     for first, last in row_chunks(counts.indptr, len(counts)):
         part = counts.indices[counts.indptr[first] : counts.indptr[last]]
@@ -81,7 +98,9 @@ def _features(model: Model, counts: Cooccurrence) -> Float64s:
         release_memory(counts.indices)
     contexts = np.log1p(np.diff(counts.indptr[: n + 1]) + before[:n])
     seen = np.log1p(model.counts)
-    columns: list[Any] = [np.ones(n), seen, contexts, seen**2, contexts**2, seen * contexts]
+    columns: list[Any] = [
+        np.ones(n), seen, contexts, seen**2, contexts**2, seen * contexts, np.log(mixing)
+    ]  # fmt: skip
     return np.column_stack(columns)
 
 

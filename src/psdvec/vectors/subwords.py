@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Array, Float32s, Float64s, Int64s, UInt64s
+from psdvec.arrays import Array, Bools, Float32s, Float64s, Int64s, UInt64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
@@ -494,25 +494,26 @@ def place_spelled(
     counts: Int64s,
     *,
     noise: float,
+    fitted: Bools,
 ) -> tuple[Float32s, Float32s]:
     """Return the vectors shown of words that were placed at factor ``rows``, and what their deviations are times.
 
-    Each word draws its own p towards its place, equation (17), as the words did that the n-grams were learned from.
+    Each word draws its own p towards its place, equation (17), as those ``fitted`` (m,) did already: the words that the
+    n-grams were learned from.
     """
     spelled, units = subwords.predict(words), _units(rows, stretch)
-    own = own_pull(subwords, counts, noise=noise)[:, None]
-    spelled += own * (units - spelled)
-    factors = mixing_factors(rows, stretch, spelled, share=subwords.share)
-    factors *= 1 + np.float32(subwords.share) * own[:, 0]
+    own = own_pull(subwords, counts, noise=noise)
+    spelled += np.where(fitted, 0, own)[:, None] * (units - spelled)
+    factors = mixing_factors(rows, stretch, spelled, own, share=subwords.share)
     return mix(rows, stretch, spelled, share=subwords.share), factors
 
 
-def mixing_factors(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: float) -> Float32s:
-    """Return what mixing multiplies the deviations of rows by: 1 / |u + a p|, since p does not vary with u."""
-    if spelled is None:
-        return np.ones(len(rows), np.float32)
+def mixing_factors(
+    rows: Float32s, stretch: Float32s, spelled: Float32s, own: Float32s, *, share: float
+) -> Float32s:
+    """Return what mixing multiplies the deviations of rows by: (1 + a h) / |u + a p|, as p varies with h u."""
     mixed = _units(rows, stretch) + np.float32(share) * spelled
-    return np.asarray(1 / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
+    return np.asarray((1 + np.float32(share) * own) / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
 
 
 def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
