@@ -1,186 +1,216 @@
-"""How far to trust the deviation of a new word, placed or unseen: compare vectors made of less with those made of more.
+"""How often intervals of similarity hold: vectors of one half of the articles against those of the other half.
 
-    python -m benchmarks.bench.bench_calibration CORPUS [--one-in 2] [--first-rank 2000] [--last-rank 50000]
-    [--held-out 500]
+    python -m benchmarks.bench.bench_calibration CORPUS... [--million 4] [--held-out 500]
 
-CORPUS is raw text, plain or compressed. The core is fitted on all of it without the held-out words.
+CORPUS is raw text. Where blank lines separate articles, an article goes to one half or the other, elsewhere 500
+consecutive lines do. Both halves are drawn evenly from the whole text, so many million words together. Each half is
+fitted, with all its words and without the held-out ones; these are then placed from the same half.
 
-These are then *placed* from one in so many lines and from all other lines. If deviations are right, the difference of
-the two vectors of a word, divided by √(s₁² + s₂²), has a root mean square of 1 a coordinate, and 95 of 100 angles with
-core words differ by less than 1.96 of their spread. Halves (2) show how much the vectors vary with the text; a thin
-part (50) of words that are frequent in the rest shows how far they are from what much text would make of them, which is
-what a deviation claims. Both parts know how a word is spelled, which draws its two vectors to the same place; so those
-of halves may differ by less than they claim.
+With V₁ and V₂ the variances of an angle by the two halves, 95 of 100 angles of the second half should lie within 1.96
+√(V₁ + V₂) of the first half's. *random*: other words at random. *nearest*: the ten nearest by the first half, by the
+*deviations alone*, *as a pair* that somebody asks for, and *corrected* for having been chosen
+(:func:`psdvec.vectors.neighbours.neighbour_intervals`).
 
-*Unseen*, the same words have the vectors p of their spelling alone, and are compared with those v that all lines give
-them. The spread is the mean of |v - p|² over the square of the mean length of vectors, and beside it stands what the
-deviations of p claim it to be; v·p / |p|² would be 1 if p were the mean of all v that are spelled like it. The coverage
-is the share of similarities with core words that lie within the 95 % intervals of p, among core words at random and
-among the nearest to p. All this by thirds of the words, from those whose spelling tells least to those where it tells
-most.
+*Unseen*, the held-out words have the vectors p of their spelling alone by the first half, and are compared with those v
+that its text gives them: |v - p|² over the square of the mean length, what the deviations of p claim it to be, and how
+often the bounds of p hold the similarity of v. *Refreshed* is a fitted word's deviation after it was placed from the
+same counts, over the one before.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_extend import without
-from benchmarks.lib.corpora import add_corpus_arguments, write_words
 from benchmarks.lib.measure import run_script
+from benchmarks.lib.records import write_record
+from benchmarks.lib.tables import RESULTS
 
 from psdvec.counts.count import count_pairs
-from psdvec.resources import format_size, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.neighbours import TAIL, angle_variances, neighbour_intervals
 
-BANDS = (0, 20, 50, 100, 300, 1000, 10**9)
-COMMON = 20_000  # core words, the most frequent, with which words are compared
-OTHERS = 20  # of them for each word
+LINES = 500  # of a text without blank lines that go to one half together
+ASKED = 500  # fitted words whose neighbours are compared
+NEAREST = 10  # of each
+FIRST = 500  # more frequent words are not held out
+Z = 1.959964
+DEVIATIONS, CORRECTED = "nearest, by deviations alone", "nearest, corrected"
+COLUMNS = ("random", DEVIATIONS, "nearest, as a pair", CORRECTED)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add_corpus_arguments(parser)
-    parser.add_argument("--words", type=int, default=50_000)
+    parser.add_argument("corpus", nargs="+", help="raw text")
+    parser.add_argument("--million", type=float, default=4, help="words of both halves together")
     parser.add_argument("--held-out", type=int, default=500)
-    parser.add_argument("--one-in", type=int, default=2)
-    parser.add_argument("--first-rank", type=int, default=2000)
-    parser.add_argument("--last-rank", type=int, default=50_000)
+    parser.add_argument("--first-rank", type=int, default=FIRST)
     parser.add_argument("--dim", type=int, default=300)
+    parser.add_argument("--record", type=Path, default=RESULTS / "intervals.json")
     options = parser.parse_args()
+    found = [{"corpus": Path(corpus).stem, **calibrate(Path(corpus), options)} for corpus in options.corpus]
+    figures = {"million": options.million, "corpora": found}
+    write_record(options.record, figures)
+    print(table(figures), unseen_table(figures), refreshed_table(figures), sep="\n\n")
+
+
+def calibrate(corpus: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Return all figures of one corpus."""
     with tempfile.TemporaryDirectory(prefix="bench-calibration-") as folder:
-        text = write_words(options.corpus, Path(folder, "words"), tokenizer=options.tokenizer)
-        calibrate(text, options)
-    print(f"peak memory {format_size(peak_memory())}")
-
-
-def calibrate(text, options):
-    whole = count_pairs(read_corpus(text, tokenizer="whitespace"), max_words=options.words)
+        halves = write_halves(corpus, Path(folder), words=int(options.million * 1e6))
+        counts = [count_pairs(read_corpus(half), min_count=5) for half in halves]
     rng = np.random.default_rng(0)
-    candidates = whole.vocabulary.words[options.first_rank : options.last_rank]
-    out = rng.choice(candidates, options.held_out, replace=False).tolist()
-    model = fit(without(whole, set(out)), dim=options.dim)
-    halves = [place(model, text, whole.vocabulary, out, options, thin=thin) for thin in (True, False)]
-    show_placed(model, halves, out, whole.vocabulary, options)
-    if model.subwords is not None:
-        show_unseen(model, extend(model, whole, words=out))
-
-
-def show_placed(model, halves, out, vocabulary, options):
-    """Compare the vectors of words that were placed from two parts of the text."""
-    words = [word for word in out if all(word in half.key_to_index for half in halves)]
-    counts, ids = vocabulary.counts, vocabulary.ids
-    frequency = np.array([counts[ids[word]] / options.one_in for word in words])
-    rows = [[half.key_to_index[word] for word in words] for half in halves]
-    first, second = (half.vectors[row] for half, row in zip(halves, rows, strict=True))
-    s1, s2 = (half.deviations[row] for half, row in zip(halves, rows, strict=True))
-    ratio = np.sqrt(((first - second) ** 2).mean(axis=1) / (s1**2 + s2**2))
-    held = coverage(model, halves, words)
-    print(
-        f"placed: {len(words)} words; {options.dim} dimensions; rms of the difference over the deviation, coverage of "
-        "95 %"
-    )
-    for low, high in itertools.pairwise(BANDS):
-        band = (frequency >= low) & (frequency < high)
-        if band.any():
-            rms, share = np.sqrt((ratio[band] ** 2).mean()), held[band].mean()
-            seen = f"  seen {low:>5} to {high:<10} times: {band.sum():>4} words"
-            print(f"{seen}, rms {rms:.2f}, coverage {100 * share:.0f} %")
-    print(f"  all: rms {np.sqrt((ratio**2).mean()):.2f}, coverage {100 * held.mean():.0f} %", flush=True)
-
-
-def place(model, text, vocabulary, words, options, *, thin):
-    """Learn the words from one in so many lines of the text, or from all others."""
-    part = text.with_name("part")
-    with text.open("rb") as lines, part.open("wb") as file:
-        file.writelines(line for number, line in enumerate(lines) if (number % options.one_in == 0) == thin)
-    counts = count_pairs(read_corpus(part, tokenizer="whitespace"), vocabulary=vocabulary.words)
-    return extend(model, counts, words=words)
-
-
-def coverage(model, halves, words):
-    """Return for each word the share of angles with core words that differ no more between the parts than they may."""
-    first, second = (Embeddings(half.words, half.vectors, deviations=half.deviations) for half in halves)
-    shares = []
-    for word, places in zip(words, at_random(model, words), strict=True):
-        held = []
-        for core in (model.words[place] for place in places):
-            angles = [np.arccos(np.clip(e.similarity(word, core), -1, 1)) for e in (first, second)]
-            spreads = [
-                e.deviations[e.get_index(word)] / e.lengths[e.get_index(word)] for e in (first, second)
-            ]
-            held.append(abs(angles[0] - angles[1]) <= 1.96 * np.hypot(*spreads))
-        shares.append(np.mean(held))
-    return np.array(shares)
-
-
-def show_unseen(model, placed):
-    """Compare the vectors of words' spelling with those that all the text gives them."""
-    spelled = model.with_spelled(placed.learned)
-    words = [word for word in placed.learned if word in spelled]
-    p, v = spelled[words], placed[words]
-    told = np.linalg.norm(p, axis=1) / (model.subwords.share * model.subwords.length)
-    found = {
-        "spread": spreads(v, p, length=model.subwords.length),
-        "claimed": model.dim * (model.subwords.deviations_of(p) / model.subwords.length) ** 2,
-        "v·p / |p|²": (v * p).sum(axis=1) / (p**2).sum(axis=1),
-        "coverage at random": within(spelled, placed, words, at_random(model, words)),
-        "coverage of the nearest": within(spelled, placed, words, nearest(model, p)),
+    both = [word for word in counts[0].vocabulary.words if word in counts[1].vocabulary.ids]
+    out = rng.choice(both[options.first_rank :], options.held_out, replace=False).tolist()
+    asked = rng.choice(both, min(ASKED, len(both)), replace=False).tolist()
+    fitted = [fit(one, dim=options.dim) for one in counts]
+    cores = [fit(without(one, set(out)), dim=options.dim) for one in counts]
+    placed = [extend(core, one, words=out) for core, one in zip(cores, counts, strict=True)]
+    refreshed = extend(fitted[0], counts[0], refresh=asked)
+    rows = [fitted[0].key_to_index[word] for word in asked]
+    ratios = refreshed.deviations[rows] / fitted[0].deviations[rows]
+    return {
+        "words": [len(one.vocabulary.words) for one in counts],
+        "fitted": coverage(fitted[0], fitted[1], asked),
+        "placed": coverage(placed[0], placed[1], out),
+        "unseen": unseen(cores[0], placed[0], out) if cores[0].subwords is not None else None,
+        "refreshed": np.quantile(ratios, [0.05, 0.5, 0.95]).tolist(),
     }
-    print(f"unseen: {len(words)} words of whose spelling something is known")
-    for third in np.array_split(np.argsort(told), 3):
-        print(f"  {told[third[0]]:.2f} to {told[third[-1]]:.2f} is told: {means(found, third)}")
-    print(f"  all: {means(found, slice(None))}")
 
 
-def spreads(v, p, *, length):
-    """Return |v - p|² of each word, over the square of the mean ``length`` of vectors.
-
-    >>> spreads(np.array([[3.0, 4.0]]), np.array([[3.0, 0.0]]), length=2)
-    array([4.])
-    """
-    return ((v - p) ** 2).sum(axis=1) / length**2
-
-
-def within(spelled, placed, words, places):
-    """Return for each word the share of its similarities with core words that lie within what its spelling allows.
-
-    ``places`` (m, k) are those of the core words for each of the words.
-    """
-    shares = []
-    for word, others in zip(words, places, strict=True):
-        held = []
-        for other in (spelled.words[place] for place in others):
-            _, low, high = spelled.similarity(word, other, interval=True)
-            held.append(low <= placed.similarity(word, other) <= high)
-        shares.append(np.mean(held))
-    return np.array(shares)
+def write_halves(corpus: Path, folder: Path, *, words: int) -> list[Path]:
+    """Write two texts of articles, spread evenly over the corpus, with so many words together."""
+    articles = list(articles_of(corpus))
+    total = sum(len(line.split()) for article in articles for line in article)
+    step = max(round(2 * total / words), 2)
+    halves = [folder / "first", folder / "second"]
+    for half, begin in zip(halves, (0, step // 2), strict=True):
+        half.write_text("".join(line for article in articles[begin::step] for line in article), "utf-8")
+    return halves
 
 
-def at_random(model, words):
-    """Return the places of some frequent core words for each of the words."""
+def articles_of(corpus: Path) -> Iterator[list[str]]:
+    """Yield the lines of each article; of each 500 lines where no blank lines separate articles."""
+    with corpus.open(encoding="utf-8", errors="replace") as file:
+        lines = file.readlines()
+    ends = [number for number, line in enumerate(lines) if not line.strip()]
+    ends = ends or list(range(LINES, len(lines), LINES))
+    for begin, end in zip([0, *ends], [*ends, len(lines)], strict=True):
+        yield lines[begin:end]
+
+
+def coverage(first: Embeddings, second: Embeddings, asked: Sequence[str]) -> dict[str, float]:
+    """Return how many of 100 angles of ``asked`` words differ no more between two halves than they may."""
+    common = [word for word in first.words if word in second]
+    one, other = (Compared(e, common) for e in (first, second))
     rng = np.random.default_rng(1)
-    common = min(COMMON, model.core)
-    return np.array([rng.choice(common, min(OTHERS, common), replace=False) for _ in words])
+    held: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for word in asked:
+        here, there = one.cosines(word), other.cosines(word)
+        order = np.argsort(-here, kind="stable")
+        order = order[[common[i] != word for i in order.tolist()]]
+        for name in COLUMNS:
+            places = rng.choice(order, NEAREST) if name == "random" else order[:NEAREST]
+            cosines = np.zeros(places.size) if name == DEVIATIONS else here[places]
+            variance = sum(angle_variances(cosines, e.spread(word), e.spreads[places]) for e in (one, other))
+            angles = np.arccos(np.clip(here[places], -1, 1))
+            if name == CORRECTED:
+                angles = middles(here[order[: TAIL * NEAREST]], one.spread(word), one.spreads[places])
+            off = np.abs(np.arccos(np.clip(there[places], -1, 1)) - angles)
+            held[name].append(off <= Z * np.sqrt(variance))
+    return {name: 100 * float(np.mean(np.concatenate(found))) for name, found in held.items()}
 
 
-def nearest(model, vectors):
-    """Return the places of the frequent core words that are nearest to each of the vectors."""
-    common = min(COMMON, model.core)
-    rows = model.vectors[:common] / model.lengths[:common, None]
-    return np.argsort(-(vectors @ rows.T), axis=1)[:, :OTHERS]
+class Compared:
+    """Vectors of some words, of length 1, and their deviations over their lengths."""
+
+    def __init__(self, e: Embeddings, words: Sequence[str]) -> None:
+        rows = e[list(words)]
+        lengths = np.linalg.norm(rows, axis=1)
+        self.e, self.units, self.places = e, rows / lengths[:, None], {w: i for i, w in enumerate(words)}
+        deviations = np.asarray(e.deviations)[[e.key_to_index[word] for word in words]]
+        self.spreads = (deviations / lengths).astype(np.float64)
+
+    def cosines(self, word: str) -> Any:
+        """Return the cosines of ``word`` with all words."""
+        return (self.units @ self.units[self.places[word]]).astype(np.float64)
+
+    def spread(self, word: str) -> float:
+        """Return s / |v| of ``word``."""
+        return float(self.spreads[self.places[word]])
 
 
-def means(found, part):
-    return ", ".join(f"{name} {values[part].mean():.2f}" for name, values in found.items())
+def middles(cosines: Any, spread: float, spreads: Any) -> Any:
+    """Return the angles in the middle of the intervals of neighbours."""
+    bounds = neighbour_intervals(cosines, spread, spreads, confidence=0.95)
+    reach = Z * np.sqrt(angle_variances(cosines[: len(spreads)], spread, spreads))
+    return np.arccos([each.low for each in bounds]) - reach
+
+
+def unseen(core: Any, placed: Any, words: Sequence[str]) -> dict[str, float]:
+    """Compare the vectors of words' spelling with those that the text gives them."""
+    spelled = core.with_spelled(words)
+    words = [word for word in words if word in spelled and word in placed]
+    p, v = spelled[words], placed[words]
+    length = core.subwords.length
+    random, nearest = [], []
+    rng = np.random.default_rng(1)
+    for word in words:
+        for other in rng.choice(core.words, NEAREST, replace=False).tolist():
+            _, low, high = spelled.similarity(word, other, interval=True)
+            random.append(low <= placed.similarity(word, other) <= high)
+        bounds = core.most_similar_intervals(word, topn=NEAREST, unseen="spelling")
+        nearest += [low <= placed.similarity(word, other) <= high for other, (_, low, high) in bounds]
+    return {
+        "words": len(words),
+        "distance": float(((v - p) ** 2).sum(axis=1).mean() / length**2),
+        "claimed": float(core.dim * (core.subwords.deviations_of(p) ** 2).mean() / length**2),
+        "random": 100 * float(np.mean(random)),
+        "nearest, corrected": 100 * float(np.mean(nearest)),
+    }
+
+
+NAMES = {"enwiki-38m": "English Wikipedia", "simplewiki": "Simple Wikipedia"}
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write how often intervals of fitted and placed words hold."""
+    lines = [f"| corpus | words | {' | '.join(COLUMNS)} |", f"|---|---|{'---:|' * len(COLUMNS)}"]
+    for one in record["corpora"]:
+        for kind in ("fitted", "placed"):
+            cells = " | ".join(f"{one[kind][name]:.0f}" for name in COLUMNS)
+            lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {kind} | {cells} |")
+    return "\n".join(lines)
+
+
+def unseen_table(record: dict[str, Any]) -> str:
+    """Write how far vectors of spelling are from those of contexts, and how often their intervals hold."""
+    columns = ("distance", "claimed", "random", "nearest, corrected")
+    lines = [f"| corpus | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    for one in record["corpora"]:
+        if one["unseen"] is not None:
+            cells = [f"{one['unseen'][name]:.{2 if i < 2 else 0}f}" for i, name in enumerate(columns)]
+            lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def refreshed_table(record: dict[str, Any]) -> str:
+    """Write how the deviations of fitted words change when they are placed from the same counts."""
+    lines = ["| corpus | 5 of 100 below | median | 5 of 100 above |", "|---|---:|---:|---:|"]
+    for one in record["corpora"]:
+        cells = " | ".join(f"{ratio:.2f}" for ratio in one["refreshed"])
+        lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {cells} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

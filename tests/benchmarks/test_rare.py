@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Pairs
-from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.vectors.embeddings import Embeddings
 from tests.toy import drawn_counts
@@ -116,28 +116,42 @@ def test_words_fitted_together_and_words_placed_are_counted_once_and_both_scored
     assert capsys.readouterr().out.splitlines()[-1].startswith("| 20 | 0.0 |")
 
 
-def test_both_kinds_of_deviation_are_measured_on_words_left_out(text: Path, monkeypatch, capsys):
-    run(monkeypatch, bench_calibration, text, "--words", 20, "--held-out", 6, "--first-rank", 4, "--dim", 4)
-    out = capsys.readouterr().out
-    assert "placed: 6 words; 4 dimensions" in out
-    assert "unseen: 6 words of whose spelling something is known" in out
-    assert out.count("is told: spread") == 3
+def test_intervals_of_all_kinds_of_words_are_measured_on_halves(
+    text: Path, tmp_path: Path, monkeypatch, capsys
+):
+    monkeypatch.setattr(bench_calibration, "LINES", 5)
+    options = (
+        "--million",
+        2e-3,
+        "--held-out",
+        3,
+        "--first-rank",
+        4,
+        "--dim",
+        4,
+        "--record",
+        tmp_path / "r.json",
+    )
+    run(monkeypatch, bench_calibration, text, *options)
+    (found,) = json.loads((tmp_path / "r.json").read_text())["corpora"]
+    assert found["unseen"]["words"] == 3
+    shares = [share for kind in ("fitted", "placed") for share in found[kind].values()]
+    assert all(0 <= share <= 100 for share in shares)
+    assert capsys.readouterr().out.count("| text |") == 4
 
 
-def test_a_placed_word_lies_within_an_interval_that_holds_everything_and_outside_one_that_holds_nothing():
-    counts = drawn_counts()
-    model = fit(counts, dim=5, max_words=50, quiet=True)
-    placed = extend(model, counts, words=counts.vocabulary.words[50:52], quiet=True)
-    spelled = model.with_spelled(placed.learned)
-    places = bench_calibration.at_random(model, placed.learned)
-    for deviation, share in ((1e6, 1.0), (1e-9, 0.0)):
-        sure = Embeddings(
-            spelled.words, spelled.vectors, deviations=np.full(len(spelled), deviation, np.float32)
-        )
-        found = bench_calibration.within(sure, placed, placed.learned, places)
-        assert found.tolist() == [share, share]
+def test_an_article_goes_to_one_half_as_a_whole(tmp_path: Path):
+    (tmp_path / "articles").write_text("\n".join(f"a{i}\nb{i}\n" for i in range(8)))
+    halves = bench_calibration.write_halves(tmp_path / "articles", tmp_path, words=8)
+    first, second = (set(half.read_text().split()) for half in halves)
+    assert not first & second
+    assert all((f"a{i}" in half) == (f"b{i}" in half) for half in (first, second) for i in range(8))
 
 
-def test_the_nearest_core_word_of_a_vector_is_the_one_it_belongs_to():
+def test_an_interval_that_holds_everything_holds_all_and_one_of_the_same_vectors_too():
     model = fit(drawn_counts(), dim=5, quiet=True)
-    assert bench_calibration.nearest(model, model.vectors[:9])[:, 0].tolist() == list(range(9))
+    other = fit(drawn_counts(), dim=4, quiet=True)
+    unsure = Embeddings(model.words, model.vectors, deviations=np.full(len(model), 1e6, np.float32))
+    for first, second in ((unsure, other), (model, model)):
+        found = bench_calibration.coverage(first, second, model.words[:9])
+        assert found["random"] == found["nearest, as a pair"] == 100

@@ -137,7 +137,7 @@ def test_confidence_is_given_where_both_deviations_are_known(client, models):
     found = ask(client, "similar", word=lute, topn=100)
     by_word = {one["word"]: one for one in found["neighbours"]}
     assert found["deviation"] > 0
-    interval = e.similarity(lute, oboe, interval=True)
+    interval = dict(e.most_similar_intervals(lute, topn=100))[oboe]
     assert (by_word[oboe]["low"], by_word[oboe]["high"]) == (interval.low, interval.high)
     fitted = by_word["guitar"]
     assert fitted["deviation"] > 0

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
+from psdvec.vectors import neighbours
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import Interval, largest_columns, lengths_of, nearest_rows
+from psdvec.vectors.neighbours import (
+    Interval,
+    largest_columns,
+    lengths_of,
+    nearest_rows,
+    neighbour_intervals,
+)
 
 
 def compass() -> Embeddings:
@@ -280,7 +289,8 @@ def test_an_interval_holds_the_cosine_and_shrinks_to_it():
 
 
 @pytest.mark.parametrize("angle", [0.4, 1.2, 2.5])
-def test_intervals_hold_the_true_cosine_as_often_as_they_say(angle: float):
+def test_intervals_hold_the_true_cosine_as_often_as_they_say(angle: float, monkeypatch):
+    monkeypatch.setattr(neighbours, "NEAR", 0)  # this noise has no articles
     generator = np.random.default_rng(7)
     dim, deviation, trials = 5, 0.01, 2000
     truth = np.zeros((2, dim))
@@ -322,7 +332,45 @@ def test_a_core_word_counts_as_fixed_in_an_interval():
     )
     value, low, high = e.similarity("core", "placed", interval=True)
     assert value == pytest.approx(0.5**0.5)
-    angle, reach = np.pi / 4, 1.959964 * 0.1 / 2**0.5
+    variance = 0.1**2 / 2 + neighbours.NEAR * value * (1 - value)
+    angle, reach = np.pi / 4, 1.959964 * variance**0.5
     assert (low, high) == pytest.approx((np.cos(angle + reach), np.cos(angle - reach)), rel=1e-5)
     with pytest.raises(InputError, match="'core' and 'rock' have no deviation"):
         e.similarity("core", "rock", interval=True)
+
+
+def test_the_intervals_of_the_nearest_words_hold_the_truth_where_those_of_pairs_do_not(monkeypatch):
+    """True angles, more and more as exp(λθ), are measured with noise: the smallest seem smaller than they are."""
+    monkeypatch.setattr(neighbours, "NEAR", 0)
+    generator = np.random.default_rng(3)
+    spread, growth, words = 0.08, 12, 20_000
+    as_pairs, as_chosen = [], []
+    for _ in range(100):
+        true = 1.5 - generator.exponential(1 / growth, words)
+        seen = true + spread * generator.standard_normal(words)
+        order = np.argsort(seen)[:300]
+        found = neighbour_intervals(np.cos(seen[order]), spread, np.zeros(10), confidence=0.9)
+        for i, (value, low, high) in zip(order, found, strict=False):
+            as_chosen.append(low <= np.cos(true[i]) <= high)
+            as_pairs.append(abs(true[i] - np.arccos(value)) <= 1.645 * spread)
+    assert np.mean(as_pairs) < 0.8
+    assert 0.86 < np.mean(as_chosen) < 0.94
+
+
+def test_the_interval_of_a_neighbour_holds_its_cosine_and_does_not_depend_on_how_many_are_listed():
+    vectors = np.random.default_rng(3).standard_normal((400, 20)).astype(np.float32)
+    e = Embeddings([f"w{i}" for i in range(400)], vectors, deviations=np.full(400, 0.3))
+    listed = e.most_similar_intervals("w0", topn=12)
+    assert [(word, bounds.value) for word, bounds in listed] == e.most_similar("w0", topn=12)
+    assert all(low <= value <= high for _, (value, low, high) in listed)
+    assert e.most_similar_intervals("w0", topn=3) == listed[:3]
+    assert e.most_similar_intervals("w0", topn=0) == []
+    assert len(e.most_similar_intervals("w0", topn=1000)) == 399
+
+
+def test_the_nearest_words_have_intervals_only_with_deviations():
+    with pytest.raises(InputError, match="have no deviations"):
+        compass().most_similar_intervals("north")
+    sure = replace(compass(), deviations=np.zeros(6))
+    with pytest.raises(InputError, match="between 0 and 1"):
+        sure.most_similar_intervals("north", confidence=2)

@@ -24,11 +24,11 @@ def similar(e: Embeddings, word: str, *, topn: int = 10, unseen: Unseen = "error
     """Return ``word`` and its neighbours, with the bounds of each similarity where both deviations are known."""
     (answer,) = describe_words(e, [word], unseen=unseen)
     neighbours = _records(e, e.most_similar(word, topn=topn, unseen=unseen))
+    found = {} if e.deviations is None else dict(e.most_similar_intervals(word, topn=topn, unseen=unseen))
     for record in neighbours:
         record.update(low=None, high=None)
         if answer["deviation"] is not None and record["deviation"] is not None:
-            bounds = e.similarity(word, record["word"], interval=True, unseen=unseen)
-            record.update(low=bounds.low, high=bounds.high)
+            record.update(low=found[record["word"]].low, high=found[record["word"]].high)
     return {**answer, "neighbours": neighbours}
 
 

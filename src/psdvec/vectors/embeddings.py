@@ -23,6 +23,7 @@ from psdvec.errors import InputError, MissingWordError, checked, demand_positive
 from psdvec.progress import Shown, count_of
 from psdvec.text.tokenizers import find_tokenizer, split_runs, split_words
 from psdvec.vectors.neighbours import (
+    TAIL,
     Interval,
     csr_of,
     largest_columns,
@@ -31,6 +32,8 @@ from psdvec.vectors.neighbours import (
     may_point_elsewhere,
     name_rows,
     nearest_rows,
+    need_deviations,
+    neighbour_intervals,
     similarity_interval,
     unit_vector,
 )
@@ -433,21 +436,19 @@ class Embeddings(Shown):
         (:func:`psdvec.vectors.neighbours.similarity_interval`): they hold while d s² is small compared with |v|². A
         deviation that is not known counts as 0;
         docs/results/intervals.md says how often the bounds hold. A word that has only its spelling
-        (``unseen="spelling"``) has the deviation of such words.
+        (``unseen="spelling"``) has the deviation of such words. For words that were chosen for being near, see
+        :meth:`most_similar_intervals`.
         """
         rows = self.vectors_of([a, b], unseen=unseen)
         value = cosine(rows[0], rows[1])
         if not interval:
             return value
-        deviations = None
-        if self.deviations is not None:
-            ids = [self.key_to_index.get(word, -1) for word in (a, b)]
-            deviations, is_spelled = self.deviations[ids], np.array(ids) < 0
-            if is_spelled.any():
-                deviations[is_spelled] = need_subwords(self.subwords).deviations_of(rows[is_spelled])
-        lengths = lengths_of(rows)
         return similarity_interval(
-            value, (a, b), deviations=deviations, lengths=lengths, confidence=confidence
+            value,
+            (a, b),
+            deviations=self._deviations_of([a, b], rows),
+            lengths=lengths_of(rows),
+            confidence=confidence,
         )
 
     def distance(self, a: str, b: str, *, unseen: Unseen = "error") -> float:
@@ -654,6 +655,41 @@ class Embeddings(Shown):
             for word, ids, cosines in zip(words, *found, strict=True)
         ]
 
+    @checked
+    def most_similar_intervals(
+        self,
+        word: str,
+        *,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        confidence: float = 0.95,
+        unseen: Unseen = "error",
+    ) -> list[tuple[str, Interval]]:
+        """Return ``most_similar(word)`` with the bounds of each cosine, which allow for the choice of the nearest.
+
+        Of many words those are nearest that are near, and those that seem nearer than they are. The bounds therefore
+        reach further down than up (:func:`psdvec.vectors.neighbours.neighbour_intervals`). A deviation that is not
+        known counts as 0.
+
+        >>> vectors = np.array([[1, 0], [1, 0.5], [1, 1], [0, 1]], np.float32)
+        >>> e = Embeddings(("east", "almost", "between", "north"), vectors, deviations=np.full(4, 0.05))
+        >>> word, (value, low, high) = e.most_similar_intervals("east", topn=1)[0]
+        >>> word, round(value, 2), high - value < value - low
+        ('almost', 0.89, True)
+        """
+        need_deviations(self.deviations)
+        how: _How = {"restrict_vocab": restrict_vocab, "unseen": unseen}
+        ranking = self.most_similar(word, topn=TAIL * max(topn, 0), **how)
+        names = [word, *(other for other, _ in ranking[: max(topn, 0)])]
+        rows = self.vectors_of(names, unseen=unseen)
+        with np.errstate(over="ignore"):
+            spreads = np.nan_to_num(need_deviations(self._deviations_of(names, rows))) / lengths_of(rows)
+        cosines = np.array([cosine for _, cosine in ranking], np.float64)
+        bounds = neighbour_intervals(
+            cosines, float(spreads[0]), spreads[1:].astype(np.float64), confidence=confidence
+        )
+        return list(zip(names[1:], bounds, strict=True))
+
     # Saving
 
     def save(self, path: str | Path, **options: Any) -> None:
@@ -676,6 +712,17 @@ class Embeddings(Shown):
         ordered.save(path, format="binary" if binary else "text" if write_header else "glove", overwrite=True)
 
     # Helpers
+
+    def _deviations_of(self, words: Sequence[str], rows: Float32s) -> Float32s | None:
+        """Return the deviations of ``words``, whose vectors are ``rows``, also of words that have only a spelling."""
+        if self.deviations is None:
+            return None
+        ids = np.array([self.key_to_index.get(word, -1) for word in words])
+        is_spelled = ids < 0
+        deviations: Float32s = self.deviations[ids]
+        if is_spelled.any():
+            deviations[is_spelled] = need_subwords(self.subwords).deviations_of(rows[is_spelled])
+        return deviations
 
     def _read(self, positive: Queries, negative: Queries, unseen: Unseen) -> _Terms:
         """Read the terms of a search from the forms that gensim accepts."""

@@ -44,6 +44,10 @@ FAR = 0.5  # the cosine of a vector with the true one below which it points else
 ENOUGH = 40  # occurrences from which no word is thin
 USUAL = 130  # occurrences of words whose vectors err by their deviation in the median; measured, as is SPREAD
 SPREAD = 1.5  # what 1 word of 40 errs by or more, over the median
+NEAR = (
+    0.024  # what the variance of an angle gains, over c (1 - c), where c > 0; see docs/results/intervals.md
+)
+TAIL = 30  # times as many neighbours, from whose angle follows how fast their number grows
 
 
 class Interval(NamedTuple):
@@ -64,35 +68,94 @@ def similarity_interval(
 ) -> Interval:
     """Return the bounds of the ``cosine`` of two ``words``, by the delta method, or say why they have none.
 
-    With s_a and s_b the ``deviations`` of the two vectors, (2,), and |a| and |b| their ``lengths``, (2,), the angle θ
-    between them varies by ``Var θ = s_a² / |a|² + s_b² / |b|²``. The bounds are ``cos(θ ± z √Var θ)``, which never
-    leave [-1, 1]. A deviation that is not a number counts as 0.
+    With θ the angle, ``deviations`` (2,) and ``lengths`` (2,) of the two vectors, and Var θ as in
+    :func:`angle_variances`, the bounds are ``cos(θ ± z √Var θ)``, which never leave [-1, 1]. A deviation that is not a
+    number counts as 0.
 
     >>> known = {"deviations": np.array([0.1, 0.0]), "lengths": np.ones(2), "confidence": 0.95}
     >>> bounds = similarity_interval(0.0, ("a", "b"), **known)
     >>> round(bounds.low, 3), round(bounds.high, 3), similarity_interval(1.0, ("a", "a"), **known).low
     (-0.195, 0.195, 1.0)
     """
-    if not 0 < demand_number(confidence, "confidence") < 1:
-        raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
-    if deviations is None:
-        raise InputError(
-            "these vectors have no deviations, which an interval needs; ask for the similarity without an "
-            "interval, or fit vectors with psdvec"
-        )
+    z = _quantile(confidence)
     a, b = words
-    if np.isnan(deviations).all():
+    if np.isnan(need_deviations(deviations)).all():
         raise InputError(
             f"'{a}' and '{b}' have no deviation; words have one that psdvec fitted or placed; ask for the similarity "
             "without an interval"
         )
     if a == b:
         return Interval(cosine, cosine, cosine)
-    angle = np.arccos(np.clip(cosine, -1, 1))
     with np.errstate(over="ignore"):
-        spread = float(np.hypot(*(np.nan_to_num(deviations) / lengths)))
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
+        one, other = np.nan_to_num(need_deviations(deviations)) / lengths
+    angle = np.arccos(np.clip(cosine, -1, 1))
+    reach = z * float(np.sqrt(angle_variances(np.array([cosine]), one, np.array([other]))[0]))
     return Interval(cosine, float(np.cos(min(angle + reach, np.pi))), float(np.cos(max(angle - reach, 0.0))))
+
+
+def neighbour_intervals(
+    cosines: Float64s, spread: float, spreads: Float64s, *, confidence: float
+) -> list[Interval]:
+    """Return the bounds of the first k of the falling ``cosines`` of a word with all that are nearest to it.
+
+    Words are nearest partly by chance. If the number of words within an angle θ grows as ``exp(λθ)``, an angle that was
+    measured with variance V is larger by λV in the mean, equation (12b), and still has variance V. λ at the i-th angle
+    is ``log 30 / (θ_30i - θ_i)``, or less where there are fewer words. The bounds always hold the cosine.
+
+    Parameters
+    ----------
+    cosines : (m,), of 30 k neighbours, or of as many as there are
+    spread, spreads : s / |v| of the word, and of its first k neighbours (k,)
+    confidence : such as 0.95
+
+    Examples
+    --------
+    >>> cosines = np.array([0.6, 0.5, 0.4, 0.3])
+    >>> first, second = neighbour_intervals(cosines, 0.05, np.array([0.05, 0.05]), confidence=0.95)
+    >>> bool(first.high - first.value < first.value - first.low)
+    True
+    """
+    z, k = _quantile(confidence), len(spreads)
+    angles = np.arccos(np.clip(cosines, -1, 1))
+    variances = angle_variances(cosines[:k], spread, spreads)
+    ranks = np.arange(1, k + 1)
+    farther = np.minimum(TAIL * ranks, len(cosines))
+    growth = np.log(farther / ranks) / np.maximum(angles[farther - 1] - angles[:k], 1e-9)
+    reach = z * np.sqrt(variances)
+    true = angles[:k] + np.minimum(growth * variances, reach)
+    low, high = np.cos(np.minimum(true + reach, np.pi)), np.cos(np.maximum(true - reach, 0.0))
+    return [Interval(*each) for each in zip(cosines[:k].tolist(), low.tolist(), high.tolist(), strict=True)]
+
+
+def angle_variances(cosines: Float64s, spread: float, spreads: Float64s) -> Float64s:
+    """Return ``Var θ = s_a² / |a|² + s_b² / |b|² + 0.024 c (1 - c)`` of the angles of a word with others, (k,).
+
+    ``spread`` and ``spreads`` (k,) are s / |v|. The last term, of a cosine c > 0 alone, is that of words which are near
+    each other: how near differs from article to article, beyond what the words' own deviations say.
+
+    >>> angle_variances(np.array([0.0, 0.5]), 0.1, np.array([0.0, 0.0])).round(4).tolist()
+    [0.01, 0.016]
+    """
+    near = np.clip(cosines, 0, 1)
+    with np.errstate(over="ignore"):
+        return np.asarray(spread**2 + np.square(spreads) + NEAR * near * (1 - near), np.float64)
+
+
+def need_deviations(deviations: Float32s | None) -> Float32s:
+    """Return ``deviations``, or say that there are none."""
+    if deviations is None:
+        raise InputError(
+            "these vectors have no deviations, which an interval needs; ask for the similarity without an "
+            "interval, or fit vectors with psdvec"
+        )
+    return deviations
+
+
+def _quantile(confidence: float) -> float:
+    """Return how many standard deviations hold a normal variable with this confidence."""
+    if not 0 < demand_number(confidence, "confidence") < 1:
+        raise InputError(f"the confidence is {confidence}; give a number between 0 and 1, such as 0.95")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def may_point_elsewhere(deviations: Float32s, lengths: Float32s, counts: Int64s | None, *, dim: int) -> Bools:
