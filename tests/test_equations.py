@@ -25,6 +25,7 @@ from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.topic_model.kernels import expect_topics
 from psdvec.topic_model.learn import solve_topics, topic_word_probabilities
+from psdvec.vectors.neighbours import NEAR, TAIL, neighbour_intervals, similarity_interval
 from psdvec.vectors.subwords import what_others_say
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
@@ -282,6 +283,20 @@ def test_equation_12_is_the_posterior_deviation_of_a_coordinate(counts, H, recip
         placed = extend(model, counts, words=[word], ridge="2", damping=damping)
         assert placed.deviations[-1] == pytest.approx(CALIBRATION * expected, rel=accuracy)
     assert f"deviation = {CALIBRATION} √" in THEORY
+
+
+def test_equations_12a_and_12b_are_the_intervals_of_a_pair_and_of_a_neighbour():
+    cosines, spread = np.cos([0.9, 1.2, 1.4]), 0.05
+    V = spread**2 + 0.03**2 + NEAR * cosines[0] * (1 - cosines[0])
+    growth = np.log(3) / (1.4 - 0.9)  # of three words the last stands for the 30th
+    (found,) = neighbour_intervals(cosines, spread, np.array([0.03]), confidence=0.95)
+    expected = np.cos(0.9 + growth * V + 1.959964 * np.array([1, -1]) * V**0.5)
+    assert (found.low, found.high) == pytest.approx(expected)
+    known = {"deviations": np.array([spread, 0.03]), "lengths": np.ones(2), "confidence": 0.95}
+    pair = similarity_interval(float(cosines[0]), ("a", "b"), **known)
+    assert (pair.low, pair.high) == pytest.approx(np.cos(0.9 + 1.959964 * np.array([1, -1]) * V**0.5))
+    assert f"{NEAR} max(c, 0) (1 - c)" in THEORY
+    assert f"log {TAIL} / ( θ_{TAIL}i - θ_i )" in THEORY
 
 
 @pytest.fixture(scope="module")

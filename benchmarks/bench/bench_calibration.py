@@ -36,8 +36,9 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import TAIL, angle_variances, neighbour_intervals
+from psdvec.vectors.neighbours import TAIL, angle_variances, lengths_of, neighbour_intervals
 
+FROM = 1  # the first article; 0.027 of equation (12a) was chosen on every step-th from 0 on
 LINES = 500  # of a text without blank lines that go to one half together
 ASKED = 500  # fitted words whose neighbours are compared
 NEAREST = 10  # of each
@@ -94,7 +95,7 @@ def write_halves(corpus: Path, folder: Path, *, words: int) -> list[Path]:
     total = sum(len(line.split()) for article in articles for line in article)
     step = max(round(2 * total / words), 2)
     halves = [folder / "first", folder / "second"]
-    for half, begin in zip(halves, (0, step // 2), strict=True):
+    for half, begin in zip(halves, (FROM, FROM + step // 2), strict=True):
         half.write_text("".join(line for article in articles[begin::step] for line in article), "utf-8")
     return halves
 
@@ -136,8 +137,8 @@ class Compared:
 
     def __init__(self, e: Embeddings, words: Sequence[str]) -> None:
         rows = e[list(words)]
-        lengths = np.linalg.norm(rows, axis=1)
-        self.e, self.units, self.places = e, rows / lengths[:, None], {w: i for i, w in enumerate(words)}
+        lengths = lengths_of(rows)
+        self.units, self.places = rows / lengths[:, None], {word: i for i, word in enumerate(words)}
         deviations = np.asarray(e.deviations)[[e.key_to_index[word] for word in words]]
         self.spreads = (deviations / lengths).astype(np.float64)
 

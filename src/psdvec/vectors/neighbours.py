@@ -44,9 +44,7 @@ FAR = 0.5  # the cosine of a vector with the true one below which it points else
 ENOUGH = 40  # occurrences from which no word is thin
 USUAL = 130  # occurrences of words whose vectors err by their deviation in the median; measured, as is SPREAD
 SPREAD = 1.5  # what 1 word of 40 errs by or more, over the median
-NEAR = (
-    0.024  # what the variance of an angle gains, over c (1 - c), where c > 0; see docs/results/intervals.md
-)
+NEAR = 0.027  # times c (1 - c): variance of an angle beside that of deviations; see docs/results/intervals.md
 TAIL = 30  # times as many neighbours, from whose angle follows how fast their number grows
 
 
@@ -128,13 +126,13 @@ def neighbour_intervals(
 
 
 def angle_variances(cosines: Float64s, spread: float, spreads: Float64s) -> Float64s:
-    """Return ``Var θ = s_a² / |a|² + s_b² / |b|² + 0.024 c (1 - c)`` of the angles of a word with others, (k,).
+    """Return ``Var θ = s_a² / |a|² + s_b² / |b|² + 0.027 c (1 - c)`` of the angles of a word with others, (k,).
 
     ``spread`` and ``spreads`` (k,) are s / |v|. The last term, of a cosine c > 0 alone, is that of words which are near
     each other: how near differs from article to article, beyond what the words' own deviations say.
 
-    >>> angle_variances(np.array([0.0, 0.5]), 0.1, np.array([0.0, 0.0])).round(4).tolist()
-    [0.01, 0.016]
+    >>> angle_variances(np.array([0.0, 0.5]), 0.1, np.array([0.0, 0.0])).round(3).tolist()
+    [0.01, 0.017]
     """
     near = np.clip(cosines, 0, 1)
     with np.errstate(over="ignore"):
