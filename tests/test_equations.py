@@ -20,11 +20,12 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.options import make_recipe
+from psdvec.progress import SilentProgress
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, weight
 from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.topic_model.kernels import expect_topics
-from psdvec.topic_model.learn import solve_topics, topic_word_probabilities
+from psdvec.topic_model.learn import HOLD, learn, solve_topics, topic_word_probabilities
 from psdvec.vectors.neighbours import NEAR, TAIL, neighbour_intervals, similarity_interval
 from psdvec.vectors.subwords import what_others_say
 from tests.reference import ridge as ridge_reference
@@ -527,10 +528,24 @@ def test_equation_23_is_highest_where_newton_s_steps_end(told):
             assert value(t + 0.1 * direction) < value(t)
 
 
+def test_equation_24_adds_what_topics_have_in_any_case_to_the_bound(told):
+    documents, space, _ = told
+    begin = np.random.default_rng(4).gamma(0.5, 5.0, (len(space.words), 3))
+    anchors = np.zeros_like(begin)
+    anchors[2, 0] = anchors[7, 1] = 3.0
+    options = {"workers": 1, "progress": SilentProgress()}
+    plain = learn(documents, space, begin=begin + anchors, **options)
+    held = learn(documents, space, begin=begin, anchors=anchors, **options)
+    tilts = solve_topics(space, begin + anchors, hold=HOLD, times=3)
+    b, words = topic_word_probabilities(space, tilts, hold=HOLD), float(documents.lengths.sum())
+    added = sum(anchors[w, k] * math.log(b[w, k]) for w, k in ((2, 0), (7, 1)))
+    assert held.bounds[0] * (words + 6) == pytest.approx(plain.bounds[0] * words + added)
+
+
 def test_every_numbered_equation_of_the_pages_has_its_test():
     numbered = re.findall(r"^    .*\((H|\d+'?)\)$", THEORY, re.MULTILINE)
     names = {f"test_equation_{number.lower().replace(chr(39), '_prime')}_" for number in numbered}
-    assert len(names) == len(numbered) == 25
+    assert len(names) == len(numbered) == 26
     assert all(any(name.startswith(one) for name in globals()) for one in names)
 
 

@@ -22,7 +22,7 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.text.corpus import Corpus, Sentences
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import csr_of, lengths_of
-from psdvec.vectors.subwords import learn_subwords, mix, mixing_factors, say_weights
+from psdvec.vectors.subwords import learn_subwords, mix, mixing_factors, own_pull, say_weights
 
 RAREST = 5  # times that the last word is taken to have been seen: what word2vec and GloVe ask for
 
@@ -59,17 +59,15 @@ def spell(
         raise InputError("these vectors have learned spelling already; give vectors that have not")
     if csr_of(embeddings.vectors) is not None:
         raise InputError("letters cannot learn from sparse vectors; give dense ones, such as those of svd")
-    if (
-        not embeddings.vectors.size or not np.isfinite(embeddings.lengths).all()
-    ):  # lengths refuse some themselves
+    if not embeddings.vectors.size or not np.isfinite(embeddings.lengths).all():
         raise InputError("there is nothing to learn from; give vectors of at least two words")
     mean = np.asarray(np.mean(embeddings.vectors, axis=0, dtype=np.float64), np.float32)
     rest = np.asarray(embeddings.vectors - mean)
-    lengths, recipe = lengths_of(rest), Recipe()
+    lengths, recipe, seen = lengths_of(rest), Recipe(), seen_about(embeddings)
     subwords = learn_subwords(
         embeddings.words,
         np.asarray(rest / lengths[:, None], np.float32),
-        seen_about(embeddings),
+        seen,
         length=float(lengths.mean()),
         recipe=recipe,
         mean=mean,
@@ -85,7 +83,8 @@ def spell(
     spelled, as_it_is = subwords.predict(embeddings.words), np.ones(embeddings.dim, np.float32)
     deviations = embeddings.deviations
     if deviations is not None:
-        deviations = deviations * mixing_factors(rest, as_it_is, spelled, share=subwords.share)
+        own = own_pull(subwords, seen, noise=recipe.spelling_noise)
+        deviations = deviations * mixing_factors(rest, as_it_is, spelled, own, share=subwords.share)
     return Embeddings(
         embeddings.words,
         mean + mix(rest, as_it_is, spelled, share=subwords.share),

@@ -511,12 +511,16 @@ def place_spelled(
 def mixing_factors(
     rows: Float32s, stretch: Float32s, spelled: Float32s, own: Float32s, *, share: float
 ) -> Float32s:
-    """Return what mixing multiplies the deviations of rows by: (1 + a h) / |u + a p|, as p varies with h u."""
+    """Return what mixing multiplies the deviations of rows by: (1 + a h) / |u + a p|, as p varies with h u.
+
+    A word without a known n-gram has no p, and nothing to draw towards itself.
+    """
     mixed = _units(rows, stretch) + np.float32(share) * spelled
+    own = np.where(spelled.any(axis=1), own, np.float32(0))
     return np.asarray((1 + np.float32(share) * own) / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
 
 
-def own_pull(subwords: Subwords, counts: Int64s, *, noise: float) -> Float32s:
+def own_pull(subwords: Subwords, counts: Int64s | Float64s, *, noise: float) -> Float32s:
     """Return o (m,) of equation (17): how far each word draws the p of its spelling towards its place, from 0 to 1."""
     pull = certainty(counts, noise=noise) * np.float32(subwords.leverage)
     return np.asarray(pull / (1 + pull))
