@@ -33,7 +33,7 @@ import psdvec
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tasks import Task, read_task
 from psdvec.evaluation.testsets import find_tasks
-from psdvec.pages.plots import fit_axis
+from psdvec.pages.plots import fit_axis, spread
 
 FEWEST = 30  # items that a score takes, as in psdvec evaluate
 SIMILARITY = ("ws353-similarity", "ws353-relatedness", "men", "mturk-287", "simlex-999")
@@ -239,6 +239,7 @@ def picture(record: dict[str, Any]) -> str:
     ]
     for size in sorted({size for one in best.values() for size in one}):
         parts.append(f'<text x="{x.place(size):.1f}" y="320" text-anchor="middle">{size:g}</text>')
+    ends: list[tuple[str, float, float]] = []
     for method, scores in best.items():
         colour, sizes = COLOURS[method], sorted(scores)
         band = [(size, max(scores[size])) for size in sizes] + [
@@ -251,8 +252,12 @@ def picture(record: dict[str, Any]) -> str:
         parts += [
             f'<circle cx="{x.place(a):.1f}" cy="{y.place(b):.1f}" r="3.5" fill="{colour}"/>' for a, b in line
         ]
-        last = x.place(line[-1][0]) + 10, y.place(line[-1][1]) + 4
-        parts.append(f'<text x="{last[0]:.1f}" y="{last[1]:.1f}" fill="{colour}">{NAMES[method]}</text>')
+        ends.append((method, *line[-1]))
+    ends.sort(key=lambda end: -end[2])  # from the top of the picture
+    names = spread([y.place(mean) + 4 for _, _, mean in ends], apart=16, low=20, high=310)
+    for (method, size, _), height in zip(ends, names, strict=True):
+        place = f'x="{x.place(size) + 10:.1f}" y="{height:.1f}"'
+        parts.append(f'<text {place} fill="{COLOURS[method]}">{NAMES[method]}</text>')
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 620 350" font-family="sans-serif" font-size="13" '
         'fill="#333"><rect width="620" height="350" fill="#fff"/>'
