@@ -1,7 +1,7 @@
 """Words that come later: what they lose against being fitted together, and what other ways to place them would give.
 
     python -m benchmarks.bench.bench_extend CORPUS TESTSETS [--domain CORPUS2] [--words 50000] [--dim 300]
-    [--held-out 500] [--fasttext]
+    [--held-out 500] [--fasttext] [--record FILE]
 
 CORPUS is raw text, plain or compressed. Some words of the test sets are left out of the fit and placed afterwards, from
 the same counts (and from those of CORPUS2). Most questions of the nine sets hold none of them, and change only because
@@ -28,10 +28,12 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benchmarks.lib.corpora import add_corpus_arguments, write_words
 from benchmarks.lib.measure import run_script
+from benchmarks.lib.records import write_record
 from benchmarks.studies.nine_sets import nine_tasks, score, test_words
 from benchmarks.studies.split import take
 
@@ -67,6 +69,7 @@ def main():
     parser.add_argument("--unigrams", nargs="+", default=["corpus"])
     parser.add_argument("--fasttext", action="store_true")
     parser.add_argument("--epochs", type=int, default=5, help="of fastText")
+    parser.add_argument("--record", type=Path, help="file for the rows, as JSON")
     options = parser.parse_args()
     tasks = nine_tasks(options.testsets)
     counts = count(options.corpus, options)
@@ -78,21 +81,23 @@ def main():
             "smaller --held-out or --first-rank, or a larger corpus"
         )
     out = np.random.default_rng(options.seed).choice(candidates, options.held_out, replace=False).tolist()
-    table = Table(tasks, out, counts.vocabulary)
+    rows = Rows(tasks, out, counts.vocabulary)
     joint, took = timed(lambda: fit(counts, dim=options.dim, changes={"rounds": options.rounds}))
-    table.add("fitted together", joint, f"{took:.0f} s in all")
+    rows.add("fitted together", joint, f"{took:.0f} s in all")
     model = fit(without(counts, set(out)), dim=options.dim, changes={"rounds": options.rounds})
-    place_words(table, "placed", model, counts, out, options)
+    place_words(rows, "placed", model, counts, out, options)
     placed, took = timed(lambda: a_la_carte(model, counts, out))
-    table.add("à la carte", placed, f"{took:.0f} s in all")
+    rows.add("à la carte", placed, f"{took:.0f} s in all")
     spelled, took = timed(lambda: model.with_spelled(out))
-    table.add("by spelling alone", spelled, each(took, out))
+    rows.add("by spelling alone", spelled, each(took, out))
     if options.domain:
         other = count(options.domain, options)
-        place_words(table, "placed from the domain", model, other, out, options)
+        place_words(rows, "placed from the domain", model, other, out, options)
     if options.fasttext:
-        add_fasttext(table, counts.vocabulary, out, options)
+        add_fasttext(rows, counts.vocabulary, out, options)
     print(f"\npeak memory {format_size(peak_memory())}")
+    if options.record:
+        write_record(options.record, {"columns": rows.columns, "rows": rows.found})
     if options.domain:
         show_neighbours(joint, other)
 
@@ -101,8 +106,21 @@ def count(corpus, options) -> Cooccurrence:
     return count_pairs(read_corpus(corpus, tokenizer=options.tokenizer), max_words=options.words)
 
 
-class Table:
-    """A table that is printed row by row: the mean over all questions, and over those that hold a word left out."""
+def table(record: dict[str, Any]) -> str:
+    """Write the rows of a record."""
+    return "\n".join([as_header(record["columns"]), *(as_row(row) for row in record["rows"])])
+
+
+def as_header(columns: Sequence[str]) -> str:
+    return f"| | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}"
+
+
+def as_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+class Rows:
+    """Rows that are printed as they are found: means over all questions, and over those that hold a word left out."""
 
     def __init__(self, tasks: Sequence[Task], out: Collection[str], vocabulary: Vocabulary) -> None:
         self.tasks = tasks
@@ -121,15 +139,17 @@ class Table:
             "questions that do: " + ", ".join(f"{len(task.items):,} of {task.name}" for task in self.holding)
         )
         names = [task.name for task in self.holding]
-        print(f"\n| | all questions | without such a word | with one | {' | '.join(names)} | time |")
-        print("|---" * (len(names) + 5) + "|")
+        self.columns = ["all questions", "without such a word", "with one", *names, "time"]
+        self.found: list[list[str]] = []
+        print(f"\n{as_header(self.columns)}")
 
     def add(self, name: str, embeddings: Embeddings, time_taken: str) -> None:
         """Score one way to have vectors of all words and print its row."""
         parts = [score(embeddings, tasks) for tasks in (self.tasks, self.others, self.holding)]
         points = [value for column, value in parts[-1].items() if column != "mean"]
         numbers = [f"{value:.1f}" for value in (*(part["mean"] for part in parts), *points)]
-        print(f"| {' | '.join([name, *numbers, time_taken])} |", flush=True)
+        self.found.append([name, *numbers, time_taken])
+        print(as_row(self.found[-1]), flush=True)
 
 
 def places_of(task: Task, holds) -> list[int]:
@@ -146,14 +166,14 @@ def each(seconds: float, words: Sequence[str]) -> str:
     return f"{1000 * seconds / len(words):.1f} ms a word"
 
 
-def place_words(table, name, model, store, out, options):
+def place_words(rows, name, model, store, out, options):
     """Place the words by every ridge and every kind of unigrams asked for."""
     words = [word for word in out if word in store.vocabulary]
     for ridge, unigrams in itertools.product(options.ridge, options.unigrams):
         start = time.perf_counter()
         placed = extend(model, store, words=words, ridge=ridge, unigrams=unigrams)
         took = each(time.perf_counter() - start, words)
-        table.add(f"{name}, ridge {ridge}, unigrams of the {unigrams}", placed, took)
+        rows.add(f"{name}, ridge {ridge}, unigrams of the {unigrams}", placed, took)
 
 
 def a_la_carte(model, counts: Cooccurrence, words: Sequence[str]) -> Embeddings:
@@ -173,14 +193,14 @@ def means(H, V):
     return (H @ V) / np.maximum(np.asarray(H.sum(axis=1)), 1e-12)[:, None]
 
 
-def add_fasttext(table, vocabulary, out, options):
-    """Train fastText with all the words and without some, and add both to the table."""
+def add_fasttext(rows, vocabulary, out, options):
+    """Train fastText with all the words and without some, and add both rows."""
     with tempfile.TemporaryDirectory(prefix="bench-extend-") as folder:
         text = write_words(options.corpus, Path(folder, "words"), tokenizer=options.tokenizer)
         for name, unseen in (("fastText, all words", set()), ("fastText, made of subwords", set(out))):
             seen = {word: count for word, count in counts_of(vocabulary).items() if word not in unseen}
             vectors, took = timed(lambda seen=seen: train_fasttext(text, seen, vocabulary.words, options))
-            table.add(name, vectors, f"{took:.0f} s in all")
+            rows.add(name, vectors, f"{took:.0f} s in all")
 
 
 def counts_of(vocabulary: Vocabulary) -> dict[str, int]:

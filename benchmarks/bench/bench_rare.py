@@ -1,6 +1,7 @@
 """Rare Words with all its pairs: words that were fitted, words placed beside them, and words that were never seen.
 
     python -m benchmarks.bench.bench_rare CORPUS TESTSETS [--words 50000] [--dim 300] [--fasttext]
+    [--record FILE]
 
 CORPUS is raw text, plain or compressed. The most frequent words are fitted. Of the words of the test set beyond them,
 those that occur in the corpus are counted and can be placed; the others are unseen. The rows:
@@ -24,9 +25,10 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.bench.bench_extend import counts_of, timed, train_fasttext
+from benchmarks.bench.bench_extend import as_header, as_row, counts_of, table, timed, train_fasttext
 from benchmarks.lib.corpora import add_corpus_arguments, write_words
 from benchmarks.lib.measure import run_script
+from benchmarks.lib.records import write_record
 from benchmarks.studies.nine_sets import named_tasks
 from benchmarks.studies.split import take
 
@@ -43,6 +45,8 @@ from psdvec.vectors.embeddings import Embeddings
 FEWEST = 10  # pairs with vectors that a kind must have, to have a correlation
 FITTED, PLACED, UNSEEN = "fitted", "placed", "unseen"
 
+__all__ = ["table"]  # of the records of this benchmark too
+
 
 def main():
     parser = argparse.ArgumentParser(
@@ -54,6 +58,7 @@ def main():
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--fasttext", action="store_true")
     parser.add_argument("--epochs", type=int, default=5, help="of fastText")
+    parser.add_argument("--record", type=Path, help="file for the rows, as JSON")
     options = parser.parse_args()
     (task,) = named_tasks(["rare-words"], options.testsets)
     corpus = read_corpus(options.corpus, tokenizer=options.tokenizer)
@@ -62,30 +67,33 @@ def main():
     all_counts = count_pairs(corpus, vocabulary=[*counts.vocabulary.words, *wanted])
     vocabulary = all_counts.vocabulary
     occurring = [word for word in wanted if vocabulary.counts[vocabulary.ids[word]]]
-    table = Table(task, fitted=counts.vocabulary.words, occurring=occurring)
+    rows = Rows(task, fitted=counts.vocabulary.words, occurring=occurring)
     plain = fit(counts, dim=options.dim, changes={"spelling": "off"})
-    table.add("spelling off", plain)
-    table.add("spelling off, placed", extend(plain, all_counts, words=occurring))
+    rows.add("spelling off", plain)
+    rows.add("spelling off, placed", extend(plain, all_counts, words=occurring))
     model = fit(counts, dim=options.dim)
-    table.add("spelling alone", model.with_spelled(wanted))
+    rows.add("spelling alone", model.with_spelled(wanted))
     placed = extend(model, all_counts, words=occurring)
-    table.add("placed and spelling", placed.with_spelled(wanted))
+    rows.add("placed and spelling", placed.with_spelled(wanted))
     if options.fasttext:
         vectors, took = timed(lambda: fasttext(vocabulary, options))
-        table.add(f"fastText, {took:.0f} s", vectors)
+        rows.add(f"fastText, {took:.0f} s", vectors)
     print(f"\n{len(occurring):,} words placed, of which {len(placed.unplaced):,} had too few contexts")
     print(f"peak memory {format_size(peak_memory())}")
+    if options.record:
+        write_record(options.record, {"columns": rows.columns, "rows": rows.found})
 
 
-class Table:
-    """A table that is printed row by row: correlations over covered pairs, over all, and by kind of pair."""
+class Rows:
+    """Rows that are printed as they are found: correlations over covered pairs, over all, and by kind of pair."""
 
     def __init__(self, task: Pairs, *, fitted: Collection[str], occurring: Collection[str]) -> None:
         self.task = task
         self.parts = by_kind(task, state_of(fitted, occurring))
         sizes = [f"{kind} ({len(part.items):,})" for kind, part in self.parts.items()]
-        print(f"\n| | covered | all ({len(task.items):,}) | {' | '.join(sizes)} |")
-        print("|---" * (len(sizes) + 3) + "|")
+        self.columns = ["covered", f"all ({len(task.items):,})", *sizes]
+        self.found: list[list[str]] = []
+        print(f"\n{as_header(self.columns)}")
 
     def add(self, name: str, embeddings: Embeddings) -> None:
         """Score one way to have vectors and print its row."""
@@ -94,7 +102,8 @@ class Table:
         parts = [correlation(embeddings, part) for part in self.parts.values()]
         cells = [f"{covered:.1f} ({number:,})", f"{everything:.1f}"]
         cells += [f"{value:.1f}" if pairs >= FEWEST else "" for value, pairs in parts]
-        print(f"| {' | '.join([name, *cells])} |", flush=True)
+        self.found.append([name, *cells])
+        print(as_row(self.found[-1]), flush=True)
 
 
 def state_of(fitted: Collection[str], occurring: Collection[str]) -> Mapping[str, str]:
