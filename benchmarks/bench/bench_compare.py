@@ -1,9 +1,11 @@
 """Methods side by side on one text, by ``psdvec compare``, as a record.
 
     python -m benchmarks.bench.bench_compare CORPUS --work W --testsets TESTSETS --record FILE [--methods psdvec,svd]
-    [--words 30000] [--dim 200] [--seeds 1]
+    [--words 30000] [--dim 200] [--seeds 1] [--tokenizer unicode] [--best SEARCH]
 
-The comparison is kept below W and goes on where it was; a step is run again only if what it uses has changed.
+``--best`` trains every rival with what ``benchmarks/studies/search.py`` found best, by its record; ours, and all without
+it, with their defaults. The record also holds the points at the three parts of ``benchmarks/studies/split.py``. The comparison is kept
+below W and goes on where it was; a step is run again only if what it uses has changed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ from typing import Any
 
 from benchmarks.lib.measure import run_script
 from benchmarks.lib.records import write_record
+from benchmarks.studies.nine_sets import score
+from benchmarks.studies.search import best_settings
+from benchmarks.studies.split import all_parts
 
+import psdvec
 from psdvec.compare.run import compare
 from psdvec.methods import METHODS
 
@@ -53,14 +59,29 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=30_000)
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--seeds", default="1")
+    parser.add_argument("--tokenizer", default="unicode")
+    parser.add_argument("--best", type=Path, help="record of a search, whose best settings are taken")
+    parser.add_argument("--workers", type=int)
     parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
-    compare(
-        [str(options.corpus)], output=options.work, methods=options.methods.split(","), dim=options.dim,
-        max_words=options.words, testsets=options.testsets, resume=options.work.exists(),
-        seeds=int(options.seeds) if options.seeds.isdigit() else options.seeds,
+    methods = options.methods.split(",")
+    found = best_settings(json.loads(options.best.read_text(encoding="utf-8"))) if options.best else []
+    settings = [text for text in found if text.partition(".")[0] in {*methods} - {"psdvec"}]
+    comparison = compare(
+        [str(options.corpus)], output=options.work, methods=methods, dim=options.dim, settings=settings,
+        max_words=options.words, testsets=options.testsets, resume=options.work.exists(), workers=options.workers,
+        tokenizer=options.tokenizer, seeds=int(options.seeds) if options.seeds.isdigit() else options.seeds,
     )  # fmt: skip
-    figures = {"report": json.loads((options.work / "report.json").read_text(encoding="utf-8"))}
+    tasks = all_parts(options.testsets)
+    parts = {
+        run.method: {part: score(psdvec.load(run.vectors[0]), tasks[part]) for part in tasks}
+        for run in comparison.runs
+        if run.vectors
+    }
+    figures = {
+        "settings": settings, "parts": parts,
+        "report": json.loads((options.work / "report.json").read_text(encoding="utf-8")),
+    }  # fmt: skip
     if options.record:
         write_record(options.record, figures)
     print(table(figures))

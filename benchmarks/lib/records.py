@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ VERSIONS = (
     "numba",
     "gensim",
     "scikit-learn",
-)  # what figures may depend on beside our own code
+)  # what figures may depend on beside our own code, as far as it is installed
+_IMPORTED = {"scikit-learn": "sklearn"}
 
 
 def made_by() -> dict[str, Any]:
@@ -39,11 +41,14 @@ def made_by() -> dict[str, Any]:
     ]
     return {
         "command": " ".join(["python", "-m", _module(), *sys.argv[1:]]),
-        "commit": ask.stdout.strip(),
+        "commit": os.environ.get("BENCHMARK_COMMIT") or ask.stdout.strip(),  # a copy without git may be told
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": (models or [platform.machine()])[0],
         "processors": os.cpu_count(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}},
+        "versions": {
+            "python": platform.python_version(),
+            **{n: version(n) for n in VERSIONS if find_spec(_IMPORTED.get(n, n))},
+        },
     }
 
 

@@ -37,10 +37,11 @@ def test_words(folder: str | Path) -> set[str]:
 
 
 def score(embeddings: Embeddings, tasks: Sequence[Task]) -> dict[str, float]:
-    """Return the points at each task, and the mean over all of them as ``mean``."""
+    """Return the points at each task, and as ``mean`` the mean over those with enough questions to have any."""
     report = evaluate(embeddings, tasks, methods=["3cosmul"], resamples=0)
     points = {column_title(task.name, ""): 100 * report.get("model", task.name).value for task in tasks}
-    return points | {"mean": float(np.mean(list(points.values())))}
+    known = [value for value in points.values() if np.isfinite(value)]
+    return points | {"mean": float(np.mean(known)) if known else float("nan")}
 
 
 def show(points: dict[str, float]) -> str:

@@ -5,7 +5,9 @@
 prints what each number of the default recipe was chosen on and, with a folder of test sets, the size of every part.
 
 **Development** questions are those at even places (0, 2, ...) of the paper's nine sets: whoever chooses a setting looks
-at these alone. **Reported** are those at odd places. **Untouched** sets never took part in choosing anything.
+at these alone. **Reported** are those at odd places. **Untouched** sets never took part in choosing anything, and
+nobody had looked at them before the settings stood: YP-130 (Yang and Powers 2006, ``word word score``) and relations of
+SemEval-2012 task 2 as analogies (``a a* b b*``), files of the folder of test sets named as ``UNTOUCHED`` says.
 
 Analogies need more than that: their pairs of words recur. Every pair of Google's and MSR's questions at odd places is
 also in one at an even place, and MSR's questions at odd places are those before them, asked the other way round. So the
@@ -25,12 +27,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.lib.measure import run_script
-from benchmarks.studies.nine_sets import named_tasks, nine_tasks
+from benchmarks.studies.nine_sets import nine_tasks
 
-from psdvec.evaluation.tasks import Analogies, Pairs, Task
+from psdvec.errors import InputError
+from psdvec.evaluation.tasks import Analogies, Pairs, Task, read_task
 
 DEVELOPMENT, REPORTED = 0, 1  # the parity of a question's place, and the side of a pair of words
-UNTOUCHED = ("simverb-3500", "semeval-2017")
+UNTOUCHED = ("yp-130.txt", "semeval-2012.txt")  # files of the folder of test sets
 
 
 class Choice(NamedTuple):
@@ -75,7 +78,10 @@ USED = {
     "mturk-771": "was in the dev mean until now: not reported as untouched",
     "rare-words": "was in the dev mean, and chose η: not reported as untouched",
     "ws353": "its two parts are among the nine",
-    **dict.fromkeys(UNTOUCHED, "untouched: nothing was ever chosen on it"),
+    **dict.fromkeys(
+        ("simverb-3500", "semeval-2017"),
+        "no number of ours was chosen on it, but two settings of rivals were rejected after a look at it",
+    ),
 }
 
 
@@ -91,7 +97,10 @@ def reported_tasks(folder: str | Path) -> list[Task]:
 
 def untouched_tasks(folder: str | Path) -> list[Task]:
     """Return the sets that had no part in choosing anything."""
-    return named_tasks(UNTOUCHED, folder)
+    missing = [name for name in UNTOUCHED if not (Path(folder) / name).is_file()]
+    if missing:
+        raise InputError(f"'{folder}' lacks {', '.join(missing)}; put them there")
+    return [read_task(Path(folder) / name) for name in UNTOUCHED]
 
 
 def all_parts(folder: str | Path) -> dict[str, list[Task]]:

@@ -54,8 +54,10 @@ def test_the_window_is_counted_where_it_is_no_setting_of_the_method():
 
 def test_the_best_try_of_a_method_is_that_of_the_highest_mean_if_it_has_one():
     means = [("svd", 2.0), ("glove", 9.0), ("svd", float("nan")), ("svd", 3.0)]
-    tries = [search.Try(name, str(mean), {"points": {"mean": mean}}, Path()) for name, mean in means]
-    assert search.best_of("svd", tries).setting == "3.0"
+    tries = [
+        search.Try(name, {}, {"points": {"development": {"mean": mean}}}, Path()) for name, mean in means
+    ]
+    assert search.best_of("svd", tries).mean == 3.0
     with pytest.raises(InputError, match="put word2vec among --methods too"):
         search.best_of("word2vec", tries)
 
@@ -65,15 +67,14 @@ def test_a_command_that_fails_ends_in_its_last_sentence(tmp_path: Path):
         measure.run([*measure.PSDVEC, "count", tmp_path / "nowhere.txt", "-o", tmp_path / "counts"])
 
 
-def test_vectors_from_elsewhere_are_named_by_method_setting_and_path(tmp_path: Path):
-    path = tmp_path / "vectors.txt"
-    path.touch()
-    assert search.parse_also(f"glove:x_max=10={path}") == ("glove", "x_max=10", path)
-    for text in (f"glove={path}", "glove:x", f"nonsense:x={path}"):
-        with pytest.raises(InputError, match="write METHOD:SETTING=PATH"):
-            search.parse_also(text)
-    with pytest.raises(InputError, match="check the name"):
-        search.parse_also("glove:x=nowhere")
+def test_the_best_settings_of_a_search_are_those_that_a_comparison_takes():
+    record = {
+        "tries": [
+            {"method": "svd", "settings": settings, "points": {"development": {"mean": mean}}}
+            for settings, mean in (({"window": 2}, 1.0), ({"window": 5, "add_contexts": True}, 2.0))
+        ]
+    }
+    assert search.best_settings(record) == ["svd.add_contexts=true"]
 
 
 def test_a_result_is_found_again_even_after_a_line_that_was_cut_short(tmp_path: Path):

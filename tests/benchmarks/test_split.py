@@ -58,7 +58,7 @@ def test_every_pair_and_every_choice_is_in_exactly_one_part(size):
 
 def test_every_set_outside_the_paper_says_whether_anything_was_chosen_on_it():
     assert set(split.USED) == NOT_IN_PAPER
-    assert set(split.UNTOUCHED) <= NOT_IN_PAPER
+    assert not {Path(name).stem for name in split.UNTOUCHED} & {entry.name for entry in CATALOGUE}
 
 
 @pytest.fixture
@@ -73,6 +73,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     for entry in CATALOGUE:
         (tmp_path / entry.files[0]).write_text(lines[entry.kind] * 30)
+    for name, kind in zip(split.UNTOUCHED, ("similarity", "analogies"), strict=True):
+        (tmp_path / name).write_text(lines[kind] * 30)
     return tmp_path
 
 
@@ -90,3 +92,6 @@ def test_a_mean_over_fewer_sets_than_its_name_says_is_refused(folder: Path):
     (folder / "EN-TOEFL-80.txt").unlink()
     with pytest.raises(InputError, match=r"not on this machine: toefl; put them into"):
         split.development_tasks(folder)
+    (folder / "yp-130.txt").unlink()
+    with pytest.raises(InputError, match=r"lacks yp-130.txt; put them there"):
+        split.untouched_tasks(folder)

@@ -111,6 +111,12 @@ METHODS: dict[str, Method] = {
         settings={"skipgram": True, "negative": 5, "epochs": 5},
         fixed={"model_class": "FastText"},
     ),
+    "fasttext-cbow": _gensim(
+        "CBOW with subwords",
+        "gensim.fit",
+        settings={"negative": 5, "epochs": 5},
+        fixed={"model_class": "FastText", "skipgram": False},
+    ),
     "fasttext-words": _gensim(
         "fastText without subwords",
         "gensim.fit",
