@@ -3,9 +3,10 @@
     python -m benchmarks.bench.bench_compare CORPUS --work W --testsets TESTSETS --record FILE [--methods psdvec,svd]
     [--words 30000] [--dim 200] [--seeds 1] [--tokenizer unicode] [--best SEARCH]
 
-``--best`` trains every rival with what ``benchmarks/studies/search.py`` found best, by its record; ours, and all without
-it, with their defaults. The record also holds the points at the three parts of ``benchmarks/studies/split.py``. The comparison is kept
-below W and goes on where it was; a step is run again only if what it uses has changed.
+``--best`` trains every rival with what ``benchmarks/studies/search.py`` found best, by its record; ours has its
+defaults, and so has every method without it. The record also holds the points at the three parts of
+``benchmarks/studies/split.py``. The comparison is kept below W and goes on where it was; a step is run again only if
+what it uses has changed.
 """
 
 from __future__ import annotations
