@@ -246,21 +246,21 @@ def evaluate_tagging(
                 f"the vectors of '{name}' are sparse, with {embeddings.dim:,} dimensions, which are too many features "
                 "for a tagger; leave this model out"
             )
-    tag = partial(_tag, data, window=window, iterations=iterations, every=every, progress=progress)
+    tag = partial(choose_and_tag, data, window=window, iterations=iterations, every=every, progress=progress)
     base = tag(BASELINE, None, [(penalty, None) for penalty in penalties])
     others = [tag(name, e, [(base.penalty, scale) for scale in scales]) for name, e in models.items()]
     return base, *others
 
 
-def _tag(
+def choose_and_tag(
     data: TaggingData,
     name: str,
     embeddings: Embeddings | None,
     candidates: Sequence[tuple[float, float | None]],
     *,
-    window: int,
-    iterations: int,
-    every: int,
+    window: int = 1,
+    iterations: int = 1000,
+    every: int = 3,
     progress: Progress,
 ) -> TaggingResult:
     """Choose among penalties and scales on the development part, and tag the test part with the best."""
