@@ -10,6 +10,7 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.report import column_title
+from psdvec.evaluation.scores import FEWEST_ITEMS
 from psdvec.evaluation.tasks import Task
 from psdvec.evaluation.testsets import CATALOGUE, find_tasks, locate
 from psdvec.vectors.embeddings import Embeddings
@@ -37,11 +38,12 @@ def test_words(folder: str | Path) -> set[str]:
 
 
 def score(embeddings: Embeddings, tasks: Sequence[Task]) -> dict[str, float]:
-    """Return the points at each task, and as ``mean`` the mean over those with enough questions to have any."""
+    """Return the points at each task, and as ``mean`` the mean over those with enough questions that have vectors."""
     report = evaluate(embeddings, tasks, methods=["3cosmul"], resamples=0)
-    points = {column_title(task.name, ""): 100 * report.get("model", task.name).value for task in tasks}
-    known = [value for value in points.values() if np.isfinite(value)]
-    return points | {"mean": float(np.mean(known)) if known else float("nan")}
+    scores = {column_title(task.name, ""): report.get("model", task.name) for task in tasks}
+    points = {name: 100 * one.value for name, one in scores.items()}
+    enough = [points[name] for name, one in scores.items() if one.covered >= FEWEST_ITEMS]
+    return points | {"mean": float(np.mean(enough)) if enough else float("nan")}
 
 
 def show(points: dict[str, float]) -> str:
