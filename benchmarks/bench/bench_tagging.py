@@ -94,18 +94,14 @@ def main() -> None:
     for task, _, folder in (text.partition("=") for text in options.tasks):
         data = replace(load_tagging(f"conll2003:{folder}"), name=task)
         tasks[task] = {}
-        for name in options.models:
-            key = {
-                "task": task,
-                "model": name,
-                "dim": options.dim,
-                "words": options.words,
-                "penalty": options.penalty,
-            }
+        penalty = None  # the tagger without vectors chooses it
+        for name in (BASELINE, *options.models):
+            key = {"task": task, "model": name, "dim": options.dim, "words": options.words}
             found = records.find(key)
             if found is None:
-                found = tag(name, data, options)
+                found = tag(name, data, penalty, options)
                 records.add(key, found)
+            penalty = found["penalty"]
             tasks[task][name] = found
             print(f"{task}, {name}: {100 * found['dev_f1']:.2f}, {100 * found['f1']:.2f}", flush=True)
     titles = {name: f"ours, {name}" if name in OURS else name for name in (BASELINE, *options.models)}
