@@ -83,10 +83,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", required=True, metavar="NAME=FOLDER")
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=50)
-    parser.add_argument(
-        "--penalty", type=float, default=1.0, help="the weight of the tagger's squared penalty"
-    )
-    parser.add_argument("--models", nargs="+", default=[BASELINE, *OURS, *RIVALS])
+    parser.add_argument("--models", nargs="+", choices=[*OURS, *RIVALS], default=[*OURS, *RIVALS])
     parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
     records = Records(options.work / "steps.jsonl")

@@ -74,6 +74,18 @@ def test_exact_pairs_have_small_residuals_and_do_not_depend_on_the_start(spectru
     assert np.abs(approximation(1, 0)[0] - approximation(2, 0)[0]).max() > 1e-2
 
 
+def test_pairs_that_stay_inexact_are_said_to_be():
+    """Products that are never twice the same have no eigenvectors."""
+    A, _ = spread_matrix(700)
+    rng = np.random.default_rng(0)
+
+    def product(block):
+        return (A @ block + rng.standard_normal(block.shape)).astype(np.float32)
+
+    with pytest.warns(RuntimeWarning, match=r"still off by \S+ after 10 restarts, where \S+ was wanted"):
+        leading_eigenpairs(cpu, product, 700, count=20, spectrum="signed", seed=0, exact=20)
+
+
 def test_a_warm_step_never_captures_less_than_before():
     A, _ = spread_matrix(300)
     basis = orthonormal(cpu, np.random.default_rng(0).standard_normal((300, 20)).astype(np.float32))
