@@ -23,6 +23,7 @@ import psdvec
 from psdvec.evaluation.tagging import BASELINE, PENALTIES, SCALES, TaggingData, choose_and_tag, load_tagging
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
+from psdvec.options import make_recipe
 from psdvec.progress import SilentProgress
 
 OURS: dict[str, dict[str, Any]] = {
@@ -56,7 +57,9 @@ def train(name: str, options: argparse.Namespace) -> Path:
             options.corpus, options.work, tokenizer=options.tokenizer, words=options.words, **counting
         )
         if name in OURS:
-            psdvec.fit(counts, dim=options.dim, output=path, quiet=True, **OURS[name])
+            psdvec.fit(
+                counts, dim=options.dim, recipe=make_recipe("default", **OURS[name]), output=path, quiet=True
+            )
         else:
             corpus = [options.corpus] if METHODS[name].reads == "corpus" else None
             fit_method(name, counts, output=path, dim=options.dim, corpus=corpus, progress=SilentProgress())
