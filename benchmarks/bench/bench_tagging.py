@@ -23,7 +23,6 @@ import psdvec
 from psdvec.evaluation.tagging import BASELINE, PENALTIES, SCALES, TaggingData, choose_and_tag, load_tagging
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method
-from psdvec.options import make_recipe
 from psdvec.progress import SilentProgress
 
 OURS: dict[str, dict[str, Any]] = {
@@ -57,9 +56,7 @@ def train(name: str, options: argparse.Namespace) -> Path:
             options.corpus, options.work, tokenizer=options.tokenizer, words=options.words, **counting
         )
         if name in OURS:
-            psdvec.fit(
-                counts, dim=options.dim, recipe=make_recipe("default", **OURS[name]), output=path, quiet=True
-            )
+            psdvec.fit(counts, dim=options.dim, changes=OURS[name], output=path, quiet=True)
         else:
             corpus = [options.corpus] if METHODS[name].reads == "corpus" else None
             fit_method(name, counts, output=path, dim=options.dim, corpus=corpus, progress=SilentProgress())
