@@ -21,8 +21,8 @@ def count(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
-    field: options.Field = None,
     column: options.Column = None,
+    where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
     min_count: options.MinCount = Counting.min_count,
@@ -64,8 +64,9 @@ def count(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, column=column, where=options.read_where(where), errors=errors,
+        encoding=encoding,
+    )  # fmt: skip
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
@@ -73,8 +74,8 @@ def count(
         "output": output, "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:
-        where = name_cluster(scheduler=scheduler, cluster=cluster)
-        print(*plan_counting(text, **asked, cluster=where), sep="\n")
+        place = name_cluster(scheduler=scheduler, cluster=cluster)
+        print(*plan_counting(text, **asked, cluster=place), sep="\n")
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))

@@ -257,8 +257,8 @@ def train(
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
-    field: options.Field = None,
     column: options.Column = None,
+    where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
     window: options.Window = Counting.window,
@@ -288,8 +288,9 @@ def train(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, column=column, where=options.read_where(where), errors=errors,
+        encoding=encoding,
+    )  # fmt: skip
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
             text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ def count_words(
     tokenizer: str | None = None,
     case: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
@@ -53,7 +54,7 @@ def count_words(
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
+    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, where=where, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     what = Counting(min_count, max_words, window=1, weighting="flat")
     workers = resolve_workers(workers)
@@ -71,6 +72,7 @@ def count_pairs(
     tokenizer: str | None = None,
     case: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     vocabulary: Iterable[str] | None = None,
     min_count: int = Counting.min_count,
@@ -94,13 +96,15 @@ def count_pairs(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
-        can be read only once, such as a generator, is read once.
+        table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
+        texts. What can be read only once, such as a generator, is read once.
     tokenizer, case
         How to cut text into words, and whether to ``"fold"`` or ``"keep"`` their case, as in
         :func:`psdvec.read_corpus`.
     column
-        Which column of a table (or of CSV, TSV and Parquet files) holds the text; ``"text"`` by default.
+        Which column of a table, or field of a file of records, holds the text; ``"text"`` by default.
+    where
+        Count only the rows with these values: ``{"party": "A"}``, or ``{"party": ["A", "B"]}``.
     encoding
         The encoding of files, ``"utf-8"`` by default.
     vocabulary
@@ -138,7 +142,7 @@ def count_pairs(
     if client is not None:
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
+    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, where=where, encoding=encoding)
     progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
     most = None if memory is None else parse_size(memory)
@@ -215,7 +219,7 @@ def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Descr
     else:
         identity = {"once": np.random.SeedSequence().entropy}
         tokenizer = corpus.tokenizer if isinstance(corpus, Texts) else "none"
-        files = [{"name": "texts from Python" if isinstance(corpus, Texts) else "sentences from Python"}]
+        files = corpus.sources() if isinstance(corpus, Texts) else [{"name": "sentences from Python"}]
     words = (
         {"min_count": what.min_count, "max_words": what.max_words}
         if what.given is None

@@ -516,7 +516,6 @@ def may_be_chosen(table: WordTable, what: Counting, *, part: int, parts: int) ->
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
 _SEPARATOR = re.compile(r"[\x00-\x1f\x85\u2028\u2029]")  # what ends words or lines in every file
-NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 NO_SENTENCES = (
     "the iterable gave no words (a generator can be read only once); give sentences with words in them"
 )
@@ -533,7 +532,7 @@ def number_text(
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
-        raise InputError(NO_WORDS if isinstance(corpus, Corpus) else NO_SENTENCES)
+        raise InputError(corpus.why_empty() if isinstance(corpus, Corpus) else NO_SENTENCES)
     return text
 
 

@@ -126,5 +126,5 @@ def _open_corpus(corpus: Iterable[str | Path] | None, counts: Cooccurrence) -> C
     # Counts of sentences made in Python name no tokenizer: their words are taken as they stand in the text.
     tokenizer = counts.parameters["tokenizer"]
     source = next(iter(counts.sources), {})
-    how = {name: source[name] for name in ("field", "column", "encoding") if name in source}
+    how = {name: source[name] for name in ("field", "column", "where", "encoding") if name in source}
     return read_corpus(corpus, tokenizer=tokenizer if tokenizer in TOKENIZERS else "whitespace", **how)

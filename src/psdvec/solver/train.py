@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError, checked
+from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices import open_device
@@ -27,14 +27,15 @@ from psdvec.vectors.model import KIND, Model
 _ENDING = ".train.work"
 
 
+@old_names(field="column")
 @checked
 def train(
     corpus: Input,
     *,
     tokenizer: str | None = None,
     case: str | None = None,
-    field: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     errors: str | None = None,
     encoding: str | None = None,
     min_count: int = Counting.min_count,
@@ -66,10 +67,10 @@ def train(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
-        can be read only once, such as a generator, is read once.
-    tokenizer, case, field, column, errors, encoding
-        How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
+        table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
+        texts. What can be read only once, such as a generator, is read once.
+    tokenizer, case, column, where, errors, encoding
+        How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
@@ -98,7 +99,7 @@ def train(
     """
     progress = SilentProgress() if quiet else progress
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
+        corpus, tokenizer=tokenizer, case=case, column=column, where=where, errors=errors, encoding=encoding
     )
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,

@@ -12,8 +12,9 @@ import errno
 import glob
 import re
 import warnings
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -22,10 +23,21 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from psdvec.arrays import Bytes
-from psdvec.errors import InputError, InputWarning, checked
+from psdvec.errors import InputError, InputWarning, checked, old_names
 from psdvec.options import ENCODING, ERRORS, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
-from psdvec.text.readers import OTHER_SCRIPT, UTF8, Reader, find_encoding, guess_encoding, line_of, mend
+from psdvec.text.readers import (
+    OTHER_SCRIPT,
+    UTF8,
+    Choice,
+    Reader,
+    Where,
+    find_encoding,
+    guess_encoding,
+    line_of,
+    make_where,
+    mend,
+)
 from psdvec.text.streams import (
     STANDARD_INPUT,
     ByteRange,
@@ -38,16 +50,18 @@ from psdvec.text.tokenizers import choose_tokenizer, find_tokenizer, split_space
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
+NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 
 
+@old_names(field="column")
 @checked
 def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
     tokenizer: str = TOKENIZER,
     case: str | None = None,
-    field: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     errors: str = ERRORS,
     encoding: str = ENCODING,
 ) -> Corpus:
@@ -57,16 +71,18 @@ def read_corpus(
     ----------
     paths
         Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines, CSV and TSV (recognised by the file's name)
-        or Parquet (recognised by its first bytes). Text of any other name is JSON lines if ``field`` is given, and CSV
-        if ``column`` is. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
+        or Parquet (recognised by its first bytes). Text of any other name is JSON lines or CSV if ``column`` or
+        ``where`` is given. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
     tokenizer
         One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
     case
         Whether *Essen* and *essen* are one word (``"fold"``) or two (``"keep"``); None: as the tokenizer does, and
         ``"unicode"`` folds. With ``"keep"``, that is the tokenizer ``"unicode-cased"``, and so it is recorded.
-    field, column
+    column
         Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
         row of CSV and TSV names the columns.
+    where
+        Read only the records or rows with these values: ``{"party": "A"}``, or ``{"party": ["A", "B"], "year": 2000}``.
     errors
         What to do with bytes that are not text: ``"replace"`` replaces and counts them, ``"strict"`` raises an
         :class:`~psdvec.errors.InputError`.
@@ -88,7 +104,7 @@ def read_corpus(
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
     tokenizer = choose_tokenizer(tokenizer, case)  # refuses an unknown one before any work
-    return Corpus(files, tokenizer, field, column, errors, encoding=find_encoding(encoding))
+    return Corpus(files, tokenizer, column, errors, encoding=find_encoding(encoding), where=make_where(where))
 
 
 def _expand(path: str) -> list[str]:
@@ -162,20 +178,19 @@ class Corpus(Shown):
 
     files: tuple[str, ...]
     tokenizer: str
-    field: str | None
     column: str | None
     errors: str
     byte_range: ByteRange | None = None
     encoding: str = UTF8
+    where: Where = ()
 
     def _facts(self) -> dict[str, str]:
         first = self.files[0] if len(self.files) == 1 else f"{self.files[0]} and others"
-        named = {name: getattr(self, name) for name in ("field", "column") if getattr(self, name) is not None}
         return {
             "size": count_of(len(self.files), "file"),
             "from": first,
             "tokenizer": self.tokenizer,
-            **named,
+            **{name: str(value) for name, value in self._how().items()},
         }
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -235,19 +250,29 @@ class Corpus(Shown):
             return {"once": np.random.SeedSequence().entropy}
         return {
             "files": [[file, *file_status(file)] for file in self.files],
-            "field": self.field, "column": self.column, "errors": self.errors,
-            **({} if self.encoding == UTF8 else {"encoding": self.encoding}),
+            "errors": self.errors, **self._how(),
         }  # fmt: skip
 
     def reader(self) -> Reader:
         """Return what reads the files."""
-        return Reader(self.field, self.column, self.byte_range, self.encoding)
+        return Reader(self.column, Choice(self.where), self.byte_range, self.encoding)
+
+    def _how(self) -> dict[str, Any]:
+        """Return how the files are to be read, where that is not as usual."""
+        encoding = None if self.encoding == UTF8 else self.encoding
+        return _recorded(column=self.column, where=self.where, encoding=encoding)
+
+    def why_empty(self) -> str:
+        """Say why there are no words; where some of the text was chosen, it is read again to see what there is."""
+        reader = self.reader()
+        if self.where and self.is_restartable:
+            for file in self.files:
+                deque(reader.rows(file), maxlen=0)
+        return reader.choice.why_none() if self.where and not reader.choice.chosen else NO_WORDS
 
     def sources(self) -> list[dict[str, Any]]:
         """Return the name and size of each file, and how it was to be read, as recorded in the counts."""
-        encoding = None if self.encoding == UTF8 else self.encoding
-        given = {"field": self.field, "column": self.column, "encoding": encoding}
-        how = {name: value for name, value in given.items() if value is not None}
+        how = self._how()
         return [
             {"name": "standard input", **how} if file == STANDARD_INPUT else
             {"name": Path(file).name, "bytes": file_status(file).bytes, **how}
@@ -317,10 +342,14 @@ _DROP = "leave such rows out, with pandas by column.dropna()"
 
 @dataclass(frozen=True)
 class Texts:
-    """Strings from Python, read once; each is a line of text, or several if it holds newlines."""
+    """Strings from Python, read once; each is a line of text, or several if it holds newlines.
+
+    ``how`` says of which column they are, and where, as recorded in the counts.
+    """
 
     texts: Iterable[Any]
     tokenizer: str
+    how: Mapping[str, Any] = field(default_factory=dict)
     raw_size: int | None = None  # nobody knows before they are read
 
     def __post_init__(self) -> None:
@@ -329,6 +358,10 @@ class Texts:
     def blocks(self, start: Place = Place(0, 0), *, joined: bool = False) -> Iterator[Block]:
         """Yield the text as a file that holds it would be read; there is no other place to start at."""
         return _cut_blocks(self._pieces(), Place(0, 0), False)
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Return what the counts record of the texts."""
+        return [{"name": "texts from Python", **self.how}]
 
     def _pieces(self) -> Iterator[_Piece]:
         read = 0
@@ -347,15 +380,15 @@ class Texts:
 Input: TypeAlias = Corpus | Texts | str | Path | Iterable[Any]
 
 
-def read_input(source: Input, **options: str | None) -> Corpus | Texts | Sentences:
+def read_input(source: Input, **options: Any) -> Corpus | Texts | Sentences:
     """Return ``source`` as something to count; ``options`` are those of :func:`read_corpus`, None its defaults.
 
     - A string or a ``Path`` is the name of a file or folder, a glob or an address.
     - In a list or another iterable, ``Path`` objects are files, and strings are texts: see :func:`are_files`.
     - Texts are cut into words by the tokenizer as if each were a line of a file.
     - Lists of strings in an iterable are sentences that are cut into words already.
-    - Of a table (a DataFrame, a dataset of Hugging Face, rows that are mappings), the column ``column`` is taken,
-      ``"text"`` by default.
+    - Of a table (a DataFrame of pandas or Polars, a table of Arrow, a dataset of Hugging Face, rows that are mappings),
+      the column ``column`` is taken, ``"text"`` by default, of the rows that ``where`` asks for.
 
     >>> read_input(["To be, or not to be."]).tokenizer
     'unicode'
@@ -374,13 +407,26 @@ def read_input(source: Input, **options: str | None) -> Corpus | Texts | Sentenc
                 f"there is no file {name[:40]!r}; check the name, or give a text itself in a list: [text]"
             )
         return read_corpus(source, **given)
-    if hasattr(source, "__getitem__") and (hasattr(source, "column_names") or hasattr(source, "columns")):
-        return _read_rows(_column_of(source, given.pop("column", "text")), given)
-    return _read_rows(source, given)
+    names = columns_of(source)
+    if names is None:
+        return _read_rows(source, given)
+    fields = [given.get("column", "text"), *given.get("where", ())]
+    _check_column(fields[0], names, "the table")
+    Choice(make_where(given.get("where"))).check(names, "the table")
+    return _read_part(table_rows(source, fields), given)
 
 
-def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences:
-    """Return what an iterable holds, which its first row tells."""
+def _read_part(rows: Iterable[Mapping[Any, Any]], given: dict[str, Any]) -> Corpus | Texts | Sentences:
+    """Return what one column of some rows holds."""
+    column, where = given.pop("column", None), make_where(given.pop("where", None))
+    texts = _column_of_rows(rows, column or "text", Choice(where))
+    return _read_rows(texts, given, _recorded(column=column, where=where))
+
+
+def _read_rows(
+    source: Any, given: dict[str, Any], how: Mapping[str, Any] | None = None
+) -> Corpus | Texts | Sentences:
+    """Return what an iterable holds, which its first row tells; ``how`` says which part of a table it is."""
     if isinstance(source, bytes | bytearray | Mapping) or not isinstance(source, Iterable):
         raise InputError(
             f"{_name(source)} is nothing that can be counted; give the name of a file, a list of texts, "
@@ -395,10 +441,10 @@ def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences
         if are_files(held):
             return read_corpus(held, **given)
     if isinstance(first, Mapping):
-        return _read_rows(_column_of_rows(rows, given.pop("column", "text")), given)
+        return _read_part(rows, given)
     _refuse(given, ("tokenizer", "case"), "no file is read and no table; leave it out")
     if isinstance(first, str):
-        return Texts(rows, choose_tokenizer(given.get("tokenizer", TOKENIZER), given.get("case")))
+        return Texts(rows, choose_tokenizer(given.get("tokenizer", TOKENIZER), given.get("case")), how or {})
     if not isinstance(first, Iterable):
         raise InputError(f"row 0 is {_name(first)}, not a text; {_DROP}")
     _refuse(given, (), "the sentences are cut into words already; leave it out, or give texts")
@@ -474,24 +520,53 @@ def _advice(files: Iterable[str]) -> str:
     return 'name the encoding, such as encoding="latin-1"'
 
 
-def _column_of(table: Any, column: str) -> Any:
-    """Return the rows of one column of a table."""
-    names = table.column_names if hasattr(table, "column_names") else table.columns
+def columns_of(source: Any) -> Collection[Any] | None:
+    """Return the names of the columns of a table, or None if ``source`` is none, or does not know them."""
+    if not hasattr(source, "__getitem__"):
+        return None
+    names = source.column_names if hasattr(source, "column_names") else getattr(source, "columns", None)
     if isinstance(names, Mapping):
         raise InputError(
             f"there are several tables here ({', '.join(map(str, names))}); give one of them, such as "
             f"data[{next(iter(names), 'NAME')!r}]"
         )
-    if names is not None:  # a dataset that is being streamed may not know
-        _check_column(column, names, "the table")
-    return table[column]
+    return None if names is None else list(names)
 
 
-def _column_of_rows(rows: Iterable[Mapping[Any, Any]], column: str) -> Iterator[Any]:
-    """Yield one column of rows that are mappings."""
+def table_rows(table: Any, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, with those of ``columns`` that it has: of pandas, Polars, Arrow or Hugging Face."""
+    there = columns_of(table) or ()
+    names = [name for name in dict.fromkeys(columns) if name in there]
+    for values in zip(*(_values(table[name]) for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(column: Any) -> Iterable[Any]:
+    """Return the values of a column; those of Arrow are no strings before they are asked to be."""
+    if hasattr(column, "iterchunks"):
+        return chain.from_iterable(chunk.to_pylist() for chunk in column.iterchunks())
+    values: Iterable[Any] = column.to_pylist() if hasattr(column, "to_pylist") else column
+    return values
+
+
+def _column_of_rows(rows: Iterable[Mapping[Any, Any]], column: str, choice: Choice) -> Iterator[Any]:
+    """Yield one column of those rows that are chosen."""
     for number, row in enumerate(rows):
-        _check_column(column, row, f"row {number}")
-        yield row[column]
+        if choice.wants(row):
+            _check_column(column, row, f"row {number}")
+            yield row[column]
+    if not choice.chosen and choice.where:
+        raise InputError(choice.why_none())
+
+
+def _recorded(**how: Any) -> dict[str, Any]:
+    """Return what the counts record of how a text was read; what is as usual is left out.
+
+    >>> _recorded(column=None, where=(("party", ("A", "B")),))
+    {'where': {'party': ['A', 'B']}}
+    """
+    told = {name: value for name, value in how.items() if value}
+    return told | ({"where": {name: list(v) for name, v in told["where"]}} if "where" in told else {})
 
 
 def _check_column(column: str, names: Collection[Any], where: str) -> None:
@@ -502,7 +577,7 @@ def _check_column(column: str, names: Collection[Any], where: str) -> None:
         )
 
 
-def _refuse(given: Mapping[str, str], allowed: tuple[str, ...], why: str) -> None:
+def _refuse(given: Mapping[str, Any], allowed: tuple[str, ...], why: str) -> None:
     """Raise :class:`InputError` if an option was given that has no effect here."""
     for name, value in given.items():
         if name not in allowed:

@@ -25,8 +25,8 @@ from psdvec.pages.plots import Series, colour_at, draw_areas
 from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
+from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import find_tokenizer
-from psdvec.topic_model.documents import as_written
 from psdvec.topic_model.learn import Prior, Space
 from psdvec.topic_model.topics import KIND, Topics, describe_topics
 

@@ -16,13 +16,14 @@ from typing import Any, Literal
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.errors import InputError, checked, demand_positive, demand_seed
+from psdvec.errors import InputError, checked, demand_positive, demand_seed, old_names
 from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
-from psdvec.topic_model.documents import Documents, Source, as_written, choose_words, read_documents
+from psdvec.text.readers import as_written
+from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
 from psdvec.topic_model.learn import (
     HOLD,
     PRIOR,
@@ -169,12 +170,14 @@ class Topics(Shown):
     def _spelled(self, chosen: Iterable[Int64s]) -> list[list[str]]:
         return [[self.space.words[i] for i in ids] for ids in chosen]
 
+    @old_names(text="column")
     @checked
     def transform(
         self,
         documents: Source,
         *,
-        text: str | None = None,
+        column: str | None = None,
+        where: Mapping[str, Any] | None = None,
         encoding: str = "utf-8",
         model: Embeddings | None = None,
         workers: int | None = None,
@@ -186,7 +189,9 @@ class Topics(Shown):
         """
         space = self.space if model is None else with_words(self.space, model)
         words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
-        read = read_documents(documents, words, text=text, encoding=encoding, progress=SilentProgress())
+        read = read_documents(
+            documents, words, column=column, where=where, encoding=encoding, progress=SilentProgress()
+        )
         read = replace(read, weights=space.weights)
         gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
@@ -413,13 +418,15 @@ def _heldout_likelihood(
 _ANCHOR = 0.1  # of an average topic: the words that seed words stand for
 
 
+@old_names(text="column")
 @checked
 def topics(
     model: Embeddings | str | Path,
     documents: Source,
     topics: int | Literal["auto"] = 50,
     *,
-    text: str | None = None,
+    column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     by: str | Sequence[str] = (),
     encoding: str = ENCODING,
     seed_words: Mapping[str, Sequence[str]] | None = None,
@@ -441,11 +448,12 @@ def topics(
     documents
         The name of a file (a line of text, a record of JSON lines or a row of CSV, TSV or Parquet is a document), of a
         folder (each text file is one), a glob, or a list of ``Path`` objects; a list of texts or of lists of words; a
-        DataFrame or a list of records.
+        table of pandas, Polars, Arrow or Hugging Face, or a list of records.
     topics
         How many, or ``"auto"``: as many as give held-out documents the highest likelihood.
-    text, by
-        The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
+    column, where, by
+        The field or column that holds the text, ``"text"`` by default; which records to read, such as
+        ``{"party": "A"}``; and fields to show topics over, such as ``"year"``.
     encoding
         The encoding of files, by any name that Python knows.
     seed_words
@@ -477,7 +485,9 @@ def topics(
     check_resumable(output, kind=KIND, overwrite=overwrite)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
-    read = read_documents(documents, embeddings, text=text, by=fields, encoding=encoding, progress=progress)
+    read = read_documents(
+        documents, embeddings, column=column, where=where, by=fields, encoding=encoding, progress=progress
+    )
     kept, ids = choose_words(read, embeddings, min_documents)
     empty = int((kept.lengths == 0).sum())
     if empty:

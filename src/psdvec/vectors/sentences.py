@@ -7,20 +7,21 @@ cuts texts into words as the text of the vectors was cut. SIF (Arora, Liang and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.files import replaced_file
 from psdvec.text.corpus import report_damage
-from psdvec.text.readers import Reader, find_encoding
+from psdvec.text.readers import Choice, Reader, find_encoding, make_where
 from psdvec.text.streams import STANDARD_INPUT, file_status
 from psdvec.text.tokenizers import find_tokenizer, split_words
 from psdvec.vectors.embeddings import Embeddings
@@ -176,6 +177,7 @@ def vectorize_file(
     tokenizer: str | Tokenizer | None = None,
     unseen: UnseenInText = "ignore",
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str = "utf-8",
     overwrite: bool = False,
     progress: Progress = LogProgress(),
@@ -188,9 +190,9 @@ def vectorize_file(
     a vector are left out, or have one by their spelling with ``unseen="spelling"``.
 
     Records of JSON lines and rows of CSV, TSV and Parquet are lines, too; ``column`` names what holds their text,
-    ``"text"`` by default. ``encoding`` is that of the file.
+    ``"text"`` by default, and ``where`` which of them to read. ``encoding`` is that of the file.
     """
-    reader = Reader(column=column, encoding=find_encoding(encoding), option="column")
+    reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     tokenize = make_tokenizer(embeddings, tokenizer)
     if wants_spelling(unseen, otherwise="ignore"):
         need_subwords(embeddings.subwords)
@@ -211,6 +213,8 @@ def vectorize_file(
                 empty += int((found.known + found.spelled == 0).sum())
                 stage.advance(reader.raw_bytes - position, lines=len(block))
                 position = reader.raw_bytes
+        if not lines and reader.choice.where:
+            raise InputError(reader.choice.why_none())
         file.seek(0)
         shape = (lines, embeddings.dim)
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
