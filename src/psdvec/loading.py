@@ -32,6 +32,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
 }
 COUNTED = ("tokenizer", "window", "weighting", "gaps")
 SHOWN = 5  # sources in a summary
+_DIGITS = 12  # of a digest there
 
 
 @checked
@@ -116,6 +117,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "counted": _listed({name: counting[name] for name in COUNTED if name in counting}),
         "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
+        "text": _sources(_texts(artefact.sources)),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
         "computed": _computed_with(facts.get("arithmetic", {})),
@@ -211,9 +213,29 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
     shown = []
     for source in sources[:SHOWN]:
         kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
-        size = source.get("bytes")
-        known = f" ({format_size(size)})" if isinstance(size, int) and size else ""
-        name = f"{source.get('name', 'a text without a name')}{known}"
-        shown.append(name if kind is None else f"the {kind} '{source[kind]}'")
+        shown.append(_file(source) if kind is None else f"the {kind} '{source[kind]}'")
     more = [f"and {len(sources) - SHOWN:,} more"] if len(sources) > SHOWN else []
     return ", ".join(shown + more)
+
+
+def _texts(sources: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return, each once, the texts that were read for the counts and models among ``sources``."""
+    read = [one for source in sources for one in _listed_in(source, "read") if isinstance(one, Mapping)]
+    return list({_file(one): one for one in read}.values())
+
+
+def _file(source: Mapping[str, Any]) -> str:
+    """Name a file that was read, with its size and the beginning of its digest, and say which part of it it was."""
+    size, digest, where = source.get("bytes"), source.get("sha256"), source.get("where")
+    known = [format_size(size)] if isinstance(size, int) and size else []
+    known += [f"sha256 {digest[:_DIGITS]}"] if isinstance(digest, str) else []
+    known += [f"column {source['column']}"] if "column" in source else []
+    if isinstance(where, Mapping):
+        known += [f"{name} {' or '.join(map(str, _listed_in(where, name)))}" for name in where]
+    told = f" ({', '.join(known)})" if known else ""
+    return f"{source.get('name', 'a text without a name')}{told}"
+
+
+def _listed_in(source: Mapping[str, Any], name: str) -> Sequence[Any]:
+    found = source.get(name)
+    return found if isinstance(found, list) else []

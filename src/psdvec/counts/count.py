@@ -28,7 +28,7 @@ from psdvec.resources import available_memory, format_size, parse_size, resolve_
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input, report_damage
 from psdvec.text.readers import UTF8
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
@@ -163,6 +163,7 @@ def count_pairs(
     with (
         place_for(output) as place,
         open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work,
+        digested(text) as digests,
     ):
         if client is None:
             numbered = number_text(text, work / "segments", workers=threads, progress=progress)
@@ -174,6 +175,7 @@ def count_pairs(
             found = Counted(numbered.tally, chosen, rows)
         else:
             found = count_blocks(client, blocks, what, work, memory=most, progress=progress)
+        sources = describe_counts(text, what, digests()).sources
         if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
             clear(work)
             raise InputError("the corpus changed while it was read; run the same command again")
@@ -184,7 +186,7 @@ def count_pairs(
         # The rows are iterators: the pairs are counted in here, block by block, as they are written.
         counts = write_counts(
             place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
-            tally=found.tally, sources=described.sources, overwrite=overwrite,
+            tally=found.tally, sources=sources, overwrite=overwrite,
         )  # fmt: skip
         return in_memory(counts) if output is None else counts
 
@@ -212,14 +214,14 @@ class Description(NamedTuple):
     input: Any
 
 
-def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Description:
-    """Describe the counts of ``corpus`` before they are made."""
-    if isinstance(corpus, Corpus):
-        identity, tokenizer, files = corpus.identity, corpus.tokenizer, corpus.sources()
-    else:
-        identity = {"once": np.random.SeedSequence().entropy}
-        tokenizer = corpus.tokenizer if isinstance(corpus, Texts) else "none"
-        files = corpus.sources() if isinstance(corpus, Texts) else [{"name": "sentences from Python"}]
+def describe_counts(
+    corpus: Corpus | Texts | Sentences, what: Counting, digests: Mapping[str, str] | None = None
+) -> Description:
+    """Describe the counts of ``corpus``, before they are made or, with the ``digests`` of its files, afterwards."""
+    files, tokenizer = [{"name": "sentences from Python"}], "none"
+    if isinstance(corpus, Corpus | Texts):
+        files, tokenizer = corpus.sources(digests), corpus.tokenizer
+    identity = corpus.identity if isinstance(corpus, Corpus) else {"once": np.random.SeedSequence().entropy}
     words = (
         {"min_count": what.min_count, "max_words": what.max_words}
         if what.given is None

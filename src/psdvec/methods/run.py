@@ -113,7 +113,7 @@ def fit_method(
     vectors = replace(vectors, tokenizer=tokenizer_of(store.parameters))
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)
+    write_model(vectors, output, parameters=made, sources=[store.provenance], overwrite=overwrite)
     return vectors
 
 

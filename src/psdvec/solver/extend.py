@@ -98,7 +98,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         core=core,
         adopted=True,
         counting=dict(counts.parameters),
-        sources=(origin, counts.origin),
+        sources=(origin, counts.provenance),
         origin=origin,
         tokenizer=old or new,
     )
@@ -524,7 +524,7 @@ def _merge(
         rows=_with_rows(model.rows, old, rows) if is_shown else all_vectors,
         deviations=_with_rows(model.deviations, old, deviations),
         constant=constant,
-        sources=(model.origin, counts.origin),
+        sources=(model.provenance, counts.provenance),
         origin={"model": "in memory"},
         learned=learned,
         refreshed=refreshed,

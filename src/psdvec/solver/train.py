@@ -147,10 +147,17 @@ def _open_counts(
             f"'{folder}' holds counts already, and whether they are of this text cannot be told, as it does not come "
             "from files; fit these counts, or choose another folder for new ones"
         )
-    if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
+    told = [_without_digest(source) for source in found.sources]
+    if dict(found.parameters) != parameters or sorted(map(str, told)) != sorted(map(str, sources)):
         raise InputError(
             f"'{folder}' holds counts of other text, or made with other options; choose another folder for the counts"
         )
     progress.say(f"using the counts in '{folder}'")
     report_tally(found.tally, text, progress)
     return found
+
+
+def _without_digest(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what counts tell of a file, as it can be told before it is read; older counts call the column a field."""
+    named = {"column" if name == "field" else name: value for name, value in source.items()}
+    return {name: value for name, value in named.items() if name != "sha256"}

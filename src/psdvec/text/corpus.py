@@ -10,14 +10,18 @@ from __future__ import annotations
 import codecs
 import errno
 import glob
+import hashlib
 import re
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +32,7 @@ from psdvec.options import ENCODING, ERRORS, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
 from psdvec.text.readers import (
     OTHER_SCRIPT,
+    PIECE_BYTES,
     UTF8,
     Choice,
     Reader,
@@ -44,6 +49,7 @@ from psdvec.text.streams import (
     expand_address,
     file_status,
     is_address,
+    open_file,
     open_stream,
 )
 from psdvec.text.tokenizers import choose_tokenizer, find_tokenizer, split_spaced
@@ -270,12 +276,13 @@ class Corpus(Shown):
                 deque(reader.rows(file), maxlen=0)
         return reader.choice.why_none() if self.where and not reader.choice.chosen else NO_WORDS
 
-    def sources(self) -> list[dict[str, Any]]:
-        """Return the name and size of each file, and how it was to be read, as recorded in the counts."""
-        how = self._how()
+    def sources(self, digests: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return the name, size and, if known, digest of each file, and how it was read, as recorded in the counts."""
+        how, known = self._how(), digests or {}
         return [
             {"name": "standard input", **how} if file == STANDARD_INPUT else
-            {"name": Path(file).name, "bytes": file_status(file).bytes, **how}
+            {"name": Path(file).name, "bytes": file_status(file).bytes, **how,
+             **({"sha256": known[file]} if file in known else {})}
             for file in self.files
         ]  # fmt: skip
 
@@ -289,6 +296,31 @@ class Corpus(Shown):
             for text in reader.read(self.files[number], start.offset if number == start.file else 0):
                 yield number, text, reader.raw_bytes
             yield number, None, reader.raw_bytes
+
+
+@contextmanager
+def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
+    """Take the SHA-256 of every file of a corpus beside other work; the function that is yielded waits for them.
+
+    What is no file on this machine has none: it would have to be fetched once more.
+    """
+    files = text.files if isinstance(text, Corpus) else ()
+    local = [file for file in files if file != STANDARD_INPUT and not is_address(file)]
+    given_up = Event()
+
+    def digest(file: str) -> str:
+        found = hashlib.sha256()
+        with open_file(file) as source:
+            while not given_up.is_set() and (data := source.read(PIECE_BYTES)):
+                found.update(data)
+        return found.hexdigest()
+
+    with ThreadPoolExecutor(1) as beside:
+        found = [beside.submit(digest, file) for file in local]
+        try:
+            yield lambda: {file: one.result() for file, one in zip(local, found, strict=True)}
+        finally:
+            given_up.set()
 
 
 # The number of a file, some of its text, or None where it ends, and how many bytes had been read from disk by then.
@@ -344,12 +376,13 @@ _DROP = "leave such rows out, with pandas by column.dropna()"
 class Texts:
     """Strings from Python, read once; each is a line of text, or several if it holds newlines.
 
-    ``how`` says of which column they are, and where, as recorded in the counts.
+    ``how`` says of which column they are, and where, as recorded in the counts. ``digest`` is fed while they are read.
     """
 
     texts: Iterable[Any]
     tokenizer: str
     how: Mapping[str, Any] = field(default_factory=dict)
+    digest: Any = field(default_factory=hashlib.sha256, compare=False)
     raw_size: int | None = None  # nobody knows before they are read
 
     def __post_init__(self) -> None:
@@ -359,9 +392,10 @@ class Texts:
         """Yield the text as a file that holds it would be read; there is no other place to start at."""
         return _cut_blocks(self._pieces(), Place(0, 0), False)
 
-    def sources(self) -> list[dict[str, Any]]:
-        """Return what the counts record of the texts."""
-        return [{"name": "texts from Python", **self.how}]
+    def sources(self, digests: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return what the counts record of the texts; their digest is that of a file that holds them."""
+        known = {} if digests is None else {"sha256": self.digest.hexdigest()}
+        return [{"name": "texts from Python", **self.how, **known}]
 
     def _pieces(self) -> Iterator[_Piece]:
         read = 0
@@ -370,6 +404,7 @@ class Texts:
                 raise InputError(f"row {row} is {_name(text)}, not a text as the rows before it; {_DROP}")
             line = line_of(text) if row else line_of(text).removeprefix(codecs.BOM_UTF8)
             read += len(line)
+            self.digest.update(line)
             yield 0, line, read
 
     def space(self, block: Block) -> tuple[Bytes, int]:

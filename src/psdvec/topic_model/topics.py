@@ -598,7 +598,7 @@ def _summed_up(
     tilts, expected = state.tilts[order], state.expected[:, order]
     chosen = top_ids(space, space.log_chances(tilts), topn=10)
     own = tuple(", ".join(space.words[i] for i in ids[:3]) for ids in chosen)
-    origin: dict[str, Any] = dict(getattr(embeddings, "origin", {"vectors": "in memory"}))
+    origin: dict[str, Any] = getattr(embeddings, "provenance", {"vectors": "in memory"})
     return Topics(
         space=space,
         tilts=tilts,

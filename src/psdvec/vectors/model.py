@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.counts.matrix import UNIT, summed_up
 from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError, check_fields
 from psdvec.options import Recipe
@@ -122,6 +122,13 @@ class Model(Embeddings):
         if self.tokenizer is None:
             object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
         super().__post_init__()
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What is told of this model by what is made from it: where it is, and what was ``read`` for its counts."""
+        sources = self.sources if "model" in self.origin else ()  # of other vectors, nothing is known
+        read = [one for source in sources for one in source.get("read", ())]
+        return {**self.origin, **({"read": summed_up(read)} if read else {})}
 
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
