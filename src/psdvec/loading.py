@@ -30,7 +30,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-COUNTED = ("tokenizer", "window", "weighting", "gaps")
+COUNTED = ("tokenizer", "window", "weighting", "gaps", "numbers", "stop_words")
 SHOWN = 5  # sources in a summary
 _DIGITS = 12  # of a digest there
 
@@ -114,7 +114,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "recipe": facts["recipe name"],
         "settings": _listed(facts.get("settings", {})),
         "spelling": _spelling(facts),
-        "counted": _listed({name: counting[name] for name in COUNTED if name in counting}),
+        "counted": _listed({name: _counted(counting[name]) for name in COUNTED if name in counting}),
         "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
         "text": _sources(_texts(artefact.sources)),
@@ -197,6 +197,11 @@ def _words(facts: Mapping[str, Any]) -> str:
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _counted(value: Any) -> Any:
+    """Return a setting of counting as it is shown; of a list, how long it is."""
+    return len(value) if isinstance(value, list) else value
 
 
 def _computed_with(arithmetic: Mapping[str, Any]) -> str:

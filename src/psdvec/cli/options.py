@@ -53,6 +53,14 @@ Case = Annotated[
         help="Whether Essen and essen are one word (fold) or two (keep); default: fold, but whitespace keeps."
     ),
 ]
+StopWords = Annotated[
+    str | None,
+    typer.Option(help="Leave out the words of a file, one per line, or English ones: en.", metavar="FILE|en"),
+]
+Numbers = Annotated[
+    str,
+    typer.Option(help="What becomes of numbers such as 1999: keep, drop, or merge: all are one word, #."),
+]
 Column = Annotated[
     str | None,
     typer.Option(help="Field of JSON lines, or column of CSV, TSV or Parquet, with the text; default: text."),
@@ -80,10 +88,8 @@ Gaps = Annotated[
 COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
-    **dict.fromkeys(
-        ("tokenizer", "case", "column", "where", "errors", "encoding", "window", "weighting", "gaps"),
-        COUNTING,
-    ),
+    **dict.fromkeys(("tokenizer", "case", "stop_words", "numbers", "column", "where", "errors"), COUNTING),
+    **dict.fromkeys(("encoding", "window", "weighting", "gaps"), COUNTING),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
         ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE
@@ -149,6 +155,13 @@ def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
             raise InputError(f"where={text!r} is no condition; write one as --where party=A, or party=A,B")
         found.setdefault(name, []).extend(values.split(","))
     return found or None
+
+
+def read_stop_words(given: str | None) -> str | tuple[str, ...] | None:
+    """Return the words of the file that is named; ``en`` and None stay as they are."""
+    from psdvec.counts.vocabulary import read_word_list
+
+    return given if given in (None, "en") else read_word_list(given)
 
 
 HELP = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input, report_damage
 from psdvec.text.readers import UTF8
+from psdvec.text.tokenizers import parameters_of
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
@@ -38,8 +39,10 @@ _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at
 def count_words(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    numbers: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
@@ -54,7 +57,10 @@ def count_words(
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, where=where, encoding=encoding)
+    text = read_input(
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column,
+        where=where, encoding=encoding,
+    )  # fmt: skip
     progress = SilentProgress() if quiet else progress
     what = Counting(min_count, max_words, window=1, weighting="flat")
     workers = resolve_workers(workers)
@@ -69,8 +75,10 @@ def count_words(
 def count_pairs(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    numbers: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
@@ -98,9 +106,9 @@ def count_pairs(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
         texts. What can be read only once, such as a generator, is read once.
-    tokenizer, case
-        How to cut text into words, and whether to ``"fold"`` or ``"keep"`` their case, as in
-        :func:`psdvec.read_corpus`.
+    tokenizer, case, stop_words, numbers
+        How to cut text into words, by name or by a function of your own, whether to ``"fold"`` or ``"keep"`` their
+        case, and which words and numbers to leave out, as in :func:`psdvec.read_corpus`.
     column
         Which column of a table, or field of a file of records, holds the text; ``"text"`` by default.
     where
@@ -142,7 +150,10 @@ def count_pairs(
     if client is not None:
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, where=where, encoding=encoding)
+    text = read_input(
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column,
+        where=where, encoding=encoding,
+    )  # fmt: skip
     progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
     most = None if memory is None else parse_size(memory)
@@ -218,9 +229,9 @@ def describe_counts(
     corpus: Corpus | Texts | Sentences, what: Counting, digests: Mapping[str, str] | None = None
 ) -> Description:
     """Describe the counts of ``corpus``, before they are made or, with the ``digests`` of its files, afterwards."""
-    files, tokenizer = [{"name": "sentences from Python"}], "none"
+    files, how = [{"name": "sentences from Python"}], {"tokenizer": "none"}
     if isinstance(corpus, Corpus | Texts):
-        files, tokenizer = corpus.sources(digests), corpus.tokenizer
+        files, how = corpus.sources(digests), parameters_of(corpus.tokenizer)
     identity = corpus.identity if isinstance(corpus, Corpus) else {"once": np.random.SeedSequence().entropy}
     words = (
         {"min_count": what.min_count, "max_words": what.max_words}
@@ -228,7 +239,8 @@ def describe_counts(
         else {"given_words": len(what.given)}
     )
     parameters = {
-        "tokenizer": tokenizer, "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT,
+        "tokenizer": how.pop("tokenizer"),
+        "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT, **how,
     }  # fmt: skip
     return Description(parameters, [{**file, **words} for file in files], identity)
 

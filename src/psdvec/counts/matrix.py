@@ -363,4 +363,5 @@ def write_counts(
                 written.result()
                 sizes.append(block.sizes)
         writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
-    return map_counts(path, vocabulary)
+    # As they were given: a tokenizer of one's own is a function, of which the folder has only the name.
+    return replace(map_counts(path, vocabulary), parameters=parameters)

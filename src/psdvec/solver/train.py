@@ -7,8 +7,9 @@ interrupted, the same call resumes at the first unfinished stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,8 +33,10 @@ _ENDING = ".train.work"
 def train(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    numbers: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     errors: str | None = None,
@@ -69,7 +72,7 @@ def train(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
         texts. What can be read only once, such as a generator, is read once.
-    tokenizer, case, column, where, errors, encoding
+    tokenizer, case, stop_words, numbers, column, where, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
@@ -99,8 +102,9 @@ def train(
     """
     progress = SilentProgress() if quiet else progress
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, column=column, where=where, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column, where=where,
+        errors=errors, encoding=encoding,
+    )  # fmt: skip
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
     }  # fmt: skip
@@ -154,7 +158,7 @@ def _open_counts(
         )
     progress.say(f"using the counts in '{folder}'")
     report_tally(found.tally, text, progress)
-    return found
+    return replace(found, parameters=parameters)  # which may hold a function where the folder has a name
 
 
 def _without_digest(source: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Event
@@ -28,7 +28,7 @@ import numpy as np
 
 from psdvec.arrays import Bytes
 from psdvec.errors import InputError, InputWarning, checked, old_names
-from psdvec.options import ENCODING, ERRORS, TOKENIZER
+from psdvec.options import ENCODING, ERRORS, NUMBERS, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
 from psdvec.text.readers import (
     OTHER_SCRIPT,
@@ -51,8 +51,17 @@ from psdvec.text.streams import (
     is_address,
     open_file,
     open_stream,
+    shown,
 )
-from psdvec.text.tokenizers import choose_tokenizer, find_tokenizer, split_spaced
+from psdvec.text.tokenizers import (
+    as_counted,
+    choose_tokenizer,
+    cut_lines,
+    find_tokenizer,
+    is_custom,
+    split_spaced,
+    words_of,
+)
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
@@ -64,8 +73,10 @@ NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
-    tokenizer: str = TOKENIZER,
+    tokenizer: str | Callable[[str], Any] = TOKENIZER,
     case: str | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    numbers: str = NUMBERS,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     errors: str = ERRORS,
@@ -80,10 +91,19 @@ def read_corpus(
         or Parquet (recognised by its first bytes). Text of any other name is JSON lines or CSV if ``column`` or
         ``where`` is given. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
     tokenizer
-        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
+        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``; or a function
+        of your own from a text to its words, such as ``jieba.lcut`` or a pipeline of spaCy or Stanza, which is given
+        each line. Blanks inside its words become ``_``. It is recorded by its name as ``custom:NAME``; see
+        :func:`psdvec.register_tokenizer`.
     case
         Whether *Essen* and *essen* are one word (``"fold"``) or two (``"keep"``); None: as the tokenizer does, and
         ``"unicode"`` folds. With ``"keep"``, that is the tokenizer ``"unicode-cased"``, and so it is recorded.
+    stop_words
+        Words to leave out: a list, compared without regard to case, or ``"en"`` for some 180 English ones. They leave
+        gaps as words outside the vocabulary do.
+    numbers
+        What becomes of numbers such as 1999 or 3.5: ``"keep"`` them, ``"drop"`` them, or ``"merge"`` them into one
+        word, ``#``.
     column
         Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
         row of CSV and TSV names the columns.
@@ -109,8 +129,8 @@ def read_corpus(
         raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
-    tokenizer = choose_tokenizer(tokenizer, case)  # refuses an unknown one before any work
-    return Corpus(files, tokenizer, column, errors, encoding=find_encoding(encoding), where=make_where(where))
+    cutting = choose_tokenizer(tokenizer, case, stop_words=stop_words, numbers=numbers)
+    return Corpus(files, cutting, column, errors, encoding=find_encoding(encoding), where=make_where(where))
 
 
 def _expand(path: str) -> list[str]:
@@ -205,7 +225,7 @@ class Corpus(Shown):
         for block in self.blocks():
             sentences = self.space(block)[0].tobytes().decode("utf-8").split("\n")
             for i, sentence in enumerate(sentences):
-                unfinished += split_spaced(sentence)
+                unfinished += as_counted(split_spaced(sentence), self.tokenizer)
                 is_last = i == len(sentences) - 1
                 if unfinished and (block.closed or not is_last):
                     yield unfinished
@@ -233,7 +253,18 @@ class Corpus(Shown):
                 ) from error
             text, replaced = mend(data)
             data = text.encode("utf-8")
+        if is_custom(self.tokenizer):
+            spaced = cut_lines(data.decode("utf-8"), self.tokenizer, partial(self._line, block))
+            return np.frombuffer(spaced.encode("utf-8", "replace"), np.uint8), replaced
         return find_tokenizer(self.tokenizer)(data), replaced
+
+    def _line(self, block: Block, before: int) -> str:
+        """Say which line of which file has ``before`` lines of a block before it."""
+        start = sum(len(line) + 1 for line in block.data.split(b"\n")[:before])
+        offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= start)
+        number = 1 + block.data.count(b"\n", offset, start)
+        after = f" after byte {place.offset} of the text" if place.offset else ""
+        return f"line {number}{after} of {shown(self.files[place.file])}"
 
     @property
     def is_restartable(self) -> bool:
@@ -405,11 +436,18 @@ class Texts:
             line = line_of(text) if row else line_of(text).removeprefix(codecs.BOM_UTF8)
             read += len(line)
             self.digest.update(line)
+            if is_custom(self.tokenizer):  # here, where the row is known
+                line = line_of(cut_lines(line.decode().rstrip("\n"), self.tokenizer, partial(_row, row)))
             yield 0, line, read
 
     def space(self, block: Block) -> tuple[Bytes, int]:
         """See :meth:`psdvec.text.corpus.Corpus.space`; a string has no bytes that need replacing."""
-        return find_tokenizer(self.tokenizer)(block.data), 0
+        cut = find_tokenizer("whitespace" if is_custom(self.tokenizer) else self.tokenizer)
+        return cut(block.data), 0
+
+
+def _row(row: int, before: int) -> str:
+    return f"row {row}"
 
 
 Input: TypeAlias = Corpus | Texts | str | Path | Iterable[Any]
@@ -477,13 +515,15 @@ def _read_rows(
             return read_corpus(held, **given)
     if isinstance(first, Mapping):
         return _read_part(rows, given)
-    _refuse(given, ("tokenizer", "case"), "no file is read and no table; leave it out")
+    cutting = ("tokenizer", "case", "stop_words", "numbers")
+    _refuse(given, cutting, "no file is read and no table; leave it out")
     if isinstance(first, str):
-        return Texts(rows, choose_tokenizer(given.get("tokenizer", TOKENIZER), given.get("case")), how or {})
-    if not isinstance(first, Iterable):
+        return Texts(rows, choose_tokenizer(**{"tokenizer": TOKENIZER, **given}), how or {})
+    is_document = hasattr(first, "iter_tokens") or hasattr(first, "text")  # of Stanza, or of spaCy
+    if not isinstance(first, Iterable) and not is_document:
         raise InputError(f"row 0 is {_name(first)}, not a text; {_DROP}")
     _refuse(given, (), "the sentences are cut into words already; leave it out, or give texts")
-    return rows
+    return (words_of(row, "documents") for row in rows) if is_document else rows
 
 
 def are_files(rows: Sequence[Any]) -> bool:

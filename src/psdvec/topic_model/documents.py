@@ -7,7 +7,7 @@ text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parq
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from psdvec.text.readers import (
     written_value,
 )
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import make_tokenizer
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,17 @@ def read_documents(
     where: Mapping[str, Any] | None = None,
     by: Sequence[str] = (),
     encoding: str = UTF8,
+    tokenizer: str | Callable[[str], Any] | None = None,
     progress: Progress,
 ) -> Documents:
     """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
 
+    With ``tokenizer``, they are cut by that.
+
     ``column`` names the field, or the column, that holds the text, ``"text"`` by default; ``where`` says which records
     to read, and ``by`` names further fields to keep. ``encoding`` is that of files.
     """
-    ids, tokenize = embeddings.key_to_index, embeddings.tokenize
+    ids, tokenize = embeddings.key_to_index, make_tokenizer(embeddings, tokenizer)
     names: list[str] = []
     pieces: list[Int32s] = []
     fields: dict[str, list[str | None]] = {name: [] for name in by}

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.text.readers import as_written
+from psdvec.text.tokenizers import choose_tokenizer
 from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
 from psdvec.topic_model.learn import (
     HOLD,
@@ -179,6 +180,7 @@ class Topics(Shown):
         column: str | None = None,
         where: Mapping[str, Any] | None = None,
         encoding: str = "utf-8",
+        tokenizer: str | Callable[[str], Any] | None = None,
         model: Embeddings | None = None,
         workers: int | None = None,
     ) -> Float32s:
@@ -190,8 +192,9 @@ class Topics(Shown):
         space = self.space if model is None else with_words(self.space, model)
         words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
         read = read_documents(
-            documents, words, column=column, where=where, encoding=encoding, progress=SilentProgress()
-        )
+            documents, words, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
+            progress=SilentProgress(),
+        )  # fmt: skip
         read = replace(read, weights=space.weights)
         gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
@@ -429,6 +432,7 @@ def topics(
     where: Mapping[str, Any] | None = None,
     by: str | Sequence[str] = (),
     encoding: str = ENCODING,
+    tokenizer: str | Callable[[str], Any] | None = None,
     seed_words: Mapping[str, Sequence[str]] | None = None,
     min_documents: int | None = None,
     quick: bool = False,
@@ -456,6 +460,8 @@ def topics(
         ``{"party": "A"}``; and fields to show topics over, such as ``"year"``.
     encoding
         The encoding of files, by any name that Python knows.
+    tokenizer
+        How to cut texts into words, by name or by a function of your own; as the text of the vectors was, if None.
     seed_words
         Words that some topics are to be about, by the name of the topic: ``{"economy": ["bank", "loan"]}``.
     min_documents
@@ -486,8 +492,9 @@ def topics(
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
     read = read_documents(
-        documents, embeddings, column=column, where=where, by=fields, encoding=encoding, progress=progress
-    )
+        documents, embeddings, column=column, where=where, by=fields, encoding=encoding, tokenizer=tokenizer,
+        progress=progress,
+    )  # fmt: skip
     kept, ids = choose_words(read, embeddings, min_documents)
     empty = int((kept.lengths == 0).sum())
     if empty:
@@ -518,6 +525,8 @@ def topics(
             seed=seed, quick=quick, workers=workers, work=work, progress=progress,
         )  # fmt: skip
         found = _summed_up(kept, space, state, tuple(anchors_of), embeddings)
+        if tokenizer is not None:
+            found = replace(found, tokenizer=choose_tokenizer(tokenizer))
         if output is not None:
             found.save(output, overwrite=overwrite)
     return found

@@ -30,7 +30,7 @@ from psdvec.storage.artefact import (
     release_memory,
     write_safetensors,
 )
-from psdvec.text.tokenizers import tokenizer_of
+from psdvec.text.tokenizers import parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
@@ -181,7 +181,7 @@ def write_model(
         if embeddings.rows is not embeddings.vectors:
             arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
     elif embeddings.tokenizer is not None:
-        made["tokenizer"] = embeddings.tokenizer
+        made |= parameters_of(embeddings.tokenizer)
     if csr is not None:
         made["columns"] = embeddings.dim
         arrays |= {name: getattr(csr, name) for name in SPARSE}

@@ -23,7 +23,7 @@ from psdvec.storage.files import replaced_file
 from psdvec.text.corpus import report_damage
 from psdvec.text.readers import Choice, Reader, find_encoding, make_where
 from psdvec.text.streams import STANDARD_INPUT, file_status
-from psdvec.text.tokenizers import find_tokenizer, split_words
+from psdvec.text.tokenizers import choose_tokenizer, is_custom, split_words, words_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 
@@ -39,10 +39,12 @@ def make_tokenizer(embeddings: Embeddings, tokenizer: str | Tokenizer | None = N
     """
     if tokenizer is None:
         return embeddings.tokenize
-    if callable(tokenizer):
-        return tokenizer
-    find_tokenizer(tokenizer)  # refuses an unknown one before any work
-    return partial(split_words, tokenizer=tokenizer)
+    own = choose_tokenizer(tokenizer)  # refuses an unknown one before any work
+    if callable(tokenizer) and not is_custom(
+        embeddings.tokenizer
+    ):  # words that were cut elsewhere may hold blanks
+        return lambda text: words_of(tokenizer(text), own, joined=False)
+    return partial(split_words, tokenizer=own)
 
 
 def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:
