@@ -13,6 +13,7 @@ from psdvec.errors import InputError, StoreError, checked
 from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
+from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
@@ -30,7 +31,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-COUNTED = ("tokenizer", "window", "weighting", "gaps", "numbers", "stop_words")
+COUNTED = ("tokenizer", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
 _DIGITS = 12  # of a digest there
 
@@ -114,7 +115,9 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "recipe": facts["recipe name"],
         "settings": _listed(facts.get("settings", {})),
         "spelling": _spelling(facts),
-        "counted": _listed({name: _counted(counting[name]) for name in COUNTED if name in counting}),
+        "counted": _listed(
+            {name.replace("_", " "): _counted(counting[name]) for name in COUNTED if name in counting}
+        ),
         "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
         "text": _sources(_texts(artefact.sources)),
@@ -200,8 +203,8 @@ def _listed(values: Mapping[str, Any]) -> str:
 
 
 def _counted(value: Any) -> Any:
-    """Return a setting of counting as it is shown; of a list, how long it is."""
-    return len(value) if isinstance(value, list) else value
+    """Return a setting of counting as it is shown; of stop words and lemmas, how many there are."""
+    return f"{len(value):,}" if isinstance(value, list | dict) else value
 
 
 def _computed_with(arithmetic: Mapping[str, Any]) -> str:

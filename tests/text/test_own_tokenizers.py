@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import psdvec
 from psdvec.counts.count import count_pairs, count_words
-from psdvec.errors import InputError
+from psdvec.errors import InputError, PSDVecError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.tokenizers import choose_tokenizer, split_words, tokenizer_of, words_of
+from psdvec.vectors.model import write_model
 from psdvec.vectors.sentences import mean_vectors, vectorize_file
 from tests.helpers import cells
 
@@ -274,6 +275,43 @@ def test_they_are_recorded_and_must_agree(tmp_path):
     assert np.array_equal(new, topics.transform(["# und #".replace("#", "12")]))
 
 
+@pytest.mark.parametrize("as_file", [False, True])
+def test_words_are_counted_as_their_lemmas(tmp_path, as_file):
+    lemmas = {"Sachen": "Sache", "der": "d", "york": "new york"}
+    (tmp_path / "lemmas.tsv").write_text("".join(f"{word}\t{lemma}\n" for word, lemma in lemmas.items()))
+    given = tmp_path / "lemmas.tsv" if as_file else lemmas
+    found = count_pairs(TEXTS, lemmas=given, stop_words=["d"], min_count=1)
+    rows = without(TEXTS, {"der"}, "keep")
+    folded = {"sachen": "sache", "york": "new_york", None: "GAP"}
+    rows = [[folded.get(word, word) for word in row] for row in rows]
+    vocabulary = sorted({word for row in rows for word in row} - {"GAP"})
+    assert everything(found) == everything(count_pairs(rows, vocabulary=vocabulary, min_count=1))
+    assert found.parameters["lemmas"] == {"der": "d", "sachen": "sache", "york": "new_york"}
+    assert psdvec.fit(found, dim=2).tokenize("Der Sachen York") == ["sache", "new_york"]
+    (tmp_path / "lemmas.tsv").write_text("mice mouse\n")
+    with pytest.raises(
+        InputError, match="has the line 'mice mouse' without one tab; write: word, tab, lemma"
+    ):
+        count_pairs(TEXTS, lemmas=tmp_path / "lemmas.tsv")
+
+
+def test_punctuation_is_dropped_where_a_tokenizer_has_it():
+    texts = ["to be , or not to be ... 😀 -"]
+    assert len(count_words(texts, tokenizer="whitespace", min_count=1)) == 8
+    kept = count_words(texts, tokenizer="whitespace", punctuation="drop", min_count=1)
+    assert set(kept.words) == {"to", "be", "or", "not", "😀"}
+
+
+@pytest.mark.parametrize(
+    "told", [{"stop_words": 7}, {"stop_words": [7]}, {"lemmas": {"a": 1}}, {"numbers": "all"}]
+)
+def test_a_folder_that_tells_what_cannot_be_is_damaged(tmp_path, told):
+    vectors = psdvec.Embeddings(["a", "b"], np.eye(2, dtype=np.float32))
+    write_model(vectors, tmp_path / "model", parameters={"tokenizer": "unicode", **told})
+    with pytest.raises(PSDVecError, match="is damaged"):
+        psdvec.load(tmp_path / "model")
+
+
 def test_a_corpus_yields_the_words_that_are_counted(tmp_path):
     (tmp_path / "a.txt").write_text("The cat saw 3 dogs\nThe 7\n")
     corpus = read_corpus(tmp_path / "a.txt", stop_words="en", numbers="drop")
@@ -290,7 +328,7 @@ def test_on_the_command_line(tmp_path, run):
         options = ("--stop-words", stop_words, "--numbers", "merge", "--overwrite", "-q")
         assert run("count", tmp_path / "a.txt", "-o", tmp_path / "counts", *options)[0] == 0
         assert set(psdvec.load(tmp_path / "counts").vocabulary.words) == words
-    assert "numbers merge, stop_words 2" in run("info", tmp_path / "counts")[1]
+    assert "stop words 2, numbers merge" in run("info", tmp_path / "counts")[1]
     code, _, errors = run("count", tmp_path / "a.txt", "-o", tmp_path / "x", "--numbers", "all")
     assert code == 1
     assert "--numbers all is unknown; choose one of keep, drop, merge" in errors
@@ -299,7 +337,10 @@ def test_on_the_command_line(tmp_path, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stop_words": "de"}, "there are no stop words 'de' here; give 'en', or a list of words"),
+        ({"stop_words": "de"}, "there are no stop words 'de', and no such file; give en, a file or a list"),
+        ({"lemmas": {"a": 7}}, r"lemmas\['a'\] is 7; give a string"),
+        ({"lemmas": "nowhere.tsv"}, "cannot read 'nowhere.tsv'"),
+        ({"punctuation": "all"}, "punctuation='all' is unknown; choose one of keep, drop"),
         ({"stop_words": ["a", 7]}, r"stop_words\[1\] is 7; give a string"),
         ({"numbers": "all"}, "numbers='all' is unknown; choose one of keep, drop, merge"),
     ],

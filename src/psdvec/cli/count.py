@@ -10,7 +10,7 @@ import typer
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
-from psdvec.options import ENCODING, ERRORS, NUMBERS, TOKENIZER, Counting
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
@@ -22,7 +22,9 @@ def count(
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
     stop_words: options.StopWords = None,
+    lemmas: options.Lemmas = None,
     numbers: options.Numbers = NUMBERS,
+    punctuation: options.Punctuation = PUNCTUATION,
     column: options.Column = None,
     where: options.Where = None,
     errors: options.Errors = ERRORS,
@@ -66,8 +68,8 @@ def count(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, stop_words=options.read_stop_words(stop_words), numbers=numbers,
-        column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
     )  # fmt: skip
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),

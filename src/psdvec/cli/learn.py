@@ -13,7 +13,7 @@ from psdvec.errors import InputError, printable
 from psdvec.formats import Format, choose_format, load, save
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
-from psdvec.options import ENCODING, ERRORS, NUMBERS, TOKENIZER, UNIGRAMS, Counting, Fitting
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, UNIGRAMS, Counting, Fitting
 from psdvec.resources import format_size, peak_memory
 from psdvec.storage.files import check_file_output
 
@@ -258,7 +258,9 @@ def train(
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
     stop_words: options.StopWords = None,
+    lemmas: options.Lemmas = None,
     numbers: options.Numbers = NUMBERS,
+    punctuation: options.Punctuation = PUNCTUATION,
     column: options.Column = None,
     where: options.Where = None,
     errors: options.Errors = ERRORS,
@@ -290,8 +292,8 @@ def train(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, stop_words=options.read_stop_words(stop_words), numbers=numbers,
-        column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
     )  # fmt: skip
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(

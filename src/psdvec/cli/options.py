@@ -57,6 +57,13 @@ StopWords = Annotated[
     str | None,
     typer.Option(help="Leave out the words of a file, one per line, or English ones: en.", metavar="FILE|en"),
 ]
+Lemmas = Annotated[
+    Path | None,
+    typer.Option(help="Count words as their lemmas: a file with a word, a tab and its lemma per line."),
+]
+Punctuation = Annotated[
+    str, typer.Option(help="Whether to keep or drop words of nothing but punctuation, if there are any.")
+]
 Numbers = Annotated[
     str,
     typer.Option(help="What becomes of numbers such as 1999: keep, drop, or merge: all are one word, #."),
@@ -88,8 +95,8 @@ Gaps = Annotated[
 COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
-    **dict.fromkeys(("tokenizer", "case", "stop_words", "numbers", "column", "where", "errors"), COUNTING),
-    **dict.fromkeys(("encoding", "window", "weighting", "gaps"), COUNTING),
+    **dict.fromkeys(("tokenizer", "case", "stop_words", "lemmas", "numbers", "punctuation"), COUNTING),
+    **dict.fromkeys(("column", "where", "errors", "encoding", "window", "weighting", "gaps"), COUNTING),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
         ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE
@@ -155,13 +162,6 @@ def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
             raise InputError(f"where={text!r} is no condition; write one as --where party=A, or party=A,B")
         found.setdefault(name, []).extend(values.split(","))
     return found or None
-
-
-def read_stop_words(given: str | None) -> str | tuple[str, ...] | None:
-    """Return the words of the file that is named; ``en`` and None stay as they are."""
-    from psdvec.counts.vocabulary import read_word_list
-
-    return given if given in (None, "en") else read_word_list(given)
 
 
 HELP = {

@@ -41,8 +41,10 @@ def count_words(
     *,
     tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
     numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
@@ -58,7 +60,8 @@ def count_words(
     ('a', 'rose')
     """
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column,
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column,
         where=where, encoding=encoding,
     )  # fmt: skip
     progress = SilentProgress() if quiet else progress
@@ -77,8 +80,10 @@ def count_pairs(
     *,
     tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
     numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
@@ -106,9 +111,9 @@ def count_pairs(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
         texts. What can be read only once, such as a generator, is read once.
-    tokenizer, case, stop_words, numbers
+    tokenizer, case, stop_words, lemmas, numbers, punctuation
         How to cut text into words, by name or by a function of your own, whether to ``"fold"`` or ``"keep"`` their
-        case, and which words and numbers to leave out, as in :func:`psdvec.read_corpus`.
+        case, and which words to leave out or to count as others, as in :func:`psdvec.read_corpus`.
     column
         Which column of a table, or field of a file of records, holds the text; ``"text"`` by default.
     where
@@ -151,7 +156,8 @@ def count_pairs(
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column,
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column,
         where=where, encoding=encoding,
     )  # fmt: skip
     progress = SilentProgress() if quiet else progress

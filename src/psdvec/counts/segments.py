@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from psdvec.resources import map_ordered
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_file, read_piece, write_piece
 from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
-from psdvec.text.tokenizers import changes_words
+from psdvec.text.tokenizers import Cutting, changes_words
 
 # Words as numbers: their bytes are read eight at a time, and a key of 64 bits stands for each word.
 
@@ -571,7 +571,7 @@ def number_block(corpus: Corpus | Texts, block: Block) -> Segment:
     return change_words(segment, corpus.tokenizer) if changes_words(corpus.tokenizer) else segment
 
 
-def change_words(segment: Segment, tokenizer: Any) -> Segment:
+def change_words(segment: Segment, tokenizer: Cutting) -> Segment:
     """Leave out the words that ``tokenizer`` does, which leaves gaps, and let others be one, as it says."""
     forms = [tokenizer.form_of(word.decode("utf-8")) for word in segment.words.encoded()]
     kept = {form: i for i, form in enumerate(dict.fromkeys(form for form in forms if form is not None))}

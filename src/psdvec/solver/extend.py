@@ -39,7 +39,7 @@ from psdvec.storage.workspace import (
     read_block,
     write_block,
 )
-from psdvec.text.tokenizers import parameters_of, tokenizer_of
+from psdvec.text.tokenizers import CHANGES, parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import (
     KIND,
@@ -180,7 +180,7 @@ def write_report(
 Solve = Callable[..., list[Placed]]
 
 # Or a model and counts do not fit together.
-MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", "stop_words", "numbers")
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", *CHANGES)
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 

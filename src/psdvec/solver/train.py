@@ -35,8 +35,10 @@ def train(
     *,
     tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
     numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     errors: str | None = None,
@@ -72,7 +74,7 @@ def train(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
         texts. What can be read only once, such as a generator, is read once.
-    tokenizer, case, stop_words, numbers, column, where, errors, encoding
+    tokenizer, case, stop_words, lemmas, numbers, punctuation, column, where, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
@@ -102,7 +104,8 @@ def train(
     """
     progress = SilentProgress() if quiet else progress
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, numbers=numbers, column=column, where=where,
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=where,
         errors=errors, encoding=encoding,
     )  # fmt: skip
     counting: dict[str, Any] = {

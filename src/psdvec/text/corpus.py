@@ -28,7 +28,7 @@ import numpy as np
 
 from psdvec.arrays import Bytes
 from psdvec.errors import InputError, InputWarning, checked, old_names
-from psdvec.options import ENCODING, ERRORS, NUMBERS, TOKENIZER
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
 from psdvec.text.readers import (
     OTHER_SCRIPT,
@@ -54,6 +54,7 @@ from psdvec.text.streams import (
     shown,
 )
 from psdvec.text.tokenizers import (
+    CHANGES,
     as_counted,
     choose_tokenizer,
     cut_lines,
@@ -75,8 +76,10 @@ def read_corpus(
     *,
     tokenizer: str | Callable[[str], Any] = TOKENIZER,
     case: str | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
     numbers: str = NUMBERS,
+    punctuation: str = PUNCTUATION,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     errors: str = ERRORS,
@@ -99,11 +102,16 @@ def read_corpus(
         Whether *Essen* and *essen* are one word (``"fold"``) or two (``"keep"``); None: as the tokenizer does, and
         ``"unicode"`` folds. With ``"keep"``, that is the tokenizer ``"unicode-cased"``, and so it is recorded.
     stop_words
-        Words to leave out: a list, compared without regard to case, or ``"en"`` for some 180 English ones. They leave
-        gaps as words outside the vocabulary do.
+        Words to leave out, whatever their case: a list, the name of a file with one a line, or ``"en"`` for some 180
+        English ones. They leave gaps as words outside the vocabulary do.
+    lemmas
+        What words are counted as: a mapping such as ``{"mice": "mouse"}``, or the name of a file with a word, a tab and
+        its lemma a line. All of it is kept with counts and models.
     numbers
         What becomes of numbers such as 1999 or 3.5: ``"keep"`` them, ``"drop"`` them, or ``"merge"`` them into one
         word, ``#``.
+    punctuation
+        Whether to ``"keep"`` or ``"drop"`` words of nothing but punctuation, which only some tokenizers have.
     column
         Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
         row of CSV and TSV names the columns.
@@ -129,7 +137,9 @@ def read_corpus(
         raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
-    cutting = choose_tokenizer(tokenizer, case, stop_words=stop_words, numbers=numbers)
+    cutting = choose_tokenizer(
+        tokenizer, case, stop_words=stop_words, lemmas=lemmas, numbers=numbers, punctuation=punctuation
+    )
     return Corpus(files, cutting, column, errors, encoding=find_encoding(encoding), where=make_where(where))
 
 
@@ -515,7 +525,7 @@ def _read_rows(
             return read_corpus(held, **given)
     if isinstance(first, Mapping):
         return _read_part(rows, given)
-    cutting = ("tokenizer", "case", "stop_words", "numbers")
+    cutting = ("tokenizer", "case", *CHANGES)
     _refuse(given, cutting, "no file is read and no table; leave it out")
     if isinstance(first, str):
         return Texts(rows, choose_tokenizer(**{"tokenizer": TOKENIZER, **given}), how or {})

@@ -11,22 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeGuard
+from unicodedata import category
 
 import numpy as np
 
 from psdvec.arrays import Bytes
 from psdvec.errors import InputError, checked
-from psdvec.options import NUMBERS
+from psdvec.options import NUMBERS, PUNCTUATION
+from psdvec.text.readers import read_lines
 
 Tokenizer: TypeAlias = Callable[[bytes], Bytes]
 
 split_spaced: Callable[[str], list[str]] = re.compile(r"[^\x00-\x20]+").findall
 
 CUSTOM = "custom:"  # before the name of a tokenizer of one's own
-_WITH_NUMBERS = (NUMBERS, "drop", "merge")
 NUMBER = "#"  # the word that all numbers become if they are merged
 _REGISTERED: dict[str, Callable[[str], Any]] = {}
 _ONE_AT_A_TIME = Lock()  # others' functions need not know of threads
@@ -46,40 +48,52 @@ without won't would wouldn't yet you your yours yourself yourselves
 """
 
 
-class Cutting(str):
-    """The name of a tokenizer, and what a name cannot say: one's own ``function``, stop words, what becomes of numbers.
+# What may become of words after a text is cut, by the name under which it is recorded; what is not told is as usual.
+CHANGES = ("stop_words", "lemmas", "numbers", "punctuation")
+_CHOICES = {"numbers": (NUMBERS, "drop", "merge"), "punctuation": (PUNCTUATION, "drop")}
 
-    It is a string, the name, wherever a tokenizer is only named.
+
+class Cutting(str):
+    """The name of a tokenizer, and what a name cannot say: one's own ``function``, and which :data:`CHANGES` are made.
+
+    It is a string, the name, wherever a tokenizer is only named. ``told`` is what is recorded of the changes.
     """
 
     function: Callable[[str], Any] | None
-    stop_words: frozenset[str]
-    numbers: str
+    told: Mapping[str, Any]
 
-    def __new__(
-        cls,
-        name: str,
-        *,
-        function: Callable[[str], Any] | None = None,
-        stop_words: Iterable[str] = (),
-        numbers: str = NUMBERS,
-    ) -> Self:
-        """Make one; stop words are compared in lower case."""
+    def __new__(cls, name: str, function: Callable[[str], Any] | None = None, **told: Any) -> Self:
+        """Make one; what is told is held to what can be."""
+        words, lemmas = told.get("stop_words", []), told.get("lemmas", {})
+        is_sound = isinstance(words, list) and isinstance(lemmas, dict)
+        if not is_sound or not all(isinstance(word, str) for word in (*words, *lemmas, *lemmas.values())):
+            raise InputError("stop_words or lemmas are not words; give strings")
+        for option, choices in _CHOICES.items():
+            if told.get(option, choices[0]) not in choices:
+                raise InputError(f"{option}='{told[option]}' is unknown; choose one of {', '.join(choices)}")
         found = super().__new__(cls, name)
-        found.function, found.numbers = function, numbers
-        found.stop_words = frozenset(word.casefold() for word in stop_words)
+        found.function, found.told = function, told
         return found
+
+    @cached_property
+    def stop_words(self) -> frozenset[str]:
+        """The words to leave out, in lower case."""
+        return frozenset(self.told.get("stop_words", ()))
 
     def form_of(self, word: str) -> str | None:
         """Return what a word is counted as, None if it is left out."""
-        if self.numbers != NUMBERS and _IS_NUMBER.fullmatch(word):
-            return NUMBER if self.numbers == "merge" else None
-        return None if word.casefold() in self.stop_words else word
+        numbers, punctuation = self.told.get("numbers"), self.told.get("punctuation")
+        if numbers and _IS_NUMBER.fullmatch(word):
+            return NUMBER if numbers == "merge" else None
+        if punctuation and all(category(letter).startswith("P") for letter in word):
+            return None
+        form: str = self.told.get("lemmas", {}).get(word, word)
+        return None if {form.casefold(), word.casefold()} & self.stop_words else form
 
 
-def changes_words(tokenizer: str) -> bool:
+def changes_words(tokenizer: str | None) -> TypeGuard[Cutting]:
     """Tell whether words are left out or replaced after the text is cut."""
-    return isinstance(tokenizer, Cutting) and (bool(tokenizer.stop_words) or tokenizer.numbers != NUMBERS)
+    return isinstance(tokenizer, Cutting) and bool(tokenizer.told)
 
 
 @checked
@@ -158,13 +172,13 @@ def choose_tokenizer(
     tokenizer: str | Callable[[str], Any],
     case: str | None = None,
     *,
-    stop_words: str | Iterable[str] | None = None,
-    numbers: str | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
+    **choices: str | None,
 ) -> str:
     """Return the tokenizer that cuts as ``tokenizer`` does and folds or keeps case; None: as it does.
 
-    A function becomes ``custom:`` and its name. ``stop_words``, a list or ``"en"``, are left out, and so are
-    ``numbers`` with ``"drop"``; with ``"merge"`` they become one word.
+    A function becomes ``custom:`` and its name. The others are those of :func:`psdvec.read_corpus`.
 
     >>> choose_tokenizer("unicode", "keep"), choose_tokenizer("unicode", "fold"), choose_tokenizer("whitespace")
     ('unicode-cased', 'unicode', 'whitespace')
@@ -172,13 +186,44 @@ def choose_tokenizer(
     'custom:str.split'
     """
     name = _named(tokenizer, case)
-    listed = _stop_words(stop_words)
-    if numbers is not None and numbers not in _WITH_NUMBERS:
-        raise InputError(f"numbers='{numbers}' is unknown; choose one of {', '.join(_WITH_NUMBERS)}")
-    if not listed and numbers in (None, NUMBERS):
-        return name
-    function = getattr(name, "function", None)
-    return Cutting(name, function=function, stop_words=listed, numbers=numbers or NUMBERS)
+    usual = {option: allowed[0] for option, allowed in _CHOICES.items()}
+    told: dict[str, Any] = {
+        option: value for option, value in choices.items() if value not in (None, usual[option])
+    }
+    if stop_words is not None:
+        told["stop_words"] = sorted({word.casefold() for word in _listed(stop_words)})
+    if lemmas is not None:
+        told["lemmas"] = _table(lemmas, folded=name in ("unicode", "paper"))
+    return Cutting(name, getattr(name, "function", None), **told) if told else name
+
+
+def _listed(given: str | Path | Iterable[str]) -> Iterable[str]:
+    """Return stop words that are given as a list, as the name of one, or in a file, one a line."""
+    if given == "en":
+        return ENGLISH.split()
+    if not isinstance(given, str | Path):
+        return given
+    if not Path(given).is_file():
+        raise InputError(
+            f"there are no stop words '{given}', and no such file; give en, a file or a list of words"
+        )
+    return filter(None, map(str.strip, read_lines(given)))
+
+
+def _table(given: str | Path | Mapping[str, str], *, folded: bool) -> dict[str, str]:
+    """Return lemmas by word, from a mapping or from a file with a word, a tab and its lemma a line, in order."""
+    if isinstance(given, str | Path):
+        rows = [line.split("\t") for line in read_lines(given) if line.strip()]
+        for row in rows:
+            if len(row) != 2:
+                raise InputError(
+                    f"'{given}' has the line {row[0][:40]!r} without one tab; write: word, tab, lemma"
+                )
+        given = {word.strip(): lemma.strip() for word, lemma in rows}
+    pairs = ((word, "_".join(_BLANKS.split(lemma.strip()))) for word, lemma in given.items())
+    return dict(
+        sorted((word.casefold(), lemma.casefold()) if folded else (word, lemma) for word, lemma in pairs)
+    )
 
 
 def _named(tokenizer: Any, case: str | None) -> str:
@@ -186,7 +231,7 @@ def _named(tokenizer: Any, case: str | None) -> str:
     if isinstance(tokenizer, str) and tokenizer in _REGISTERED:
         tokenizer = _REGISTERED[tokenizer]
     if callable(tokenizer):
-        tokenizer = Cutting(f"{CUSTOM}{_name_of(tokenizer)}", function=tokenizer)
+        tokenizer = Cutting(f"{CUSTOM}{_name_of(tokenizer)}", tokenizer)
     find_tokenizer(tokenizer)
     if case is None:
         return str(tokenizer) if not is_custom(tokenizer) else tokenizer
@@ -220,32 +265,14 @@ def _name_of(function: Any) -> str:
     return ".".join(part for part in (getattr(named, "__module__", None), named.__qualname__) if part)
 
 
-def _stop_words(given: Any) -> frozenset[str]:
-    if given is None:
-        return frozenset()
-    if isinstance(given, str):
-        if given != "en":
-            raise InputError(f"there are no stop words '{given}' here; give 'en', or a list of words")
-        return frozenset(ENGLISH.split())
-    return frozenset(given)
-
-
 def parameters_of(tokenizer: str | None) -> dict[str, Any]:
     """Return what is recorded of a tokenizer, from which :func:`tokenizer_of` makes it again.
 
     >>> parameters_of(choose_tokenizer("paper", numbers="drop", stop_words=["the", "A"]))
-    {'tokenizer': 'paper', 'stop_words': ['a', 'the'], 'numbers': 'drop'}
+    {'tokenizer': 'paper', 'numbers': 'drop', 'stop_words': ['a', 'the']}
     """
-    if tokenizer is None or not changes_words(tokenizer):
-        return {"tokenizer": tokenizer}
-    assert isinstance(tokenizer, Cutting)
-    name = tokenizer if is_custom(tokenizer) else str(tokenizer)
-    stop_words = {"stop_words": sorted(tokenizer.stop_words)} if tokenizer.stop_words else {}
-    return {
-        "tokenizer": name,
-        **stop_words,
-        **({} if tokenizer.numbers == NUMBERS else {"numbers": tokenizer.numbers}),
-    }
+    name = tokenizer if tokenizer is None or is_custom(tokenizer) else str(tokenizer)
+    return {"tokenizer": name, **(tokenizer.told if changes_words(tokenizer) else {})}
 
 
 def keeps_case(tokenizer: str | None) -> bool:
@@ -266,10 +293,8 @@ def tokenizer_of(parameters: Mapping[str, Any]) -> str | None:
         return "whitespace"
     if not is_custom(name):
         name = next((known for known in TOKENIZERS if known == name), None)
-    told = {key: parameters[key] for key in ("stop_words", "numbers") if key in parameters}
-    if name is None or not told:
-        return name
-    return Cutting(name, function=getattr(name, "function", None), **told)
+    told = {option: parameters[option] for option in CHANGES if option in parameters}
+    return Cutting(name, getattr(name, "function", None), **told) if name is not None and told else name
 
 
 def split_words(text: str, *, tokenizer: str) -> list[str]:
@@ -286,7 +311,6 @@ def as_counted(words: list[str], tokenizer: str) -> list[str]:
     """Return the words of a text without those that ``tokenizer`` leaves out, and as it counts them."""
     if not changes_words(tokenizer):
         return words
-    assert isinstance(tokenizer, Cutting)
     return [form for form in map(tokenizer.form_of, words) if form is not None]
 
 

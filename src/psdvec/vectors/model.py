@@ -259,9 +259,9 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             raise StoreError(f"{damaged} ({error}); make it again") from error
         if subwords.dim != vectors.shape[1]:
             raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
-    if "constants" not in made:
-        return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
+        if "constants" not in made:
+            return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
         recipe = Recipe(**(BEFORE | made["recipe"]))
         arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors
