@@ -157,6 +157,14 @@ def test_columns_of_real_libraries_are_read():
         count_pairs(pandas.Series(["one", None]), min_count=1)
 
 
+def test_a_lazy_table_is_refused_in_a_sentence():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    with pytest.raises(
+        InputError, match=r"this table is lazy and holds no rows yet; give table\.collect\(\)"
+    ):
+        count_pairs(polars.DataFrame({"text": LINES}).lazy())
+
+
 def test_datasets_of_hugging_face_are_read():
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     data = datasets.Dataset.from_dict({"text": LINES})

@@ -609,6 +609,8 @@ def columns_of(source: Any) -> Collection[Any] | None:
     """Return the names of the columns of a table, or None if ``source`` is none, or does not know them."""
     if not hasattr(source, "__getitem__"):
         return None
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):  # of Polars
+        raise InputError("this table is lazy and holds no rows yet; give table.collect()")
     names = source.column_names if hasattr(source, "column_names") else getattr(source, "columns", None)
     if isinstance(names, Mapping):
         raise InputError(

@@ -162,8 +162,8 @@ def function_of(tokenizer: str) -> Callable[[str], Any]:
     found = getattr(tokenizer, "function", None) or _REGISTERED.get(own)
     if found is None:
         raise InputError(
-            f"the text was cut by a tokenizer of your own, '{own}', which is not kept with the model; give it again as "
-            f"tokenizer=..., or register it: psdvec.register_tokenizer({own!r}, function)"
+            f"the text was cut by a tokenizer of your own, '{own}', which is not kept with the model; in Python, "
+            f"give it again as the tokenizer, or register it: psdvec.register_tokenizer({own!r}, function)"
         )
     return found
 
