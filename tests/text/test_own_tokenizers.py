@@ -95,6 +95,15 @@ def test_a_function_is_recorded_by_its_name(tokenizer, name):
     assert choose_tokenizer(tokenizer) == f"custom:{name}"
 
 
+def test_functions_without_a_name_are_told_apart_by_what_they_do():
+    first, same, other = (
+        choose_tokenizer(f) for f in (lambda t: t.split(), lambda t: t.split(), lambda t: t.split(","))
+    )
+    assert first == same
+    assert first != other
+    assert "<lambda>-" in first
+
+
 def test_pipelines_and_documents_are_taken_for_their_words():
     expected = count_words([text.split() for text in TEXTS], min_count=1)
     for kind in (Doc, Document):
@@ -131,9 +140,9 @@ def failing(text):
         ),
         (
             lambda text: [1],
-            r"<lambda>' returned 1 among the words; let it return strings \(row 0: 'Zur Sache",
+            r"<lambda>-\w{8}' returned 1 among the words; let it return strings \(row 0: 'Zur Sache",
         ),
-        (lambda text: None, r"<lambda>' returned None; let it return a list of words \(row 0"),
+        (lambda text: None, r"<lambda>-\w{8}' returned None; let it return a list of words \(row 0"),
         ("nonsense", "there is no tokenizer 'nonsense'; choose one of"),
         (
             "custom:nonsense",

@@ -9,6 +9,7 @@ word there too. A :class:`Cutting` is the name of a tokenizer with all that deci
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
@@ -262,7 +263,15 @@ def _name_of(function: Any) -> str:
     while isinstance(function, partial):
         function = function.func
     named = function if hasattr(function, "__qualname__") else type(function)
-    return ".".join(part for part in (getattr(named, "__module__", None), named.__qualname__) if part)
+    found = ".".join(part for part in (getattr(named, "__module__", None), named.__qualname__) if part)
+    code = getattr(function, "__code__", None)
+    if code is None or "<" not in found:
+        return found
+    # Functions without a name of their own, such as lambda, are told apart by what they do.
+    does = repr(
+        (code.co_code, code.co_names, [one for one in code.co_consts if isinstance(one, str | int | float)])
+    )
+    return f"{found}-{hashlib.sha256(does.encode()).hexdigest()[:8]}"
 
 
 def parameters_of(tokenizer: str | None) -> dict[str, Any]:
