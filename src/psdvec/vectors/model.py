@@ -127,7 +127,8 @@ class Model(Embeddings):
     def provenance(self) -> dict[str, Any]:
         """What is told of this model by what is made from it: where it is, and what was ``read`` for its counts."""
         sources = self.sources if "model" in self.origin else ()  # of other vectors, nothing is known
-        read = [one for source in sources for one in source.get("read", ())]
+        told = [source["read"] for source in sources if isinstance(source.get("read"), list)]
+        read = [one for files in told for one in files if isinstance(one, Mapping)]
         return {**self.origin, **({"read": summed_up(read)} if read else {})}
 
     def own_fields(self) -> dict[str, Any]:
