@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any
 
 from psdvec.counts.segments import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.text import tokenizer_kernels as roles
@@ -116,6 +118,21 @@ def count_pairs(
             for weight, focus in zip(weights, kept[i + 1 :], strict=False):
                 if context in words and focus in words:
                     counts[context, focus] += weight
+    return dict(counts)
+
+
+def count_baskets(
+    baskets: Sequence[Sequence[Any]], items: Sequence[Any], unit: int
+) -> dict[tuple[Any, Any], int]:
+    """Count the pairs of different ``items`` that stand in a basket together, in both directions, each once per basket.
+
+    >>> count_baskets([["a", "b", "a"]], ["a", "b"], 1)
+    {('a', 'b'): 1, ('b', 'a'): 1}
+    """
+    counts: Counter[tuple[Any, Any]] = Counter()
+    for basket in baskets:
+        for one, other in permutations([item for item in dict.fromkeys(basket) if item in items], 2):
+            counts[one, other] += unit
     return dict(counts)
 
 

@@ -246,6 +246,7 @@ def fit(
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
+        what = _without_spelling(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
@@ -284,6 +285,16 @@ def fit(
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _without_spelling(what: Fitting, counts: Cooccurrence) -> Fitting:
+    """Return the options with spelling off where items were counted, whose names need not tell what they are."""
+    if "noun" not in counts.parameters:
+        return what
+    what = replace(what, changes={"spelling": 0.0, **(what.changes or {})})
+    if what.settings.spelling and counts.parameters.get("keys") != "str":
+        raise InputError(f"{counts.noun}s that are no strings have no spelling; leave it off")
+    return what
 
 
 def _words_of(counts: Cooccurrence, what: Fitting) -> tuple[int, int]:
@@ -434,11 +445,12 @@ def plan_fit(
     ``cluster`` is what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
     """
     what = Fitting(**fitting)
-    settings = what.settings
     if output is not None:
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
+    what = _without_spelling(what, store)
+    settings = what.settings
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
     lines = [

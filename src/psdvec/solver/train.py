@@ -12,7 +12,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
+from psdvec.counts.count import (
+    Description,
+    count_pairs,
+    counting_of,
+    describe_counts,
+    read_what_counts,
+    report_tally,
+)
+from psdvec.counts.items import Baskets
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.errors import InputError, checked
 from psdvec.options import Counting, Fitting
@@ -21,7 +29,7 @@ from psdvec.solver.devices import open_device
 from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
 from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts
 from psdvec.vectors.model import KIND, Model
 
 _ENDING = ".train.work"
@@ -31,6 +39,10 @@ _ENDING = ".train.work"
 def train(
     corpus: Input,
     *,
+    items: bool = False,
+    basket: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
     tokenizer: str | None = None,
     case: str | None = None,
     field: str | None = None,
@@ -39,8 +51,8 @@ def train(
     encoding: str | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
-    window: int = Counting.window,
-    weighting: str = Counting.weighting,
+    window: int | None = None,
+    weighting: str | None = None,
     gaps: str = Counting.gaps,
     dim: int | Literal["auto"] = Fitting.dim,
     recipe: str = Fitting.recipe,
@@ -59,7 +71,7 @@ def train(
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
-    """Count the words and pairs of a text, and fit vectors to them.
+    """Count the words and pairs of a text, or the items of baskets, and fit vectors to them.
 
     Parameters
     ----------
@@ -68,6 +80,9 @@ def train(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
         can be read only once, such as a generator, is read once.
+    items, basket, item, separator
+        Whether baskets of items are given instead of text, and where they are in tables and files; see
+        :func:`psdvec.count_pairs`.
     tokenizer, case, field, column, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
     min_count, max_words, window, weighting, gaps
@@ -95,11 +110,15 @@ def train(
     >>> model = train(["to be or not to be", "not to be is to be not"], min_count=1, dim=2)
     >>> len(model), model.dim
     (5, 2)
+    >>> orders = [[1, 2, 3], [2, 3], [1, 2, 3, 4], [3, 4]]
+    >>> train(orders, items=True, min_count=1, dim=2, min_contexts=1, quiet=True).most_similar(1, topn=1)[0][0]
+    4
     """
     progress = SilentProgress() if quiet else progress
-    text = read_input(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+    text = read_what_counts(
+        corpus, items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
+        tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding,
+    )  # fmt: skip
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
     }  # fmt: skip
@@ -107,7 +126,7 @@ def train(
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "min_contexts": min_contexts, "seed": seed,
         "device": device, "memory": memory,
     }  # fmt: skip
-    what = Counting(**counting)
+    what = counting_of(text, **counting)
     Fitting(**fitting)  # whatever makes no sense is refused before the first stage begins
     if client is None:
         open_device(device, workers=workers)
@@ -135,7 +154,7 @@ def train(
 
 
 def _open_counts(
-    folder: Path, text: Corpus | Texts | Sentences, described: Description, progress: Progress
+    folder: Path, text: Corpus | Texts | Sentences | Baskets, described: Description, progress: Progress
 ) -> Cooccurrence:
     """Return the counts in ``folder``, or raise :class:`InputError` if they are not those that would be made now."""
     sweep_finished(folder)

@@ -18,7 +18,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.matrix import UNIT
-from psdvec.counts.vocabulary import MOST, WordList, read_words
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, WordList, kind_of_all, read_words
 from psdvec.errors import InputError, StoreError, check_fields
 from psdvec.options import Recipe
 from psdvec.progress import Progress, count_of
@@ -123,13 +123,18 @@ class Model(Embeddings):
             object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
         super().__post_init__()
 
+    @property
+    def noun(self) -> str:
+        """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
+        return str(self.counting.get("noun", "word"))
+
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
         return {one.name: getattr(self, one.name) for one in fields(Model)}
 
     def _facts(self) -> dict[str, str]:
         core = "scales measured" if self.adopted else "fitted together"
-        return {**super()._facts(), "recipe": self.recipe.name, core: f"{self.core:,} words"}
+        return {**super()._facts(), "recipe": self.recipe.name, core: count_of(self.core, self.noun)}
 
     def _values(self) -> tuple[Any, ...]:
         scales = (getattr(self, name) for name in SCALES)
@@ -182,6 +187,9 @@ def write_model(
         made["subwords"] = {
             name: getattr(subwords, name) for name in ("share", "length", "leverage", "slope", "size")
         }
+    kind = kind_of_all(embeddings.words)
+    if kind != TEXT_KEYS:
+        made["keys"] = kind
     packed = WordList.pack(embeddings.words)
     arrays |= {"words": packed.blob, "word_offsets": packed.offsets}
     with create_artefact(
