@@ -228,8 +228,7 @@ def _groups_of(groups: Any) -> Iterator[list[Any]]:
 def _from_table(
     table: Any, basket: str | None, item: str | None, how: Mapping[str, str], ordered: bool
 ) -> Baskets:
-    names = list(map(str, table.columns if hasattr(table, "columns") else table.column_names))
-    names = list(map(str, table.column_names)) if hasattr(table, "column_names") else names
+    names = list(map(str, table.column_names if hasattr(table, "column_names") else table.columns))
     wanted = [name for name in (basket, item) if name is not None]
     missing = next((name for name in wanted if name not in names), None)
     if item is None or missing is not None:
@@ -253,6 +252,8 @@ def _checked_pair(
     pair: tuple[Any, Any], where: str, row: int, basket: str, item: str
 ) -> tuple[str | int, Key]:
     """Return a basket and an item of a row of a table; whatever is missing is refused."""
+    if type(pair[0]) is type(pair[1]) is str and pair[0] and pair[1]:  # as most are
+        return pair
     for name, value in zip((basket, item), pair, strict=True):
         if value is None or value == "" or value != value:
             raise InputError(f"row {row} of {where} has nothing in column '{name}'; leave such rows out")
@@ -349,23 +350,21 @@ def _from_files(
 def _cells(corpus: Corpus, reader: Reader, basket: str | None, item: str) -> Iterator[tuple[Any, Any]]:
     """Yield the basket and the item of each row of all files or, without ``basket``, None and a list of items."""
     for file in corpus.files:
+        where = shown(file)
         for number, record in reader.rows(file, () if basket is None else (basket,)):
-            missing = next((name for name in (basket, item) if name is not None and name not in record), None)
-            if missing is not None:
+            try:
+                pair = None if basket is None else record[basket], record[item]
+            except KeyError as error:
                 raise InputError(
-                    f"row {number} of {shown(file)} has no column '{missing}' (it has: {', '.join(record)}); name the "
-                    'columns of baskets and items: basket="NAME", item="NAME"'
-                )
-            value = record[item]
-            if basket is not None:
-                yield _checked_pair((record[basket], value), shown(file), number, basket, item)
-            elif isinstance(value, list):
-                yield None, value
-            else:
+                    f"row {number} of {where} has no column {error} (it has: {', '.join(record)}); name the columns of "
+                    'baskets and items: basket="NAME", item="NAME"'
+                ) from error
+            if basket is None and not isinstance(pair[1], list):
                 raise InputError(
-                    f"row {number} of {shown(file)} has no list of items in column '{item}'; name the column of the "
-                    'baskets too: basket="NAME"'
+                    f"row {number} of {where} has no list of items in column '{item}'; name the column of the baskets "
+                    'too: basket="NAME"'
                 )
+            yield pair if basket is None else _checked_pair(pair, where, number, basket, item)
         _check_damage(reader, corpus)
 
 
