@@ -141,7 +141,7 @@ def _segments(baskets: Baskets, scratch: Path) -> Iterator[Segment]:
     ids: list[int] = []
     kind = KEY_TYPES[baskets.keys]
     for number, basket in enumerate(baskets.read(scratch)):
-        items = _items_of(basket, number, ordered=baskets.ordered)
+        items = items_of(basket, number, ordered=baskets.ordered)
         for item in items:
             if type(item) is not kind or kind is tuple or (not item and kind is str):
                 item = _key_of(item, kind, number)
@@ -155,7 +155,7 @@ def _segments(baskets: Baskets, scratch: Path) -> Iterator[Segment]:
     yield segment_of([key_text(key) for key in local], ids, whole="the baskets")._replace(replaced=replaced)
 
 
-def _items_of(basket: Any, number: int, *, ordered: bool) -> Collection[Any]:
+def items_of(basket: Any, number: int, *, ordered: bool) -> Collection[Any]:
     """Return the items of a basket; each once, if their order says nothing."""
     if isinstance(basket, str | bytes | Mapping) or not isinstance(basket, Iterable):
         raise InputError(f"basket {number} is {basket!r:.40}, not a list of items; put its items into a list")
@@ -203,7 +203,7 @@ def _from_rows(rows: Iterator[Any], how: Mapping[str, str], ordered: bool) -> Ba
     """Return baskets that come from Python, and can be read once; the first item tells what their keys are."""
     begin: list[Any] = []
     for number, row in enumerate(rows):
-        items = list(_items_of(row, number, ordered=ordered))
+        items = list(items_of(row, number, ordered=ordered))
         begin.append(items)
         if items:
             break

@@ -18,8 +18,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.matrix import UNIT
-from psdvec.counts.vocabulary import MOST, TEXT_KEYS, WordList, kind_of_all, read_words
-from psdvec.errors import InputError, StoreError, check_fields
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, Key, WordList, kind_of_all, read_words
+from psdvec.errors import InputError, StoreError, check_fields, checked
 from psdvec.options import Recipe
 from psdvec.progress import Progress, count_of
 from psdvec.storage.artefact import (
@@ -31,8 +31,8 @@ from psdvec.storage.artefact import (
     write_safetensors,
 )
 from psdvec.text.tokenizers import tokenizer_of
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
+from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.neighbours import csr_of, largest_columns, name_rows, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
 KIND = "embeddings"
@@ -127,6 +127,37 @@ class Model(Embeddings):
     def noun(self) -> str:
         """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
         return str(self.counting.get("noun", "word"))
+
+    @checked
+    def complete(self, basket: Sequence[Key], *, topn: int = 10) -> Ranking:
+        """Return what goes with the items of ``basket``: the likeliest others, and how likely each is to the model.
+
+        The likelihood of an item j is the mean, over the items i of the basket, of ``u_j exp(G_ij)``, at most 1:
+        G = V J Vᵀ are the PMI as they were fitted, equation (7), and u the smoothed frequencies, equation (1). Popular
+        items are among the answers, where :meth:`most_similar` shows items that stand with the same ones. Items that
+        the model does not know are left out; of a basket with none that it knows, this is an error.
+
+        >>> import psdvec
+        >>> orders = [["bread", "butter"], ["bread", "butter", "jam"], ["beer", "crisps"], ["beer", "crisps", "jam"]]
+        >>> model = psdvec.train(orders * 5, items=True, dim=3, quiet=True)
+        >>> model.complete(["bread"], topn=1)[0][0]
+        'butter'
+        """
+        known = [self.key_to_index[item] for item in dict.fromkeys(basket) if item in self]
+        if not known:
+            raise InputError(f"the model knows no {self.noun} of this basket; give at least one that it has")
+        scores = self._likelihoods(np.array(known))
+        best = largest_columns(scores[None, :], max(topn, 0) + len(known))[0]
+        return name_rows(self.words, best, scores[best], without=frozenset(known), topn=topn)
+
+    def _likelihoods(self, known: Int64s) -> Float32s:
+        """Return how likely each word (n,) stands with the words ``known``."""
+        constant = np.full(len(self), self.constant.mean() if self.core else 0, np.float32)
+        constant[: self.core] = self.constant  # words placed later have none of their own
+        seen = np.maximum(self.counts, 1).astype(np.float32) ** np.float32(self.constants.unigram)
+        fitted = (self.rows[known] * self.signs) @ self.rows.T - np.outer(constant[known], constant)
+        log_likelihood = np.log(seen / seen.sum()) + fitted
+        return np.asarray(np.exp(np.minimum(log_likelihood, 0)).mean(axis=0), np.float32)
 
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
