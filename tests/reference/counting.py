@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import product
 from typing import Any
 
 from psdvec.counts.segments import GAP, MAX_WORD_BYTES, SENTENCE_END
@@ -124,15 +124,17 @@ def count_pairs(
 def count_baskets(
     baskets: Sequence[Sequence[Any]], items: Sequence[Any], unit: int
 ) -> dict[tuple[Any, Any], int]:
-    """Count the pairs of different ``items`` that stand in a basket together, in both directions, each once per basket.
+    """Count the pairs of ``items`` that stand in a basket together, in both directions, each once per basket.
 
-    >>> count_baskets([["a", "b", "a"]], ["a", "b"], 1)
-    {('a', 'b'): 1, ('b', 'a'): 1}
+    An item beside itself counts 1, others ``unit``.
+
+    >>> count_baskets([["a", "b", "a"]], ["a", "b"], 9)
+    {('a', 'a'): 1, ('a', 'b'): 9, ('b', 'a'): 9, ('b', 'b'): 1}
     """
     counts: Counter[tuple[Any, Any]] = Counter()
     for basket in baskets:
-        for one, other in permutations([item for item in dict.fromkeys(basket) if item in items], 2):
-            counts[one, other] += unit
+        for one, other in product([item for item in dict.fromkeys(basket) if item in items], repeat=2):
+            counts[one, other] += 1 if one == other else unit
     return dict(counts)
 
 

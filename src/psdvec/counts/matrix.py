@@ -145,13 +145,17 @@ class Cooccurrence(Shown):
 
     @checked
     def row(self, word: Key) -> dict[Key, float]:
-        """Return the words that follow ``word``, with their counts."""
+        """Return the words that follow ``word``, or the other items of its baskets, with their counts."""
         i = self.vocabulary.ids[word]
         cells = slice(self.indptr[i], self.indptr[i + 1])
         counts = (self.values[cells] / UNIT).tolist()
+        is_basket = (
+            self.parameters.get("weighting") == BASKET
+        )  # where what an item counts beside itself is a sign
         return {
             self.vocabulary.words[j]: count
             for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
+            if not (is_basket and i == j)
         }
 
     def identity(self) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def count_rows(
 ) -> Iterator[Rows]:
     """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of ``portions`` in order.
 
-    Without ``weights``, sentences are baskets, and every two items of one are a pair in both directions.
+    Without ``weights``, sentences are baskets, and all their items are pairs, in both directions.
     """
     positions, starts = index_positions(pool, tokens, own, rows=portions.rows, workers=portions.workers)
     reach = len(weights) if weights is not None else _longest_basket(tokens)
@@ -285,11 +285,19 @@ def _longest_basket(tokens: Int32s) -> int:
 # reach: ids of the longest basket; sizes int64[rows] out: cells of each row; returns the number of cells
 @kernel
 def _count_baskets(tokens, positions, starts, begin, end, reach, sums, marks, tops, columns, values, sizes):
-    """Count, for the items of rows ``begin`` to ``end``, the other items of their baskets, each once per basket."""
+    """Count, for the items of rows ``begin`` to ``end``, the other items of their baskets, each once per basket.
+
+    An item is in its own basket, too. That counts the least that can be counted: the fit leaves the pair out, but it
+    must not take it for one that never was.
+    """
     at = 0
     for row in range(begin, end):
         is_marked = (starts[row + 1] - starts[row]) * reach < len(sums)
         for k in range(starts[row], starts[row + 1]):
+            item = tokens[positions[k]]
+            sums[item] += 1
+            if is_marked:
+                _mark(marks, tops, item)
             for step in (-1, 1):
                 p = np.int64(positions[k]) + step
                 while 0 <= p < len(tokens) and tokens[p] != SENTENCE_END:

@@ -18,7 +18,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of, half_of
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import Fitting, Recipe
+from psdvec.options import BASKET, Fitting, Recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import arithmetic, format_size, parse_size
 from psdvec.solver.devices import Device, Room, Size, open_device
@@ -246,7 +246,7 @@ def fit(
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
-        what = _without_spelling(what, store)
+        what = _for_items(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
@@ -287,11 +287,15 @@ def fit(
     return model
 
 
-def _without_spelling(what: Fitting, counts: Cooccurrence) -> Fitting:
-    """Return the options with spelling off where items were counted, whose names need not tell what they are."""
+def _for_items(what: Fitting, counts: Cooccurrence) -> Fitting:
+    """Return the options as they are for items, whose names need not tell what they are, so that spelling is off.
+
+    In baskets, where an item is only once, what it would be beside itself is not known, and has weight 0.
+    """
     if "noun" not in counts.parameters:
         return what
-    what = replace(what, changes={"spelling": 0.0, **(what.changes or {})})
+    alone = {"diagonal": False} if counts.parameters["weighting"] == BASKET else {}
+    what = replace(what, changes={"spelling": 0.0, **alone, **(what.changes or {})})
     if what.settings.spelling and counts.parameters.get("keys") != "str":
         raise InputError(f"{counts.noun}s that are no strings have no spelling; leave it off")
     return what
@@ -449,7 +453,7 @@ def plan_fit(
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
-    what = _without_spelling(what, store)
+    what = _for_items(what, store)
     settings = what.settings
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
