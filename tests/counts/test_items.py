@@ -163,6 +163,14 @@ def test_a_number_and_the_string_that_looks_like_it_are_never_the_same():
         numbers[99]
 
 
+def test_items_to_count_may_be_given_by_their_texts():
+    assert set(count([[1, 2, 3]], vocabulary=["1", 2]).vocabulary.words) == {1, 2}
+    with pytest.raises(InputError, match="'x' is not the text of a key"):
+        count([[1, 2, 3]], vocabulary=["x"])
+    with pytest.raises(InputError, match="1 was given where keys are of type str"):
+        psdvec.count_pairs(["1 2"], vocabulary=[1])
+
+
 def test_old_vocabularies_have_strings(tmp_path):
     psdvec.count_pairs([["7", "8"]], min_count=1, output=tmp_path / "counts")
     assert "keys" not in json.loads((tmp_path / "counts" / "meta.json").read_text())["parameters"]
@@ -328,6 +336,7 @@ def test_new_items_are_placed_from_baskets_and_the_old_ones_stay():
     new = [[99, 1, 2, 3], [99, 4, 5], [99, 6, 1]]
     larger = psdvec.extend(model, new, items=True, quiet=True)
     assert larger.learned == (99,)
+    assert psdvec.extend(model, new, items=True, words=["99"], quiet=True).learned == (99,)
     assert (larger.vectors[:12] == model.vectors).all()
     again = psdvec.extend(model, count(new), quiet=True)
     assert (again[99] == larger[99]).all()

@@ -21,7 +21,7 @@ from psdvec.counts.items import NOUN, Baskets, number_baskets, read_baskets
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
-from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary
+from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, key_text, read_keys
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import BASKET, TOKENIZER, Counting
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
@@ -174,7 +174,7 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
-    given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
+    given = None if vocabulary is None else tuple(sorted(set(vocabulary), key=key_text))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = counting_of(text, min_count, max_words, window, weighting, gaps, given)
@@ -286,6 +286,7 @@ def counting_of(
         raise InputError(f"weighting='{BASKET}' is for baskets of items; give items=True")
     window = Counting.window if window is None else window
     weighting = Counting.weighting if weighting is None else weighting
+    given = None if given is None else read_keys(given, keys)
     return Counting(min_count, max_words, window, weighting, gaps, given, keys)
 
 

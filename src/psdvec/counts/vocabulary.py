@@ -134,6 +134,21 @@ def read_key(text: str, kind: str) -> Key:
     raise InputError(f"{text!r:.60} is not the text of a key of kind {kind!r:.20}")
 
 
+def read_keys(words: Iterable[Key], kind: str) -> tuple[Key, ...]:
+    """Return keys of a ``kind``, of which some are given by their texts, as a file or a command line gives them.
+
+    >>> read_keys(["7", 8], "int")
+    (7, 8)
+    """
+    keys = tuple(read_key(word, kind) if isinstance(word, str) else word for word in words)
+    other = next((key for key in keys if not isinstance(key, str) and kind_of(key) != kind), None)
+    if other is not None:
+        raise InputError(
+            f"{other!r:.40} was given where keys are of type {kind}; give such keys, or their texts"
+        )
+    return keys
+
+
 def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 

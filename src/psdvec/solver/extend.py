@@ -23,7 +23,7 @@ from psdvec.arrays import Array, Bools, Float32s, Int64s
 from psdvec.counts.count import count_pairs
 from psdvec.counts.items import NOUN
 from psdvec.counts.matrix import Cooccurrence, counts_of
-from psdvec.counts.vocabulary import Key
+from psdvec.counts.vocabulary import Key, kind_of_all, read_keys
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import BASKET, UNIGRAMS, Fitting, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -315,6 +315,8 @@ def extend(
         )
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_compatible(old, store)
+    kind = kind_of_all(store.vocabulary.words)
+    words, refresh = None if words is None else read_keys(words, kind), read_keys(refresh, kind)
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
         "core": core, "ridge": ridge, "damping": damping, "unigrams": unigrams, "min_contexts": min_contexts
