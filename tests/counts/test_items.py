@@ -345,3 +345,18 @@ def test_new_items_are_placed_from_baskets_and_the_old_ones_stay():
     text = psdvec.train(["a b c d e"] * 5, min_count=1, dim=2, quiet=True)
     with pytest.raises(InputError, match="the model was not trained on baskets"):
         psdvec.extend(text, new, items=True, quiet=True)
+
+
+def test_counting_that_was_interrupted_goes_on_and_gives_the_same_counts(tmp_path, monkeypatch):
+    path = tmp_path / "orders.csv"
+    path.write_text("o,i\n" + "".join(f"{o},{i}\n" for o, i in SCATTERED))
+    monkeypatch.setattr(items_module, "_ROWS", 4)
+    count(path, basket="o", item="i", output=tmp_path / "whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items_module, "_groups", lambda batches: [][0])
+        with pytest.raises(IndexError):
+            count(path, basket="o", item="i", output=tmp_path / "resumed")
+    assert not (tmp_path / "resumed").exists()
+    count(path, basket="o", item="i", output=tmp_path / "resumed")
+    assert contents(tmp_path / "resumed") == contents(tmp_path / "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["orders.csv", "resumed", "whole"]

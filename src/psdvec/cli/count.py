@@ -111,7 +111,7 @@ def merge(
         subtract=[load_counts(path) for path in subtract or ()],
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
-    print(f"{len(merged):,} words and {len(merged.values):,} pairs written to {output}")
+    print(f"{len(merged):,} {merged.noun}s and {len(merged.values):,} pairs written to {output}")
 
 
 def import_grams(

@@ -243,7 +243,7 @@ def extend(
          f"{row.spelling:.2f}", f"{row.deviation:.3f}")
         for row in rows[:SHOWN]
     ]  # fmt: skip
-    print_table(("word", "nearest", "seen", "contexts", "spelling", "deviation"), cells, left=2)
+    print_table((extension.noun, "nearest", "seen", "contexts", "spelling", "deviation"), cells, left=2)
     _print_rest(len(extension.learned) + len(extension.refreshed))
     for word, reason in list(extension.unplaced.items())[:SHOWN]:
         print(f"not placed: {printable(key_text(word))} ({reason})")
@@ -375,6 +375,6 @@ def _report(
         drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
         where = "it could not be kept" if kept is None else f"kept in {kept}"
         print(
-            f"map of {len(drawing.places):,} words: {drawing.fidelity:.0%} of the ten nearest words are among the ten "
-            f"nearest dots; {where}"
+            f"map of {len(drawing.places):,} {model.noun}s: {drawing.fidelity:.0%} of the ten nearest are among the "
+            f"ten nearest dots; {where}"
         )

@@ -279,7 +279,7 @@ def fit(
             if found.unplaced:
                 some = next(iter(found.unplaced))
                 progress.say(
-                    f"no vector for {len(found.unplaced):,} words that were seen too little, such as '{some}'"
+                    f"no vector for {len(found.unplaced):,} {store.noun}s that were seen too little, such as '{some}'"
                 )
         model = replace(model, arithmetic=computed_with(hardware.others))
         if output is not None:
@@ -379,7 +379,7 @@ def _model_of(
     demand_finite(filled, counts.vocabulary.words)
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
-    say_empty(progress, kept.size, dim, words=n)
+    say_empty(progress, kept.size, dim, words=n, noun=counts.noun)
     names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
     stretch = stretches(filled, scales.emphases, power=recipe.power)
     subwords = None
@@ -458,8 +458,8 @@ def plan_fit(
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
     lines = [
-        f"fit {core:,} words together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
-        f"place {words - core:,} further words by ridge {settings.ridge}",
+        f"fit {core:,} {store.noun}s together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
+        f"place {words - core:,} further {store.noun}s by ridge {settings.ridge}",
         f"write {words:,} vectors in {bound}{most} dimensions, {bound or 'about '}"
         f"{format_size(_size_of_model(words, most, settings))}",
     ]

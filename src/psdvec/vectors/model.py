@@ -173,12 +173,13 @@ class Model(Embeddings):
         return (*super()._values(), self.rows, self.stretch, *scales, *how)
 
 
-def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:
+def say_empty(progress: Progress, filled: int, dim: int, *, words: int, noun: str = "word") -> None:
     """Say so where there are fewer dimensions in the data than were asked for."""
     if filled < dim:
+        text, more = ("this text", "text") if noun == "word" else ("these counts", "to count")
         progress.say(
-            f"{count_of(words, 'word')} of this text fill only {filled:,} of the {dim:,} dimensions asked for, and all "
-            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more text"
+            f"{count_of(words, noun)} of {text} fill only {filled:,} of the {dim:,} dimensions asked for, and all "
+            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more {more}"
         )
 
 
