@@ -96,7 +96,7 @@ def _matrix(rows: Sequence[Sequence[int]], n: int) -> Any:
 # Methods: each is trained with a setting, and returns one way, or several, to rank items.
 
 
-def _by_scores(n: int, score: Callable[[Any], Any]) -> Rank:
+def by_scores(n: int, score: Callable[[Any], Any]) -> Rank:
     """Return a way to rank by the scores (tasks, n) of baskets that are given as rows whose sum is 1."""
 
     def rank(tasks: Sequence[Task]) -> np.ndarray:
@@ -116,14 +116,14 @@ def _by_scores(n: int, score: Callable[[Any], Any]) -> Rank:
 def popularity(data: Data) -> dict[str, Rank]:
     """Name the most frequent items."""
     seen = np.asarray(data.matrix.sum(axis=0)).ravel()
-    return {"popularity": _by_scores(len(seen), lambda means: np.tile(seen, (means.shape[0], 1)))}
+    return {"popularity": by_scores(len(seen), lambda means: np.tile(seen, (means.shape[0], 1)))}
 
 
 def co_occurrence(data: Data) -> dict[str, Rank]:
     """Name the items with the largest share of baskets among those that have an item of the basket, on average."""
     together = (data.matrix.T @ data.matrix).tocsr()
     shares = sparse.diags(1 / together.diagonal()) @ together
-    return {"co-occurrence": _by_scores(len(data.items), lambda means: (means @ shares).toarray())}
+    return {"co-occurrence": by_scores(len(data.items), lambda means: (means @ shares).toarray())}
 
 
 def ours(data: Data, *, dim: int) -> dict[str, Rank]:
@@ -138,7 +138,7 @@ def ours(data: Data, *, dim: int) -> dict[str, Rank]:
         answers = (model.complete([data.items[i] for i in task.basket], topn=TOP) for task in tasks)
         return np.array([[places[item] for item, _ in answer] for answer in answers])
 
-    cosines = _by_scores(len(order), lambda means: (means @ units) @ units.T)
+    cosines = by_scores(len(order), lambda means: (means @ units) @ units.T)
     return {"PSDVec, complete": complete, "PSDVec, most similar": cosines}
 
 
@@ -156,8 +156,8 @@ def item2vec(data: Data, *, dim: int, epochs: int, ns_exponent: float, sample: f
     units = inputs / np.linalg.norm(inputs, axis=1, keepdims=True)
     n = len(data.items)
     return {
-        "item2vec, most similar": _by_scores(n, lambda means: (means @ units) @ units.T),
-        "item2vec, output layer": _by_scores(n, lambda means: (means @ inputs) @ outputs.T),
+        "item2vec, most similar": by_scores(n, lambda means: (means @ units) @ units.T),
+        "item2vec, output layer": by_scores(n, lambda means: (means @ inputs) @ outputs.T),
     }
 
 
@@ -224,14 +224,14 @@ def compare(path: Path) -> dict[str, Any]:
             cost = {"wall": time.perf_counter() - wall, "processor": time.process_time() - processor}
             for name, rank in ranks.items():
                 tried = data.development[:TRIED]
-                score = float(_hits(rank(tried), tried).mean())
+                score = float(hits_of(rank(tried), tried).mean())
                 print(
                     f"{path.name}: {name} {setting}: {score:.4f} on development, {cost['processor']:.1f} s",
                     flush=True,
                 )
                 tried_before = best.get(name, {"development": {}})["development"]
                 if score > max(tried_before.values(), default=-1):
-                    hits = _hits(rank(data.test), data.test)
+                    hits = hits_of(rank(data.test), data.test)
                     best[name] = {"setting": setting, **cost, "hits": np.flatnonzero(hits).tolist()}
                 best[name]["development"] = {**tried_before, _say(setting): score}
     sizes = {
@@ -243,7 +243,8 @@ def compare(path: Path) -> dict[str, Any]:
     return {"name": path.name, **sizes, "methods": best}
 
 
-def _hits(ranked: np.ndarray, tasks: Sequence[Task]) -> np.ndarray:
+def hits_of(ranked: np.ndarray, tasks: Sequence[Task]) -> np.ndarray:
+    """Say of each task whether the missing item is among those named for it."""
     return (ranked == np.array([task.missing for task in tasks])[:, None]).any(axis=1)
 
 

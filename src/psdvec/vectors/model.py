@@ -146,12 +146,12 @@ class Model(Embeddings):
         known = [self.key_to_index[item] for item in dict.fromkeys(basket) if item in self]
         if not known:
             raise InputError(f"the model knows no {self.noun} of this basket; give at least one that it has")
-        scores = self._likelihoods(np.array(known))
+        scores = self.likelihoods(np.array(known))
         best = largest_columns(scores[None, :], max(topn, 0) + len(known))[0]
         return name_rows(self.words, best, scores[best], without=frozenset(known), topn=topn)
 
-    def _likelihoods(self, known: Int64s) -> Float32s:
-        """Return how likely each word (n,) stands with the words ``known``."""
+    def likelihoods(self, known: Int64s) -> Float32s:
+        """Return how likely each word (n,) stands with the words of the ids ``known``, as :meth:`complete` says."""
         constant = np.full(len(self), self.constant.mean() if self.core else 0, np.float32)
         constant[: self.core] = self.constant  # words placed later have none of their own
         seen = np.maximum(self.counts, 1).astype(np.float32) ** np.float32(self.constants.unigram)
