@@ -80,3 +80,11 @@ def test_options_that_do_not_fit_are_refused(run, orders, options, sentence):
     code, _, err = run("count", orders / "orders.csv", "-o", orders / "counts", *options)
     assert code == 1
     assert sentence in err
+
+
+def test_baskets_come_through_a_pipe(run, tmp_path):
+    code, out, _ = run(
+        "count", "-", "-o", tmp_path / "counts", "--items", "--min-count", 1, stdin="1 2 3\n2 3\n"
+    )
+    assert code == 0
+    assert "5 items read in 2 baskets" in out

@@ -15,7 +15,7 @@ from psdvec.counts import items as items_module
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT, load_counts
 from psdvec.counts.vocabulary import Vocabulary, as_key, key_text, kind_of, read_key
-from psdvec.errors import InputError
+from psdvec.errors import InputError, InputWarning
 from tests.helpers import cells, contents, count_in_small_runs
 from tests.reference import counting
 
@@ -360,3 +360,13 @@ def test_counting_that_was_interrupted_goes_on_and_gives_the_same_counts(tmp_pat
     count(path, basket="o", item="i", output=tmp_path / "resumed")
     assert contents(tmp_path / "resumed") == contents(tmp_path / "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["orders.csv", "resumed", "whole"]
+
+
+def test_bytes_that_are_no_text_are_replaced_and_counted_or_refused(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"caf\xe9,tea\n")
+    with pytest.warns(InputWarning, match="not UTF-8 replaced: 1"):
+        counts = count(tmp_path / "a.txt")
+    assert counts.tally.replaced_bytes == 1
+    assert count(tmp_path / "a.txt", encoding="latin-1").row("café") == {"tea": 1.0}
+    with pytest.raises(InputError, match="is not UTF-8; name its encoding"):
+        count(psdvec.read_corpus(tmp_path / "a.txt", errors="strict"))
