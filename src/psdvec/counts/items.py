@@ -29,7 +29,7 @@ from psdvec.counts.segments import (
     segment_of,
     write_segments,
 )
-from psdvec.counts.vocabulary import KEY_TYPES, TEXT_KEYS, Key, as_key, key_text, kind_of, mixed_keys
+from psdvec.counts.vocabulary import KEY_TYPES, ONE_KIND, TEXT_KEYS, Key, as_key, key_text, kind_of
 from psdvec.errors import InputError
 from psdvec.progress import Progress
 from psdvec.storage.files import discard_folder
@@ -124,11 +124,11 @@ def read_baskets(
 def number_baskets(baskets: Baskets, folder: Path, *, progress: Progress) -> NumberedText:
     """Number baskets into segments of ``folder``; what holds no items is refused."""
     scratch = folder.with_name("baskets")
-    for is_done in (False, True):
-        if scratch.exists():  # also what an interruption has left
-            discard_folder(scratch)
-        if not is_done:
-            write_segments(_segments(baskets, scratch), folder, unit="baskets", progress=progress)
+    if scratch.exists():  # what an interruption has left
+        discard_folder(scratch)
+    write_segments(_segments(baskets, scratch), folder, unit="baskets", progress=progress)
+    if scratch.exists():
+        discard_folder(scratch)
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
@@ -183,7 +183,10 @@ def _key_of(item: Any, kind: type, number: int) -> Key:
     except InputError as error:
         raise InputError(f"in basket {number}, {error}") from error
     if type(key) is not kind:
-        raise InputError(f"in basket {number}, {mixed_keys(item, kind())}")
+        raise InputError(
+            f"the keys are of several kinds: {item!r:.40} in basket {number} is no {kind.__name__}, as the first one "
+            f"was; {ONE_KIND}"
+        )
     return key
 
 

@@ -52,6 +52,7 @@ def exact_sum(values: Int64s) -> int:
 Key: TypeAlias = Any  # a string; of items also a whole number, or a tuple of strings and whole numbers
 TEXT_KEYS = "str"  # of text, and of files that do not say what their keys are
 KEY_TYPES: dict[str, type] = {TEXT_KEYS: str, "int": int, "tuple": tuple}
+ONE_KIND = 'make all of them strings, or tuples that tell them apart, such as ("user", 1)'
 _PARTS = "strings, whole numbers or tuples of these"
 
 
@@ -84,16 +85,9 @@ def kind_of_all(keys: Iterable[Key]) -> str:
     """Return the kind of all ``keys``; raise :class:`InputError` if they are of several: 1 and "1" would look alike."""
     kinds = {kind_of(key): key for key in {type(key): key for key in keys}.values()}
     if len(kinds) > 1:
-        raise InputError(mixed_keys(*list(kinds.values())[:2]))
+        one, other, *_ = kinds.values()
+        raise InputError(f"the keys are of several kinds, such as {one!r:.40} and {other!r:.40}; {ONE_KIND}")
     return next(iter(kinds), TEXT_KEYS)
-
-
-def mixed_keys(one: Key, other: Key) -> str:
-    """Say that two keys are of different kinds, and what to do."""
-    return (
-        f"the keys are of several kinds, such as {one!r:.40} and {other!r:.40}; make all of them strings, or tuples "
-        'that tell them apart, such as ("user", 1)'
-    )
 
 
 def demand_keys(words: Any) -> list[Key]:

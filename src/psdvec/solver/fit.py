@@ -294,7 +294,7 @@ def _for_items(what: Fitting, counts: Cooccurrence) -> Fitting:
     """
     if "noun" not in counts.parameters:
         return what
-    alone = {"diagonal": False} if counts.parameters["weighting"] == BASKET else {}
+    alone = {"diagonal": False} if counts.parameters.get("weighting") == BASKET else {}
     what = replace(what, changes={"spelling": 0.0, **alone, **(what.changes or {})})
     if what.settings.spelling and counts.parameters.get("keys") != "str":
         raise InputError(f"{counts.noun}s that are no strings have no spelling; leave it off")
