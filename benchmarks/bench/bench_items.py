@@ -237,7 +237,7 @@ def compare(path: Path) -> dict[str, Any]:
                 tried_before = best.get(name, {"development": {}})["development"]
                 if score > max(tried_before.values(), default=-1):
                     hits = hits_of(rank(data.test), data.test)
-                    best[name] = {"setting": setting, **cost, "hits": np.flatnonzero(hits).tolist()}
+                    best[name] = {"setting": setting, **cost, "hits": np.packbits(hits).tobytes().hex()}
                 best[name]["development"] = {**tried_before, _say(setting): score}
     sizes = {
         "baskets": len(data.baskets),
@@ -261,20 +261,26 @@ def table(record: dict[str, Any]) -> str:
     """Return the recall of every method, and its difference from ours with its standard error, as a table."""
     lines = []
     for data in record["sets"]:
-        total, reference = data["test"], set(data["methods"]["PSDVec, complete"]["hits"])
+        total = data["test"]
+        all_hits = {name: _unpacked(found["hits"]) for name, found in data["methods"].items()}
+        reference = all_hits["PSDVec, complete"]
         head = f"{data['name']}: {data['baskets']:,} baskets, {data['items']:,} items, {total:,} test baskets"
         lines += [f"| {head} | setting | recall at 10 | behind ours | seconds |", "|---|---|---:|---:|---:|"]
-        ranked = sorted(data["methods"].items(), key=lambda one: -len(one[1]["hits"]))
-        for name, found in ranked:
-            hits = set(found["hits"])
-            behind, apart = len(reference) - len(hits), len(reference ^ hits)
+        for name in sorted(all_hits, key=lambda name: -int(all_hits[name].sum())):
+            hits, found = all_hits[name], data["methods"][name]
+            behind, apart = int(reference.sum()) - int(hits.sum()), int((reference != hits).sum())
             error = np.sqrt(max(apart - behind**2 / total, 0)) / total
-            shown = "" if hits == reference else f"{behind / total:+.1%} ± {error:.1%}"
+            shown = "" if hits is reference else f"{behind / total:.1%} ± {error:.1%}"
             lines.append(
-                f"| {name} | {_say(found['setting'])} | {len(hits) / total:.1%} | {shown} | {found['processor']:.1f} |"
+                f"| {name} | {_say(found['setting'])} | {hits.sum() / total:.1%} | {shown} | {found['processor']:.1f} |"
             )
         lines.append("")
     return "\n".join(lines[:-1])
+
+
+def _unpacked(hits: str) -> np.ndarray:
+    """Return which baskets were hits, and some zeros."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(hits), np.uint8))
 
 
 # Counting orders that do not fit into memory.
