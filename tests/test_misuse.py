@@ -159,7 +159,7 @@ def test_no_wrong_argument_ends_in_an_error_that_is_not_ours(name, tmp_path, mon
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "dim=None": (lambda: psdvec.fit(COUNTS, dim=None), "dim is None; give a whole number"),
     "dim=True": (lambda: psdvec.fit(COUNTS, dim=True), "dim is True; give a whole number"),
-    "weighting=None": (lambda: psdvec.count_pairs(TEXT, weighting=None), "weighting is None; give a string"),
+    "weighting=3": (lambda: psdvec.count_pairs(TEXT, weighting=3), "weighting is 3; give a string"),
     "memory=b'1G'": (lambda: psdvec.count_pairs(TEXT, memory=b"1G"), "memory is b'1G'; give a number, or a string"),
     "memory=-1": (lambda: psdvec.count_pairs(TEXT, memory=-1), "'-1' is not a size"),
     "rounds=1.5": (lambda: psdvec.fit(COUNTS, changes={"rounds": 1.5}), "rounds is 1.5; give a whole number"),

@@ -28,6 +28,7 @@ SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default
 DIM = 300  # dimensions, and the most that "auto" chooses
+BASKET = "basket"  # the weighting of items whose order says nothing
 HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
@@ -245,6 +246,9 @@ def make_recipe(name: str = "default", **changes: Any) -> Recipe:
 class Counting:
     """The options that decide the counts: which words (``given`` ones or the frequent ones), and how pairs count.
 
+    ``weighting`` :data:`BASKET` counts every pair of a basket once, whatever the window. ``keys`` is the kind of the
+    words (:func:`psdvec.counts.vocabulary.kind_of`).
+
     The other options of counting (memory, workers, a cluster) make no difference to the result.
     """
 
@@ -253,7 +257,8 @@ class Counting:
     window: int = 20
     weighting: str = "harmonic"
     gaps: str = "keep"
-    given: tuple[str, ...] | None = None
+    given: tuple[Any, ...] | None = None
+    keys: str = "str"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -265,7 +270,7 @@ class Counting:
 
     @cached_property
     def weights(self) -> Int64s:
-        """int64[window]: what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md)."""
+        """int64[window]: what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md); one for baskets."""
         from psdvec.counts.matrix import pair_weights
 
         return pair_weights(self.window, self.weighting)

@@ -35,8 +35,12 @@ def count(
         Path | None,
         typer.Option(help="Count exactly the words of a file, one per line, or those of other counts."),
     ] = None,
-    window: options.Window = Counting.window,
-    weighting: options.Weighting = Counting.weighting,
+    items: options.Items = False,
+    basket: options.Basket = None,
+    item: options.Item = None,
+    separator: options.Separator = None,
+    window: options.Window = None,
+    weighting: options.Weighting = None,
     gaps: options.Gaps = Counting.gaps,
     memory: Annotated[
         str | None,
@@ -56,20 +60,23 @@ def count(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count the words of a corpus and the pairs of words that stand close together.
+    """Count the words of a corpus and the pairs of words that stand close together, or the items of baskets.
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 
     If it is interrupted, the same command continues where it stopped.
     """
     from psdvec.cluster.client import name_cluster, open_client
-    from psdvec.counts.count import count_pairs, plan_counting
+    from psdvec.counts.count import count_pairs, plan_counting, read_what_counts
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.text.corpus import read_corpus
 
-    text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
-        punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+    text: Any = read_what_counts(
+        read_corpus(
+            corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+            punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+        ),
+        items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
     )  # fmt: skip
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
@@ -83,8 +90,9 @@ def count(
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))
-    print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
-    print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
+    noun, whole = counts.noun, "baskets" if items else "sentences"
+    print(f"{counts.tally.tokens:,} {noun}s read in {counts.tally.sentences:,} {whole}")
+    print(f"{len(counts):,} {noun}s and {len(counts.values):,} pairs written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")
 
 
@@ -108,7 +116,7 @@ def merge(
         subtract=[load_counts(path) for path in subtract or ()],
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
-    print(f"{len(merged):,} words and {len(merged.values):,} pairs written to {output}")
+    print(f"{len(merged):,} {merged.noun}s and {len(merged.values):,} pairs written to {output}")
 
 
 def import_grams(

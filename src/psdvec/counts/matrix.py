@@ -17,8 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
-from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum, read_vocabulary, write_vocabulary
+from psdvec.counts.vocabulary import (
+    MOST,
+    TOO_MANY,
+    Key,
+    Vocabulary,
+    exact_sum,
+    read_vocabulary,
+    write_vocabulary,
+)
 from psdvec.errors import InputError, StoreError, checked, demand_whole
+from psdvec.options import BASKET
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
 from psdvec.storage.workspace import digest_of
@@ -39,7 +48,9 @@ def pair_weights(window: int, weighting: str) -> Int64s:
         raise InputError(f"the window is {window}; give a number from 1 to 1000")
     name, _, power = weighting.partition(":")
     distances = range(1, window + 1)
-    if weighting == "flat":
+    if weighting == BASKET:
+        weights = [Fraction(1)]
+    elif weighting == "flat":
         weights = [Fraction(1)] * window
     elif weighting == "harmonic":
         weights = [Fraction(1, d) for d in distances]
@@ -120,11 +131,16 @@ class Cooccurrence(Shown):
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def noun(self) -> str:
+        """What is counted: ``"word"``, or of baskets ``"item"``."""
+        return str(self.parameters.get("noun", "word"))
+
     def _facts(self) -> dict[str, str]:
         how = (name for name in ("tokenizer", "window", "weighting", "gaps") if name in self.parameters)
         return {
-            "size": f"{count_of(len(self), 'word')}, {count_of(len(self.values), 'pair')}",
-            "read": count_of(self.tally.tokens, "word"),
+            "size": f"{count_of(len(self), self.noun)}, {count_of(len(self.values), 'pair')}",
+            "read": count_of(self.tally.tokens, self.noun),
             **{name: str(self.parameters[name]) for name in how},
         }
 
@@ -135,14 +151,18 @@ class Cooccurrence(Shown):
         return {**self.origin, "words": tokens, "sentences": sentences, "read": summed_up(self.sources)}
 
     @checked
-    def row(self, word: str) -> dict[str, float]:
-        """Return the words that follow ``word``, with their counts."""
+    def row(self, word: Key) -> dict[Key, float]:
+        """Return the words that follow ``word``, or the other items of its baskets, with their counts."""
         i = self.vocabulary.ids[word]
         cells = slice(self.indptr[i], self.indptr[i + 1])
         counts = (self.values[cells] / UNIT).tolist()
+        is_basket = (
+            self.parameters.get("weighting") == BASKET
+        )  # where what an item counts beside itself is a sign
         return {
             self.vocabulary.words[j]: count
             for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
+            if not (is_basket and i == j)
         }
 
     def identity(self) -> dict[str, Any]:

@@ -529,7 +529,7 @@ def number_text(
     if isinstance(corpus, Corpus | Texts):
         number_corpus(corpus, folder, workers=workers, progress=progress)
     else:
-        _number_sentences(corpus, folder, progress=progress)
+        write_segments(_number_batches(corpus), folder, unit="sentences", progress=progress)
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
@@ -540,9 +540,9 @@ def number_text(
 def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progress: Progress) -> None:
     """Number a corpus, or texts, into ``folder``, continuing after the segments that are there."""
     folder.mkdir(exist_ok=True)
-    done, complete = segment_files(folder), folder / "complete"
-    if complete.exists() and int(complete.read_bytes().split()[0]) == len(done):
+    if _is_complete(folder):
         return
+    done = segment_files(folder)
     place, joined = Place(0, 0), False
     if done:
         last, _ = read_piece(done[-1], first=0)
@@ -582,17 +582,25 @@ def change_words(segment: Segment, tokenizer: Cutting) -> Segment:
     return segment._replace(words=WordList.pack(kept), counts=counts, ids=ids)
 
 
+def _is_complete(folder: Path) -> bool:
+    """Tell whether the whole text has been numbered into ``folder``."""
+    complete = folder / "complete"
+    return complete.exists() and int(complete.read_bytes().split()[0]) == len(segment_files(folder))
+
+
 def _mark_complete(folder: Path) -> None:
     """Note that the whole text has been numbered, and into how many segments."""
     with piece_file(folder / "complete") as file:
         file.write(b"%d\n" % len(segment_files(folder)))
 
 
-def _number_sentences(sentences: Sentences, folder: Path, *, progress: Progress) -> None:
-    """Number sentences that come from Python, lists of tokens, into ``folder``."""
+def write_segments(segments: Iterable[Segment], folder: Path, *, unit: str, progress: Progress) -> None:
+    """Write ``segments``, as they are made, into ``folder``, unless all of them are there."""
     folder.mkdir(exist_ok=True)
-    with progress.stage("reading", total=None, unit="sentences") as stage:
-        for number, segment in enumerate(_number_batches(sentences)):
+    if _is_complete(folder):
+        return
+    with progress.stage("reading", total=None, unit=unit) as stage:
+        for number, segment in enumerate(segments):
             tally = _write_segment(_segment_file(folder, number), segment, Place(0, 0), True)
             stage.advance(tally["sentences"], tokens=tally["tokens"])
     _mark_complete(folder)
@@ -621,17 +629,18 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
         if len(ids) > before:
             ids.append(SENTENCE_END)
         if len(ids) >= BATCH_TOKENS:
-            yield _segment_of(local, ids)
+            yield segment_of(local, ids)
             local, ids = {}, []
     if ids:
-        yield _segment_of(local, ids)
+        yield segment_of(local, ids)
 
 
-def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
+def segment_of(local: Collection[str], ids: list[int], *, whole: str = "the sentences") -> Segment:
+    """Return ``ids`` of the words ``local``, sentence ends among them, as a segment; ``whole`` is what holds them."""
     for word in local:
         if word != word.strip() or (not word.isprintable() and _SEPARATOR.search(word)):
             raise InputError(
-                f"the sentences hold {word[:80]!r}, which begins, ends or is cut by white space; leave such words out, "
+                f"{whole} hold {word[:80]!r}, which begins, ends or is cut by white space; leave such words out, "
                 "or strip them (a blank inside a word may stay, as in 'New York')"
             )
     words = WordList.pack(local)

@@ -20,9 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Array, Bools, Float32s, Int64s
+from psdvec.counts.count import count_pairs
+from psdvec.counts.items import NOUN
 from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.counts.vocabulary import Key, kind_of_all, read_keys
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import UNIGRAMS, Fitting, make_recipe
+from psdvec.options import BASKET, UNIGRAMS, Fitting, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import Device, open_device
@@ -39,6 +42,7 @@ from psdvec.storage.workspace import (
     read_block,
     write_block,
 )
+from psdvec.text.corpus import Input
 from psdvec.text.tokenizers import CHANGES, parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import (
@@ -219,11 +223,15 @@ class Extension(Model):
 @checked
 def extend(
     model: Embeddings | str | Path,
-    counts: Cooccurrence | str | Path,
+    counts: Cooccurrence | Input,
     *,
+    items: bool = False,
+    basket: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
     recipe: str | None = None,
-    words: Sequence[str] | None = None,
-    refresh: Sequence[str] = (),
+    words: Sequence[Key] | None = None,
+    refresh: Sequence[Key] = (),
     core: int | None = None,
     ridge: float | str | None = None,
     damping: float | None = None,
@@ -247,7 +255,10 @@ def extend(
         psdvec did not fit get their scales from the counts: new words are solved against those of their words that the
         counts have.
     counts
-        A count store, or the folder that holds it.
+        A count store, or the folder that holds it; with ``items``, baskets.
+    items, basket, item, separator
+        Whether ``counts`` are baskets of items, and where they are in tables and files; see :func:`psdvec.count_pairs`.
+        They are counted as those of the model were, also the items that are there only once.
     recipe
         The name of the recipe for vectors that psdvec did not fit; ``"paper"``, if None. A model has its own.
     words
@@ -292,9 +303,21 @@ def extend(
         hardware = open_device(device, workers=workers)
     else:
         _check_cluster(client, counts, output, workers=workers, device=device)
-    store = counts_of(counts)
+    if items:
+        model, store = _count_baskets(
+            model, counts, basket, item, separator, workers=workers, progress=progress
+        )
+    elif isinstance(counts, Cooccurrence | str | Path):
+        store = counts_of(counts)
+    else:
+        raise InputError(
+            f"counts are an object of type {type(counts).__name__}; give counts, or their folder, or, for baskets, "
+            "items=True"
+        )
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_compatible(old, store)
+    kind = kind_of_all(store.vocabulary.words)
+    words, refresh = None if words is None else read_keys(words, kind), read_keys(refresh, kind)
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
         "core": core, "ridge": ridge, "damping": damping, "unigrams": unigrams, "min_contexts": min_contexts
@@ -327,6 +350,30 @@ def extend(
     if extension.unplaced and not is_changed:
         raise InputError(_none_placed(extension.unplaced))
     return extension
+
+
+def _count_baskets(
+    model: Embeddings | str | Path,
+    baskets: Any,
+    basket: str | None,
+    item: str | None,
+    separator: str | None,
+    *,
+    workers: int | None,
+    progress: Progress,
+) -> tuple[Model, Cooccurrence]:
+    """Return the model, and the counts of ``baskets``, counted as those of the model were."""
+    old = model if isinstance(model, Embeddings) else _read_vectors(Path(model), progress)
+    if not isinstance(old, Model) or old.noun != NOUN:
+        raise InputError("the model was not trained on baskets; count what is to be learned as its text was")
+    how = old.counting
+    is_ordered = how.get("weighting") != BASKET
+    counts = count_pairs(
+        baskets, items=True, basket=basket, item=item, separator=separator, min_count=1,
+        window=how["window"] if is_ordered else None, weighting=how["weighting"] if is_ordered else None,
+        gaps=how["gaps"], workers=workers, progress=progress,
+    )  # fmt: skip
+    return old, counts
 
 
 class Chosen(NamedTuple):

@@ -18,8 +18,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.matrix import UNIT, summed_up
-from psdvec.counts.vocabulary import MOST, WordList, read_words
-from psdvec.errors import InputError, StoreError, check_fields
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, Key, WordList, kind_of_all, read_words
+from psdvec.errors import InputError, StoreError, check_fields, checked
 from psdvec.options import Recipe
 from psdvec.progress import Progress, count_of
 from psdvec.storage.artefact import (
@@ -31,8 +31,8 @@ from psdvec.storage.artefact import (
     write_safetensors,
 )
 from psdvec.text.tokenizers import parameters_of, tokenizer_of
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
+from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.neighbours import csr_of, largest_columns, name_rows, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
 KIND = "embeddings"
@@ -131,13 +131,49 @@ class Model(Embeddings):
         read = [one for files in told for one in files if isinstance(one, Mapping)]
         return {**self.origin, **({"read": summed_up(read)} if read else {})}
 
+    @property
+    def noun(self) -> str:
+        """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
+        return str(self.counting.get("noun", "word"))
+
+    @checked
+    def complete(self, basket: Sequence[Key], *, topn: int = 10) -> Ranking:
+        """Return what goes with the items of ``basket``: the likeliest others, and how likely each is to the model.
+
+        The likelihood of an item j is the mean, over the items i of the basket, of ``u_j exp(G_ij)``, at most 1:
+        G = V J Vᵀ are the PMI as they were fitted, equation (7), and u the smoothed frequencies, equation (1). Popular
+        items are among the answers, where :meth:`most_similar` shows items that stand with the same ones. Items that
+        the model does not know are left out; of a basket with none that it knows, this is an error.
+
+        >>> import psdvec
+        >>> orders = [["bread", "butter"], ["bread", "butter", "jam"], ["beer", "crisps"], ["beer", "crisps", "jam"]]
+        >>> model = psdvec.train(orders * 5, items=True, dim=3, quiet=True)
+        >>> model.complete(["bread"], topn=1)[0][0]
+        'butter'
+        """
+        known = [self.key_to_index[item] for item in dict.fromkeys(basket) if item in self]
+        if not known:
+            raise InputError(f"the model knows no {self.noun} of this basket; give at least one that it has")
+        scores = self.likelihoods(np.array(known))
+        best = largest_columns(scores[None, :], max(topn, 0) + len(known))[0]
+        return name_rows(self.words, best, scores[best], without=frozenset(known), topn=topn)
+
+    def likelihoods(self, known: Int64s) -> Float32s:
+        """Return how likely each word (n,) stands with the words of the ids ``known``, as :meth:`complete` says."""
+        constant = np.full(len(self), self.constant.mean() if self.core else 0, np.float32)
+        constant[: self.core] = self.constant  # words placed later have none of their own
+        seen = np.maximum(self.counts, 1).astype(np.float32) ** np.float32(self.constants.unigram)
+        fitted = (self.rows[known] * self.signs) @ self.rows.T - np.outer(constant[known], constant)
+        log_likelihood = np.log(seen / seen.sum()) + fitted
+        return np.asarray(np.exp(np.minimum(log_likelihood, 0)).mean(axis=0), np.float32)
+
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
         return {one.name: getattr(self, one.name) for one in fields(Model)}
 
     def _facts(self) -> dict[str, str]:
         core = "scales measured" if self.adopted else "fitted together"
-        return {**super()._facts(), "recipe": self.recipe.name, core: f"{self.core:,} words"}
+        return {**super()._facts(), "recipe": self.recipe.name, core: count_of(self.core, self.noun)}
 
     def _values(self) -> tuple[Any, ...]:
         scales = (getattr(self, name) for name in SCALES)
@@ -145,12 +181,13 @@ class Model(Embeddings):
         return (*super()._values(), self.rows, self.stretch, *scales, *how)
 
 
-def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:
+def say_empty(progress: Progress, filled: int, dim: int, *, words: int, noun: str = "word") -> None:
     """Say so where there are fewer dimensions in the data than were asked for."""
     if filled < dim:
+        text, more = ("this text", "text") if noun == "word" else ("these counts", "to count")
         progress.say(
-            f"{count_of(words, 'word')} of this text fill only {filled:,} of the {dim:,} dimensions asked for, and all "
-            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more text"
+            f"{count_of(words, noun)} of {text} fill only {filled:,} of the {dim:,} dimensions asked for, and all "
+            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more {more}"
         )
 
 
@@ -190,6 +227,9 @@ def write_model(
         made["subwords"] = {
             name: getattr(subwords, name) for name in ("share", "length", "leverage", "slope", "size")
         }
+    kind = kind_of_all(embeddings.words)
+    if kind != TEXT_KEYS:
+        made["keys"] = kind
     packed = WordList.pack(embeddings.words)
     arrays |= {"words": packed.blob, "word_offsets": packed.offsets}
     with create_artefact(
