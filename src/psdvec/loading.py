@@ -30,7 +30,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-COUNTED = ("tokenizer", "window", "weighting", "gaps")
+COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps")
 SHOWN = 5  # sources in a summary
 
 

@@ -9,11 +9,82 @@ import typer
 
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
-from psdvec.errors import printable
-from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting
+from psdvec.errors import InputError, printable
+from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting, Finding
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
+
+
+def phrases(
+    corpus: options.CorpusPaths,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write the phrases to.")],
+    tokenizer: options.Tokenizer = TOKENIZER,
+    case: options.Case = None,
+    field: options.Field = None,
+    column: options.Column = None,
+    errors: options.Errors = ERRORS,
+    encoding: options.Encoding = ENCODING,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out phrases that occur less often than this.")
+    ] = Finding.min_count,
+    min_score: Annotated[
+        float,
+        typer.Option(help="Leave out phrases of a lower score: discounted normalised PMI, at most 1."),
+    ] = Finding.min_score,
+    fdr: Annotated[
+        float, typer.Option(help="False discovery rate: share of phrases that may be chance.")
+    ] = Finding.fdr,
+    max_length: Annotated[
+        int, typer.Option(help="Most words of a phrase.", metavar="N")
+    ] = Finding.max_length,
+    connectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of words that no phrase begins or ends with, one per line; default: the most frequent words."
+        ),
+    ] = None,
+    join: Annotated[
+        Path | None,
+        typer.Option(help="Also write the text to this file, cut into words, with its phrases joined."),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory to use at most, such as 4G; default: half of what is free.")
+    ] = None,
+    workers: options.Workers = None,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find phrases such as new york in a corpus.
+
+    Example: `psdvec phrases corpus.txt -o phrases.txt`, then `psdvec count corpus.txt --phrases phrases.txt -o counts/`
+
+    The file has a line for each phrase, best first: phrase, count and score, separated by tabs. It may be changed by
+    hand, or written by hand with phrases only.
+    """
+    from psdvec.counts.phrases import find_phrases, write_joined
+    from psdvec.counts.vocabulary import read_word_list
+    from psdvec.storage.files import check_file_output
+    from psdvec.text.corpus import read_corpus
+
+    for path in (output, join):
+        if path is not None:
+            check_file_output(path, overwrite=overwrite)
+    text = read_corpus(
+        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
+    )
+    if join is not None and not text.is_restartable:
+        raise InputError("standard input can be read only once, and joining reads it again; give a file")
+    found = find_phrases(
+        text, min_count=min_count, min_score=min_score, fdr=fdr, max_length=max_length, memory=memory,
+        connectors=None if connectors is None else read_word_list(connectors), workers=workers,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    found.save(output, overwrite=overwrite)
+    print(f"{len(found):,} phrases written to {output}")
+    if join is not None:
+        write_joined(text, found, join, workers=workers, overwrite=overwrite)
+        print(f"the text with its phrases joined written to {join}")
 
 
 def count(
@@ -25,6 +96,7 @@ def count(
     column: options.Column = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
+    phrases: options.Phrases = None,
     min_count: options.MinCount = Counting.min_count,
     max_words: options.MaxWords = None,
     vocab: Annotated[
@@ -52,7 +124,7 @@ def count(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count the words of a corpus and the pairs of words that stand close together.
+    """Count words, and pairs of words that stand close together.
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 
@@ -77,7 +149,9 @@ def count(
         print(*plan_counting(text, **asked, cluster=where), sep="\n")
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
-        counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))
+        counts = count_pairs(
+            text, **asked, phrases=phrases, client=client, progress=make_progress(quiet=quiet)
+        )
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")

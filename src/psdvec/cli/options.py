@@ -58,6 +58,12 @@ Column = Annotated[
 ]
 Errors = Annotated[str, typer.Option(help="What to do with bytes that are not text: replace or strict.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the text, such as latin-1, cp1252 or utf-16.")]
+Phrases = Annotated[
+    str | None,
+    typer.Option(
+        help="Count expressions such as new york as one word: auto finds them, or a file, one a line; default: none."
+    ),
+]
 MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often than this.")]
 MaxWords = Annotated[int | None, typer.Option(help="Keep only the N most frequent words.", metavar="N")]
 Window = Annotated[int, typer.Option(help="Greatest distance between the two words of a pair.")]
@@ -72,7 +78,18 @@ COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
     **dict.fromkeys(
-        ("tokenizer", "case", "field", "column", "errors", "encoding", "window", "weighting", "gaps"),
+        (
+            "tokenizer",
+            "case",
+            "field",
+            "column",
+            "errors",
+            "encoding",
+            "phrases",
+            "window",
+            "weighting",
+            "gaps",
+        ),
         COUNTING,
     ),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),

@@ -19,6 +19,7 @@ import numpy as np
 
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
+from psdvec.counts.phrases import Joiner, resolve_phrases
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError, checked, demand_client
@@ -29,6 +30,7 @@ from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
+from psdvec.text.phrases import JOINT, Phrases
 from psdvec.text.readers import UTF8
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
@@ -72,6 +74,7 @@ def count_pairs(
     case: str | None = None,
     column: str | None = None,
     encoding: str | None = None,
+    phrases: str | Path | Phrases | Iterable[str] | None = None,
     vocabulary: Iterable[str] | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
@@ -103,6 +106,9 @@ def count_pairs(
         Which column of a table (or of CSV, TSV and Parquet files) holds the text; ``"text"`` by default.
     encoding
         The encoding of files, ``"utf-8"`` by default.
+    phrases
+        Which expressions of several words count as one word, such as *new york* as ``new_york``: a file of them, one a
+        line, a list, what :func:`psdvec.find_phrases` returns, or ``"auto"``, which finds them first.
     vocabulary
         The words to count; if None, those that occur at least ``min_count`` times, and at most ``max_words`` of them.
     window
@@ -150,18 +156,22 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, memory=memory, workers=workers, progress=progress
+    )
     given = None if vocabulary is None else tuple(sorted(set(vocabulary)))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = Counting(min_count, max_words, window, weighting, gaps, given)
-    described = describe_counts(text, what)
+    described = describe_counts(text, what, joined)
     plan |= {"vocabulary": given, **described._asdict()}
     with (
         place_for(output) as place,
         open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work,
     ):
         if client is None:
-            numbered = number_text(text, work / "segments", workers=threads, progress=progress)
+            change = None if joined is None else Joiner(joined)
+            numbered = number_text(text, work / "segments", workers=threads, progress=progress, change=change)
             chosen = choose_words(numbered, what, memory=budget // 4, workers=threads)
             rows = count_text(
                 numbered.files, chosen.words, what, work / "runs",
@@ -169,7 +179,7 @@ def count_pairs(
             )  # fmt: skip
             found = Counted(numbered.tally, chosen, rows)
         else:
-            found = count_blocks(client, blocks, what, work, memory=most, progress=progress)
+            found = count_blocks(client, blocks, what, work, joined, memory=most, progress=progress)
         if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
             clear(work)
             raise InputError("the corpus changed while it was read; run the same command again")
@@ -180,7 +190,7 @@ def count_pairs(
         # The rows are iterators: the pairs are counted in here, block by block, as they are written.
         counts = write_counts(
             place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
-            tally=found.tally, sources=described.sources, overwrite=overwrite,
+            tally=found.tally, sources=described.sources, overwrite=overwrite, phrases=joined,
         )  # fmt: skip
         return in_memory(counts) if output is None else counts
 
@@ -208,7 +218,9 @@ class Description(NamedTuple):
     input: Any
 
 
-def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Description:
+def describe_counts(
+    corpus: Corpus | Texts | Sentences, what: Counting, phrases: Phrases | None = None
+) -> Description:
     """Describe the counts of ``corpus`` before they are made."""
     if isinstance(corpus, Corpus):
         identity, tokenizer, files = corpus.identity, corpus.tokenizer, corpus.sources()
@@ -223,6 +235,7 @@ def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Descr
     )
     parameters = {
         "tokenizer": tokenizer, "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT,
+        **({} if phrases is None else {"phrases": phrases.digest}),
     }  # fmt: skip
     return Description(parameters, [{**file, **words} for file in files], identity)
 
@@ -244,6 +257,10 @@ def report_tally(tally: Tally, text: Corpus | Texts | Sentences, progress: Progr
         files=text.files if isinstance(text, Corpus) else (),
         encoding=text.encoding if isinstance(text, Corpus) else UTF8, progress=progress,
     )  # fmt: skip
+    if tally.written_phrases:
+        progress.say(
+            f"words that the text itself writes like phrases, with {JOINT}, counted as these: {tally.written_phrases:,}"
+        )
 
 
 def _check_place(

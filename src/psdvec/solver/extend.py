@@ -101,6 +101,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         sources=(origin, counts.origin),
         origin=origin,
         tokenizer=old or new,
+        phrases=counts.phrases,
     )
 
 
@@ -179,7 +180,13 @@ def write_report(
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed]]
 
-MUST_AGREE = ("window", "weighting", "gaps", "tokenizer")  # or a model and counts do not fit together
+MUST_AGREE = (
+    "window",
+    "weighting",
+    "gaps",
+    "tokenizer",
+    "phrases",
+)  # or a model and counts do not fit together
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 
@@ -421,6 +428,11 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
     for name in MUST_AGREE:
         old, new = model.counting.get(name), counts.parameters.get(name)
         if old != new and UNKNOWN not in (old, new):
+            if name == "phrases":
+                raise InputError(
+                    f"the model was counted with {'no' if old is None else 'other'} phrases than these counts; count "
+                    f"again {'without' if old is None else 'with those of the model, its phrases.txt'}"
+                )
             raise InputError(
                 f"the model was counted with {name} {old}, these counts with {new}; count again with {name} {old}"
             )

@@ -403,6 +403,7 @@ def _model_of(
         core=n,
         counting=dict(counts.parameters),
         sources=(counts.origin,),
+        phrases=counts.phrases,
     )
 
 

@@ -7,13 +7,14 @@ interrupted, the same call resumes at the first unfinished stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
 from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.counts.phrases import resolve_phrases
 from psdvec.errors import InputError, checked
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -22,6 +23,7 @@ from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
 from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
+from psdvec.text.phrases import Phrases
 from psdvec.vectors.model import KIND, Model
 
 _ENDING = ".train.work"
@@ -37,6 +39,7 @@ def train(
     column: str | None = None,
     errors: str | None = None,
     encoding: str | None = None,
+    phrases: str | Path | Phrases | Iterable[str] | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
     window: int = Counting.window,
@@ -70,7 +73,7 @@ def train(
         can be read only once, such as a generator, is read once.
     tokenizer, case, field, column, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
-    min_count, max_words, window, weighting, gaps
+    phrases, min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
         How vectors are fitted; see :func:`psdvec.fit`.
@@ -113,11 +116,16 @@ def train(
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
     check_resumable(output, kind=KIND, overwrite=overwrite, endings=(".work", _ENDING))
-    described = describe_counts(text, what)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, memory=memory, workers=workers, progress=progress
+    )
+    described = describe_counts(text, what, joined)
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:
-            plan = {"counting": counting, "input": described.input}
+            plan: dict[str, Any] = {"counting": counting, "input": described.input}
+            if joined is not None:
+                plan["phrases"] = joined.digest
             work = stack.enter_context(
                 open_workspace(
                     Path(output), plan=plan, progress=progress, ending=_ENDING, overwrite=overwrite
@@ -129,7 +137,7 @@ def train(
         if place is not None and (place / META).is_file():
             counts = _open_counts(place, text, described, progress)
         else:
-            counts = count_pairs(text, **counting, **common, memory=memory, output=place)
+            counts = count_pairs(text, **counting, **common, memory=memory, output=place, phrases=joined)
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 

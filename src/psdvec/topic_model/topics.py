@@ -22,6 +22,7 @@ from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
+from psdvec.text.phrases import Phrases
 from psdvec.topic_model.documents import Documents, Source, as_written, choose_words, read_documents
 from psdvec.topic_model.learn import (
     HOLD,
@@ -111,6 +112,7 @@ class Topics(Shown):
     prior: Prior = PRIOR
     hold: float = HOLD
     sources: tuple[Mapping[str, Any], ...] = ()
+    phrases: Phrases | None = None
 
     def __len__(self) -> int:
         return len(self.tilts)
@@ -185,7 +187,7 @@ class Topics(Shown):
         vector: a word that was learned yesterday by ``extend`` needs no new topics.
         """
         space = self.space if model is None else with_words(self.space, model)
-        words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
+        words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer, phrases=self.phrases)
         read = read_documents(documents, words, text=text, encoding=encoding, progress=SilentProgress())
         read = replace(read, weights=space.weights)
         gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
@@ -602,4 +604,5 @@ def _summed_up(
         bounds=state.bounds,
         tokenizer=embeddings.tokenizer,
         sources=(origin,),
+        phrases=embeddings.phrases,
     )
