@@ -108,5 +108,5 @@ def test_what_cannot_be_phrases_is_refused_in_a_sentence(tmp_path):
         Phrases.of(["a b", "c d", "a b"])
     with pytest.raises(InputError, match="does not take 'a -' for several words"):
         Phrases.of(["a -"]).cut_by("unicode")
-    with pytest.raises(InputError, match="one count and one score each"):
+    with pytest.raises(InputError, match="counts of phrases must be one number for each"):
         Phrases(("a b",), np.zeros(2, np.int64), np.ones(1))

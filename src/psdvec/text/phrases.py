@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Float64s, Int32s, Int64s, UInt64s
-from psdvec.errors import InputError, StoreError, checked
+from psdvec.errors import InputError, StoreError, check_fields, checked, demand_words
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact
 from psdvec.storage.files import replaced_file
@@ -71,21 +71,26 @@ class Phrases(Shown):
     @classmethod
     def of(cls, phrases: Iterable[str]) -> Phrases:
         """Return a list of phrases, each with the score 1."""
-        listed = tuple(phrases)
+        listed = tuple(demand_words(phrases, "phrases"))
         return cls(listed, np.zeros(len(listed), np.int64), np.ones(len(listed)))
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "phrases", tuple(demand_words(self.phrases, "phrases")))
+        for name, kinds, dtype in (("counts", "iu", np.int64), ("scores", "iuf", np.float64)):
+            numbers = np.asarray(getattr(self, name))
+            if numbers.dtype.kind not in kinds or numbers.shape != (len(self.phrases),):
+                raise InputError(f"{name} of phrases must be one number for each; give an array of them")
+            object.__setattr__(self, name, numbers.astype(dtype))
         for number, phrase in enumerate(self.phrases):
             if fault := _fault(phrase):
                 raise InputError(f"phrase {number + 1}, {str(phrase)[:80]!r}, {fault}")
         if len(set(self.phrases)) < len(self.phrases):
             twice = next(phrase for i, phrase in enumerate(self.phrases) if phrase in self.phrases[:i])
             raise InputError(f"the phrase {twice!r} is there twice; leave one of them out")
-        if self.counts.shape != self.scores.shape or self.scores.shape != (len(self.phrases),):
-            raise InputError("phrases need one count and one score each; give as many of both as phrases")
-        object.__setattr__(self, "scores", np.rint(self.scores * STEPS) / STEPS)
-        if not ((self.scores > 0) & (self.scores <= _LARGEST)).all():
+        if not ((self.scores >= 1 / STEPS) & (self.scores <= _LARGEST)).all():
             raise InputError(f"a score of a phrase is not a number from 0.0001 to {_LARGEST:g}; correct it")
+        object.__setattr__(self, "scores", np.rint(self.scores * STEPS) / STEPS)
 
     def __len__(self) -> int:
         return len(self.phrases)
@@ -206,7 +211,7 @@ def read_phrases(path: str | Path) -> Phrases:
             raise InputError(
                 f"{where}, is not followed by a count and a score; write them after tabs, or leave them out"
             ) from None
-        if not (0 <= numbers[-1][0] < 2**63 and 0.5 / STEPS < numbers[-1][1] <= _LARGEST):
+        if not (0 <= numbers[-1][0] < 2**63 and 1 / STEPS <= numbers[-1][1] <= _LARGEST):
             raise InputError(f"{where}, has a count or a score that cannot be; correct it, or leave it out")
         phrases.append(phrase)
     if not phrases and not made:
