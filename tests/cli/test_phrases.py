@@ -42,6 +42,17 @@ def test_a_file_by_hand_a_file_found_and_auto_count_the_same_words(run, folder):
     assert psdvec.load("a").vocabulary == psdvec.load("c").vocabulary
 
 
+def test_a_dry_run_says_what_becomes_of_phrases(run, folder):
+    assert (
+        ", with 2 phrases of 'hand.txt'\n"
+        in run("count", "text.txt", "--phrases", "hand.txt", "-o", "c", "--dry-run")[1]
+    )
+    assert (
+        ", find its phrases, and read it again\n"
+        in run("count", "text.txt", "--phrases", "auto", "-o", "c", "--dry-run")[1]
+    )
+
+
 def test_connectors_can_be_listed(run, folder):
     Path("connectors.txt").write_text("hong\n", encoding="utf-8")
     run("phrases", "text.txt", "-o", "found.txt", "--connectors", "connectors.txt", "--min-score", "0.2")

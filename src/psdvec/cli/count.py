@@ -139,7 +139,7 @@ def count(
         corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
     )
     asked: dict[str, Any] = {
-        "vocabulary": None if vocab is None else read_word_list(vocab),
+        "phrases": phrases, "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
         "memory": memory, "workers": workers, "block_size": block_size,
         "output": output, "overwrite": overwrite,
@@ -149,9 +149,7 @@ def count(
         print(*plan_counting(text, **asked, cluster=where), sep="\n")
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
-        counts = count_pairs(
-            text, **asked, phrases=phrases, client=client, progress=make_progress(quiet=quiet)
-        )
+        counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))
     print(f"{counts.tally.tokens:,} words read in {counts.tally.sentences:,} sentences")
     print(f"{len(counts):,} words and {len(counts.values):,} pairs written to {output}")
     print(f"peak memory {format_size(peak_memory())}; have a look with: psdvec info {output}")

@@ -19,7 +19,7 @@ import numpy as np
 
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
-from psdvec.counts.phrases import Joiner, resolve_phrases
+from psdvec.counts.phrases import AUTO, Joiner, resolve_phrases
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError, checked, demand_client
@@ -30,7 +30,7 @@ from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
-from psdvec.text.phrases import JOINT, Phrases
+from psdvec.text.phrases import JOINT, Phrases, read_phrases
 from psdvec.text.readers import UTF8
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
@@ -280,6 +280,7 @@ def _check_place(
 def plan_counting(
     corpus: Corpus,
     *,
+    phrases: str | None = None,
     vocabulary: Iterable[str] | None,
     memory: float | str | None,
     workers: int | None,
@@ -308,9 +309,14 @@ def plan_counting(
         blocks = len(plan_blocks(corpus, block_size))
         budget = "half of the memory that Dask allows it" if most is None else format_size(most)
         place = f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {budget}"
+    joined = ""
+    if phrases == AUTO:
+        joined = ", find its phrases, and read it again"
+    elif phrases is not None:
+        joined = f", with {count_of(len(read_phrases(phrases)), 'phrase')} of '{phrases}'"
     lines = [
         f"read {count_of(len(corpus.files), 'file')}, {'of unknown size' if size is None else format_size(size)}, "
-        f"with tokenizer {corpus.tokenizer}",
+        f"with tokenizer {corpus.tokenizer}{joined}",
         f"count {'all' if words is None else f'at most {words:,}'} words"
         + (f" that occur at least {what.min_count} times" if vocabulary is None else " of the given list")
         + f", and pairs with window {what.window}, weighting {what.weighting}, gaps {what.gaps}",
