@@ -26,9 +26,8 @@ from benchmarks.lib.measure import PSDVEC, run, run_script
 from benchmarks.lib.records import write_record
 
 import psdvec
-from psdvec.counts.phrases import write_joined
 from psdvec.evaluation.tasks import read_task
-from psdvec.text.phrases import Phrases, read_phrases
+from psdvec.text.phrases import read_phrases
 from psdvec.text.tokenizers import split_words
 from psdvec.vectors.embeddings import Embeddings, append_words
 
@@ -44,8 +43,10 @@ NAMES = {"psdvec": "psdvec", "default": "gensim, default score", "npmi": "gensim
 
 def cut_only(text: Path, target: Path) -> None:
     """Write the text cut into words."""
-    none = Phrases((), np.zeros(0, np.int64), np.zeros(0))
-    write_joined(psdvec.read_corpus(text), none, target, overwrite=True)
+    corpus = psdvec.read_corpus(text)
+    with target.open("wb") as file:
+        for block in corpus.blocks():
+            file.write(corpus.space(block)[0].tobytes())
 
 
 def run_gensim(text: Path, work: Path) -> None:

@@ -75,7 +75,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(run, folder, monkeypatch):
         ("is not several words", "count", "text.txt", "--phrases", "one.txt", "-o", "counts"),
         ("cannot read 'none.txt'", "count", "text.txt", "--phrases", "none.txt", "-o", "counts"),
         ("fdr is 2.0; give a share", "phrases", "text.txt", "-o", "found.txt", "--fdr", "2"),
-        ("can be read only once", "phrases", "-", "-o", "found.txt", "--join", "joined.txt"),
+        ("'hand.txt' exists already", "phrases", "text.txt", "-o", "found.txt", "--join", "hand.txt"),
         ("can be read only once", "count", "-", "--phrases", "auto", "-o", "counts"),
     ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a b\n")))

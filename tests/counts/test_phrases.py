@@ -12,7 +12,7 @@ from psdvec import Phrases
 from psdvec.counts import phrases as module
 from psdvec.counts.count import count_pairs
 from psdvec.counts.merge import merge_counts
-from psdvec.counts.phrases import find_phrases, write_joined
+from psdvec.counts.phrases import find_phrases
 from psdvec.errors import InputError, PSDVecError
 from psdvec.text.corpus import read_corpus
 from tests.helpers import Watched, cells, contents
@@ -220,8 +220,12 @@ def test_damaged_phrases_of_a_folder_are_refused(tmp_path):
         psdvec.load(tmp_path / "counts")
 
 
-def test_a_text_is_written_with_its_phrases_joined(tmp_path):
-    (tmp_path / "text.txt").write_text("In New York, today.\n\nThe Bank of America!\n", encoding="utf-8")
-    phrases = Phrases.of(["new york", "bank of america"])
-    write_joined(read_corpus(tmp_path / "text.txt"), phrases, tmp_path / "joined.txt")
-    assert (tmp_path / "joined.txt").read_text() == "in new_york today\nthe bank_of_america\n"
+@pytest.mark.parametrize("size", [1 << 23, 1 << 12])
+def test_a_text_is_written_with_its_phrases_joined(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("psdvec.text.corpus.BLOCK_BYTES", size)
+    text = [line.replace("hong", "(Hong").replace("america", "America!\n\n...") for line in drawn_text(6)]
+    (tmp_path / "text.txt").write_text("\n".join(text), encoding="utf-8")
+    phrases = find_phrases(tmp_path / "text.txt", joined=tmp_path / "joined.txt", max_length=3)
+    sentences = [phrases.join(sentence) for sentence in read_corpus(tmp_path / "text.txt")]
+    assert (tmp_path / "joined.txt").read_text() == "".join(" ".join(words) + "\n" for words in sentences)
+    assert "hong_kong" in (tmp_path / "joined.txt").read_text()

@@ -9,7 +9,7 @@ import typer
 
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
-from psdvec.errors import InputError, printable
+from psdvec.errors import printable
 from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting, Finding
 from psdvec.resources import format_size, peak_memory
 
@@ -62,28 +62,23 @@ def phrases(
     The file has a line for each phrase, best first: phrase, count and score, separated by tabs. It may be changed by
     hand, or written by hand with phrases only.
     """
-    from psdvec.counts.phrases import find_phrases, write_joined
+    from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.storage.files import check_file_output
     from psdvec.text.corpus import read_corpus
 
-    for path in (output, join):
-        if path is not None:
-            check_file_output(path, overwrite=overwrite)
+    check_file_output(output, overwrite=overwrite)
     text = read_corpus(
         corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
     )
-    if join is not None and not text.is_restartable:
-        raise InputError("standard input can be read only once, and joining reads it again; give a file")
     found = find_phrases(
         text, min_count=min_count, min_score=min_score, fdr=fdr, max_length=max_length, memory=memory,
         connectors=None if connectors is None else read_word_list(connectors), workers=workers,
-        progress=make_progress(quiet=quiet),
+        joined=join, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     found.save(output, overwrite=overwrite)
     print(f"{len(found):,} phrases written to {output}")
     if join is not None:
-        write_joined(text, found, join, workers=workers, overwrite=overwrite)
         print(f"the text with its phrases joined written to {join}")
 
 

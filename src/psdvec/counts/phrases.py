@@ -16,7 +16,7 @@ An n-gram that has one and the same word before or after it two times out of thr
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +33,6 @@ from psdvec.counts.segments import (
     Segment,
     WordTable,
     choose_words,
-    number_block,
     number_text,
 )
 from psdvec.counts.vocabulary import WordList
@@ -42,8 +41,9 @@ from psdvec.kernels import kernel
 from psdvec.options import Counting, Finding
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, map_ordered, parse_size, resolve_workers
-from psdvec.storage.files import replaced_file
-from psdvec.text.corpus import Block, Corpus, Input, Sentences, Texts, read_input
+from psdvec.storage.files import check_file_output, replaced_file
+from psdvec.storage.workspace import read_piece
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
 from psdvec.text.phrase_kernels import best_cut, find_slot, pair_key, scattered, step
 from psdvec.text.phrases import JOINT, MAX_BYTES, STEPS, Phrases, Trie, hash_table, make_trie, read_phrases
 
@@ -56,7 +56,7 @@ _PIECE = (
     2 / 3
 )  # an n-gram of which so much lies within one that is a word longer is a piece of it, and no phrase
 _BYTES_PER_GRAM = 48  # of a table that may just have doubled
-_PART_BITS = np.uint64(40)
+_HALF = np.uint64(32)  # the upper half of a hash tells the part, the lower one the slot
 _EMPTY, _ONE = np.uint64(0), np.uint64(1)
 _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 
@@ -101,6 +101,8 @@ def find_phrases(
     fdr: float = Finding.fdr,
     max_length: int = Finding.max_length,
     connectors: Iterable[str] | None = None,
+    joined: str | Path | None = None,
+    overwrite: bool = False,
     memory: float | str | None = None,
     workers: int | None = None,
     quiet: bool = False,
@@ -124,8 +126,11 @@ def find_phrases(
         Words that a phrase may hold, but neither begin nor end with. By default, they are the words that are each more
         than one in 400 of all words of the text, among the first √n of n words, and do not stand beside one and the
         same word most of the time; in a text of many subjects, these are function words.
+    joined
+        A file to write the text to, cut into words, one sentence a line, with its phrases joined.
     memory, workers
-        The most memory to use, such as ``"4G"``, and the number of threads; neither changes the result.
+        The most memory for n-grams that are being counted, such as ``"4G"``, beside those found to be frequent, and the
+        number of threads; neither changes the result.
 
     Examples
     --------
@@ -134,6 +139,8 @@ def find_phrases(
     ('new york',)
     """
     Finding(min_count, min_score, fdr, max_length)  # refuses what makes no sense before any work
+    if joined is not None:
+        check_file_output(Path(joined), overwrite=overwrite)
     given = None if connectors is None else frozenset(demand_words(connectors, "connectors"))
     text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
     progress = SilentProgress() if quiet else progress
@@ -150,13 +157,16 @@ def find_phrases(
         for _ in range(2):  # what only occurs within longer phrases leaves; the second time, counts are final
             uses = found.count_pieces(make_trie(table, steps, len(found.words)), len(table))
             table, steps, uses = table[uses >= min_count], steps[uses >= min_count], uses[uses >= min_count]
-    named = [" ".join([found.words[i] for i in row if i >= 0]) for row in table.tolist()]
-    order = sorted(range(len(named)), key=lambda i: (-steps[i], -uses[i], named[i]))
-    made = (
-        f"phrases of 2 to {max_length} words, found by psdvec in {numbered.tally.tokens} words with min_count "
-        f"{min_count}, min_score {min_score:g}, fdr {fdr:g}, connectors {' '.join(found.connectors()) or 'none'}"
-    )
-    return Phrases(tuple(named[i] for i in order), uses[order], steps[order] / STEPS, made)
+        named = [" ".join([found.words[i] for i in row if i >= 0]) for row in table.tolist()]
+        order = sorted(range(len(named)), key=lambda i: (-steps[i], -uses[i], named[i]))
+        made = (
+            f"phrases of 2 to {max_length} words, found by psdvec in {numbered.tally.tokens} words with min_count "
+            f"{min_count}, min_score {min_score:g}, fdr {fdr:g}, connectors {' '.join(found.connectors()) or 'none'}"
+        )
+        phrases = Phrases(tuple(named[i] for i in order), uses[order], steps[order] / STEPS, made)
+        if joined is not None:
+            _write_joined(numbered.files, phrases, Path(joined), pool, overwrite=overwrite)
+    return phrases
 
 
 @dataclass(frozen=True)
@@ -386,26 +396,23 @@ def discoveries(chances: Float64s, *, fdr: float, tests: int) -> Bools:
     return np.asarray(chances <= ranked[below[-1]]) if below.size else np.zeros(len(chances), bool)
 
 
-def write_joined(
-    corpus: Corpus,
-    phrases: Phrases,
-    output: str | Path,
-    *,
-    workers: int | None = None,
-    overwrite: bool = False,
+def _write_joined(
+    files: Sequence[Path], phrases: Phrases, output: Path, pool: ThreadPoolExecutor, *, overwrite: bool
 ) -> None:
-    """Write a text as the tokenizer cuts it, blanks between its words and one sentence a line, with phrases joined."""
-    join, threads = Joiner(phrases), resolve_workers(workers)
+    """Write the text of segments, blanks between its words and one sentence a line, with phrases joined."""
+    join = Joiner(phrases)
 
-    def spaced(block: Block) -> bytes:
-        words, _, ids, *_ = join(number_block(corpus, block))
+    def spaced(file: Path) -> bytes:
+        _, kept = read_piece(file)
+        segment = Segment(WordList(kept["words"], kept["offsets"]), kept["counts"], kept["ids"])
+        words, _, ids, *_ = join(segment)
         sizes = np.append(np.diff(words.offsets) + 1, [0, 1])  # of GAP and SENTENCE_END
         out = np.empty(int(sizes[ids].sum()), np.uint8)
         return out[: spell_out(ids, words.blob, words.offsets, out)].tobytes()
 
-    with replaced_file(Path(output), overwrite=overwrite) as file, ThreadPoolExecutor(threads) as pool:
-        for text in map_ordered(pool, spaced, corpus.blocks(), ahead=threads):
-            file.write(text)
+    with replaced_file(output, overwrite=overwrite) as target:
+        for text in map_ordered(pool, spaced, files, ahead=2):
+            target.write(text)
 
 
 # ids int32[t] of words with the bytes blob uint8[b], offsets int64[n+1]; out uint8; returns how many bytes
@@ -470,7 +477,7 @@ def count_grams(ids, grams, n, connects, part, parts, begin, slots, used):
         if n > 2 and grams[i + 1] < 0 and not connects[ids[i + 1]]:
             continue  # what is left without the first word is not frequent
         key = pair_key(grams[i], last)
-        if parts > 1 and np.int64((scattered(key) >> _PART_BITS) % np.uint64(parts)) != part:
+        if parts > 1 and np.int64(((scattered(key) >> _HALF) * np.uint64(parts)) >> _HALF) != part:
             continue
         at = find_slot(slots, key)
         if slots[at, 0] == _EMPTY:
