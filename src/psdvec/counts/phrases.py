@@ -37,7 +37,7 @@ from psdvec.counts.segments import (
 )
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, checked, demand_words
-from psdvec.kernels import kernel
+from psdvec.kernels import kernel, prefetch
 from psdvec.options import Counting, Finding
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, map_ordered, parse_size, resolve_workers
@@ -58,6 +58,7 @@ _PIECE = (
 _BYTES_PER_GRAM = 48  # of a table that may just have doubled
 _HALF = np.uint64(32)  # the upper half of a hash tells the part, the lower one the slot
 _EMPTY, _ONE = np.uint64(0), np.uint64(1)
+_AHEAD = 16  # places, so that a slot is in the cache when it is needed
 _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 
 
@@ -218,7 +219,9 @@ class _Text:
         levels: list[Level] = []
         with progress.stage("counting n-grams", total=max_length - 1, unit="lengths") as stage:
             for n in range(2, max_length + 1):
-                parts = list(self.pool.map(partial(self._count_part, n, min_count), range(self.parts)))
+                likely = levels[-1].seen if levels else self.tokens // 8  # of which most tables are near
+                count = partial(self._count_part, n, min_count, likely // self.parts)
+                parts = list(self.pool.map(count, range(self.parts)))
                 keys, counts = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
                 order = np.argsort(keys)
                 levels.append(Level.of(keys[order], counts[order], sum(seen for *_, seen in parts)))
@@ -238,18 +241,20 @@ class _Text:
     def _renumber(self, n: int, slots: UInt64s, file: Path) -> None:
         """Let each place of a file have the frequent n-gram that begins there, instead of that of n - 1 words."""
         ids, grams = self._read(file, n - 1)
-        number_grams(ids, grams, n, slots)
+        number_grams(ids, grams, n, slots, slots.reshape(-1))
         np.save(file.with_suffix(".grams.npy"), grams)
 
-    def _count_part(self, n: int, min_count: int, part: int) -> tuple[UInt64s, Int64s, int]:
+    def _count_part(self, n: int, min_count: int, likely: int, part: int) -> tuple[UInt64s, Int64s, int]:
         """Count the n-grams of one part; return those that are frequent, their counts, and how many there were."""
-        slots, used = np.zeros((1 << 14, 2), np.uint64), 0
+        slots, used = np.zeros((2 << likely.bit_length(), 2), np.uint64), 0
         for file in self.files:
             ids, grams = self._read(file, n - 1)
+            keys = np.empty(len(ids), np.uint64)
+            keys = keys[: gather_keys(ids, grams, n, self.connects, part, self.parts, keys)]
             begin = 0
-            while begin < len(ids):
-                begin, used = count_grams(ids, grams, n, self.connects, part, self.parts, begin, slots, used)
-                if begin < len(ids):
+            while begin < len(keys):
+                begin, used = count_keys(keys, begin, slots, slots.reshape(-1), used)
+                if begin < len(keys):
                     slots = _grown(slots)
         kept = np.flatnonzero(slots[:, 1] >= np.uint64(min_count))
         return slots[kept, 0], slots[kept, 1].astype(np.int64), used
@@ -466,27 +471,40 @@ def count_favourites(ids, favourites, met):
 
 
 # ids, grams int32[t]: words, and frequent (n-1)-grams that begin there, below 0 where there are none;
-# connects bool[w]; slots uint64[2^k, 2]: keys and counts, changed
+# connects bool[w]; keys uint64[t], changed
 @kernel
-def count_grams(ids, grams, n, connects, part, parts, begin, slots, used):
-    """Count the n-grams of one part by hash, from ``begin`` on; return where half of the slots were used, and used."""
-    for i in range(begin, len(ids) - n + 1):
+def gather_keys(ids, grams, n, connects, part, parts, keys):
+    """Write the keys of the n-grams of one part by hash, if they may be frequent; return how many."""
+    found = 0
+    for i in range(len(ids) - n + 1):
         last = ids[i + n - 1]
         if grams[i] < 0 or last < 0:
             continue
         if n > 2 and grams[i + 1] < 0 and not connects[ids[i + 1]]:
             continue  # what is left without the first word is not frequent
         key = pair_key(grams[i], last)
-        if parts > 1 and np.int64(((scattered(key) >> _HALF) * np.uint64(parts)) >> _HALF) != part:
-            continue
-        at = find_slot(slots, key)
+        if parts == 1 or np.int64(((scattered(key) >> _HALF) * np.uint64(parts)) >> _HALF) == part:
+            keys[found] = key
+            found += 1
+    return found
+
+
+# keys uint64[k]; slots uint64[2^m, 2]: keys and counts, changed; flat uint64[2^(m+1)], the same
+@kernel
+def count_keys(keys, begin, slots, flat, used):
+    """Count keys from ``begin`` on; return where half of the slots were used, and how many are."""
+    mask = np.uint64(len(slots) - 1)
+    for i in range(begin, len(keys)):
+        if i + _AHEAD < len(keys):
+            prefetch(flat, np.int64((scattered(keys[i + _AHEAD]) & mask) << _ONE))
+        at = find_slot(slots, keys[i])
         if slots[at, 0] == _EMPTY:
             if 2 * used >= len(slots):
                 return i, used
-            slots[at, 0] = key
+            slots[at, 0] = keys[i]
             used += 1
         slots[at, 1] += _ONE
-    return len(ids), used
+    return len(keys), used
 
 
 # new, old uint64[2^k, 2]; new is empty, and changed
@@ -499,13 +517,17 @@ def move_slots(new, old):
             new[at, 0], new[at, 1] = old[k, 0], old[k, 1]
 
 
-# ids, grams int32[t], grams changed; slots uint64[2^k, 2]: keys and numbers of frequent n-grams
+# ids, grams int32[t], grams changed; slots uint64[2^k, 2]: keys and numbers of frequent n-grams; flat: the same
 @kernel
-def number_grams(ids, grams, n, slots):
+def number_grams(ids, grams, n, slots, flat):
     """Replace the (n-1)-gram of each place by the frequent n-gram that begins there, -1 where there is none."""
-    for i in range(len(ids)):
-        end = i + n - 1
-        known = grams[i] >= 0 and end < len(ids) and ids[end] >= 0
+    mask, size = np.uint64(len(slots) - 1), len(ids)
+    for i in range(size):
+        later, end = i + _AHEAD, i + n - 1
+        if later + n - 1 < size and grams[later] >= 0 and ids[later + n - 1] >= 0:
+            key = pair_key(grams[later], ids[later + n - 1])
+            prefetch(flat, np.int64((scattered(key) & mask) << _ONE))
+        known = grams[i] >= 0 and end < size and ids[end] >= 0
         grams[i] = step(slots, grams[i], ids[end]) if known else -1
 
 
