@@ -228,14 +228,16 @@ def compare(options: argparse.Namespace) -> None:
         "precision": {name: precision(listed, titles) for name, listed in lists.items()},
     }
     for write in (times, precisions):
-        print(write(figures), end="\n\n")
+        print(write(figures), end="\n\n", flush=True)
+    if options.record:  # before the long part, too
+        write_record(options.record, figures)
     if options.questions:
         size = {"words": options.words, "dim": options.dim}
         found = analogies(options.text, options.questions, work, **size)
         figures |= {"analogies": found, **size}
         print(questions(figures))
-    if options.record:
-        write_record(options.record, figures)
+        if options.record:
+            write_record(options.record, figures)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ from psdvec.kernels import kernel, prefetch
 from psdvec.options import Counting, Finding
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, map_ordered, parse_size, resolve_workers
+from psdvec.storage.artefact import map_array
 from psdvec.storage.files import check_file_output, replaced_file
 from psdvec.storage.workspace import read_piece
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
@@ -232,17 +233,18 @@ class _Text:
 
     def _read(self, file: Path, n: int) -> tuple[Int32s, Int32s]:
         """Return the words of a file, and the frequent n-grams that begin there, -1 where there are none."""
-        ids: Int32s = np.load(file)
+        ids = map_array(file)
         if n > 1:
-            return ids, np.load(file.with_suffix(".grams.npy"))
+            return ids, map_array(file.with_suffix(".grams.npy"))
         begins = np.append(~self.connects, [False, False])  # GAP and SENTENCE_END come last
-        return ids, np.where(begins[ids], ids, np.int32(-1))
+        grams = np.where(begins[ids], ids, np.int32(-1))
+        grams.flags.writeable = False  # as mapped arrays are, so that kernels are compiled once
+        return ids, grams
 
     def _renumber(self, n: int, slots: UInt64s, file: Path) -> None:
         """Let each place of a file have the frequent n-gram that begins there, instead of that of n - 1 words."""
         ids, grams = self._read(file, n - 1)
-        number_grams(ids, grams, n, slots, slots.reshape(-1))
-        np.save(file.with_suffix(".grams.npy"), grams)
+        np.save(file.with_suffix(".grams.npy"), number_grams(ids, grams, n, slots, slots.reshape(-1)))
 
     def _count_part(self, n: int, min_count: int, likely: int, part: int) -> tuple[UInt64s, Int64s, int]:
         """Count the n-grams of one part; return those that are frequent, their counts, and how many there were."""
@@ -263,7 +265,7 @@ class _Text:
         """Return how often the best cuts of the sentences use each of ``n`` phrases."""
 
         def count(file: Path) -> Int64s:
-            ids, counts = np.load(file), np.zeros(n, np.int64)
+            ids, counts = map_array(file), np.zeros(n, np.int64)
             count_phrases(ids, best_cut(ids, *trie[:3]), trie.first, trie.slots, trie.numbers, counts)
             return counts
 
@@ -279,9 +281,9 @@ def _find_connectors(files: Iterable[Path], counts: Int64s, tokens: int) -> Bool
     n = int(often.sum())
     favourites, votes, met = (np.zeros((2, n), np.int64) for _ in range(3))
     for file in files:
-        vote_for_neighbours(np.load(file), favourites, votes)
+        vote_for_neighbours(map_array(file), favourites, votes)
     for file in files:
-        count_favourites(np.load(file), favourites, met)
+        count_favourites(map_array(file), favourites, met)
     often[:n] &= (2 * met <= counts[:n]).all(axis=0)
     return np.asarray(often)
 
@@ -517,18 +519,20 @@ def move_slots(new, old):
             new[at, 0], new[at, 1] = old[k, 0], old[k, 1]
 
 
-# ids, grams int32[t], grams changed; slots uint64[2^k, 2]: keys and numbers of frequent n-grams; flat: the same
+# ids, grams int32[t]; slots uint64[2^k, 2]: keys and numbers of frequent n-grams; flat: the same; returns int32[t]
 @kernel
 def number_grams(ids, grams, n, slots, flat):
-    """Replace the (n-1)-gram of each place by the frequent n-gram that begins there, -1 where there is none."""
+    """Return the frequent n-gram that begins at each place, given those of n - 1 words; -1 where there is none."""
     mask, size = np.uint64(len(slots) - 1), len(ids)
+    longer = np.full(size, -1, np.int32)
     for i in range(size):
         later, end = i + _AHEAD, i + n - 1
         if later + n - 1 < size and grams[later] >= 0 and ids[later + n - 1] >= 0:
             key = pair_key(grams[later], ids[later + n - 1])
             prefetch(flat, np.int64((scattered(key) & mask) << _ONE))
-        known = grams[i] >= 0 and end < size and ids[end] >= 0
-        grams[i] = step(slots, grams[i], ids[end]) if known else -1
+        if grams[i] >= 0 and end < size and ids[end] >= 0:
+            longer[i] = step(slots, grams[i], ids[end])
+    return longer
 
 
 # Joining: phrases of a segment become words of it.
