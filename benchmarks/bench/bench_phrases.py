@@ -115,18 +115,19 @@ def precision(phrases: list[str], titles: set[str]) -> dict[str, float]:
 
 
 def analogies(text: Path, questions: Path, work: Path, *, words: int, dim: int) -> dict[str, Any]:
-    """Return coverage and accuracy of the phrase analogies, of models without and with phrases.
+    """Return coverage and accuracy of the phrase analogies, of models without and with phrases, each trained once.
 
     Of the model without, also with a vector for each phrase of the questions: the mean of those of its words.
     """
     task, found = read_task(questions), {}
     for name, option in (("without", []), ("with", ["--phrases", work / "phrases.txt"])):
-        size = ["--max-words", str(words), "--dim", str(dim)]
-        cost = run([*PSDVEC, "train", text, *option, *size, "-o", work / name, "--overwrite", "-q"])
-        model = psdvec.load(work / name)
-        found[name] = {**asked(model, task), "train": asdict(cost)}
+        size, folder = ["--max-words", str(words), "--dim", str(dim)], work / f"{name}-{words}-{dim}"
+        if not folder.exists():
+            run([*PSDVEC, "train", text, *option, *size, "-o", folder, "-q"])
+        model = psdvec.load(folder)
+        found[name] = asked(model, task)
         if name == "without":
-            found["means"] = {**asked(with_means(model, questions), task), "train": asdict(cost)}
+            found["means"] = asked(with_means(model, questions), task)
     return found
 
 
