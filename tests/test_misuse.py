@@ -46,6 +46,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "window": 2, "weighting": "flat", "gaps": "keep", "memory": None, "workers": 1, "client": None,
          "block_size": None},
     ),
+    "find_phrases": (
+        psdvec.find_phrases,
+        {"corpus": TEXT, "tokenizer": None, "case": None, "min_count": 1, "min_score": 0.1, "fdr": 0.5,
+         "max_length": 2, "connectors": None, "memory": None, "workers": 1},
+    ),
+    "phrases": (psdvec.count_pairs, {"corpus": TEXT, "phrases": None}),
+    "Phrases": (psdvec.Phrases, {"phrases": ("to be",), "counts": np.ones(1, int), "scores": np.ones(1), "made": ""}),
+    "Phrases.of": (psdvec.Phrases.of, {"phrases": ["to be"]}),
+    "Phrases.join": (psdvec.Phrases.of(["to be"]).join, {"words": ["to", "be"]}),
+    "cut_by": (psdvec.Phrases.of(["to be"]).cut_by, {"tokenizer": "unicode"}),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,
@@ -82,7 +92,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Embeddings": (
         Embeddings,
         {"words": ("a", "b"), "vectors": np.eye(2), "counts": None, "deviations": None, "tokenizer": None,
-         "subwords": None},
+         "phrases": None, "subwords": None},
     ),
     "from_counts": (Vocabulary.from_counts, {"counts": {"a": 1}}),
     "Recipe": (Recipe, {name: getattr(Recipe(), name) for name in inspect.signature(Recipe).parameters}),

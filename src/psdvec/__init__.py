@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from psdvec.counts.count import count_pairs, count_words
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
+    from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import Vocabulary
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
+    from psdvec.text.phrases import Phrases
     from psdvec.text.tokenizers import register_tokenizer
     from psdvec.topic_model.topics import Topics, topics
     from psdvec.vectors.embeddings import Embeddings
@@ -38,9 +40,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
-    "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
-    "read_corpus", "register_tokenizer", "save", "spell", "topics", "train",
+    "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
+    "Topics", "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "find_phrases", "fit", "load",
+    "merge_counts", "read_corpus", "register_tokenizer", "save", "spell", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -49,6 +51,7 @@ _HOMES = {
     "Extension": "solver.extend",
     "Model": "vectors.model",
     "PSDVecError": "errors",
+    "Phrases": "text.phrases",
     "Recipe": "options",
     "Report": "evaluation.report",
     "Topics": "topic_model.topics",
@@ -57,6 +60,7 @@ _HOMES = {
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
     "extend": "solver.extend",
+    "find_phrases": "counts.phrases",
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",

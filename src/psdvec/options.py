@@ -29,6 +29,7 @@ STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default
 DIM = 300  # dimensions, and the most that "auto" chooses
 BASKET = "basket"  # the weighting of items whose order says nothing
+LONGEST = 16  # words of a phrase that is looked for
 HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
@@ -274,6 +275,27 @@ class Counting:
         from psdvec.counts.matrix import pair_weights
 
         return pair_weights(self.window, self.weighting)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The options that decide which phrases are found; see :func:`psdvec.find_phrases`."""
+
+    min_count: int = 5
+    min_score: float = 0.4
+    fdr: float = 0.001
+    max_length: int = 5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        demand_positive(self.min_count, "min_count")
+        for name, holds, wanted in (
+            ("min_score", -1 <= self.min_score <= 1, "a number from -1 to 1"),
+            ("fdr", 0 < self.fdr <= 1, "a share above 0 and up to 1, such as 0.001"),
+            ("max_length", 2 <= self.max_length <= LONGEST, f"a number of words from 2 to {LONGEST}"),
+        ):
+            if not holds:
+                raise InputError(f"{name} is {getattr(self, name)}; give {wanted}")
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,7 @@ def describe_program(
 
 app.command(rich_help_panel=MAKE)(grouped(learn.train))
 app.command(rich_help_panel=MAKE)(extract.extract)
+app.command(rich_help_panel=MAKE)(grouped(count.phrases))
 app.command(rich_help_panel=MAKE)(grouped(count.count))
 app.command(rich_help_panel=MAKE)(grouped(learn.fit))
 app.command(rich_help_panel=MAKE)(grouped(learn.extend))

@@ -10,10 +10,77 @@ import typer
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
-from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting, Finding
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
+
+
+def phrases(
+    corpus: options.CorpusPaths,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write the phrases to.")],
+    tokenizer: options.Tokenizer = TOKENIZER,
+    case: options.Case = None,
+    column: options.Column = None,
+    where: options.Where = None,
+    errors: options.Errors = ERRORS,
+    encoding: options.Encoding = ENCODING,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out phrases that occur less often than this.")
+    ] = Finding.min_count,
+    min_score: Annotated[
+        float,
+        typer.Option(help="Leave out phrases of a lower score: discounted normalised PMI, at most 1."),
+    ] = Finding.min_score,
+    fdr: Annotated[
+        float, typer.Option(help="False discovery rate: share of phrases that may be chance.")
+    ] = Finding.fdr,
+    max_length: Annotated[
+        int, typer.Option(help="Most words of a phrase.", metavar="N")
+    ] = Finding.max_length,
+    connectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of words that no phrase begins or ends with, one per line; default: the most frequent words."
+        ),
+    ] = None,
+    join: Annotated[
+        Path | None,
+        typer.Option(help="Also write the text to this file, cut into words, with its phrases joined."),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory to use at most, such as 4G; default: half of what is free.")
+    ] = None,
+    workers: options.Workers = None,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find phrases such as new york in a corpus.
+
+    Example: `psdvec phrases corpus.txt -o phrases.txt`, then `psdvec count corpus.txt --phrases phrases.txt -o counts/`
+
+    The file has a line for each phrase, best first: phrase, count and score, separated by tabs. It may be changed by
+    hand, or written by hand with phrases only.
+    """
+    from psdvec.counts.phrases import find_phrases
+    from psdvec.counts.vocabulary import read_word_list
+    from psdvec.storage.files import check_file_output
+    from psdvec.text.corpus import read_corpus
+
+    check_file_output(output, overwrite=overwrite)
+    text = read_corpus(
+        corpus, tokenizer=tokenizer, case=case, column=column, where=options.read_where(where), errors=errors,
+        encoding=encoding,
+    )  # fmt: skip
+    found = find_phrases(
+        text, min_count=min_count, min_score=min_score, fdr=fdr, max_length=max_length, memory=memory,
+        connectors=None if connectors is None else read_word_list(connectors), workers=workers,
+        joined=join, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    found.save(output, overwrite=overwrite)
+    print(f"{len(found):,} phrases written to {output}")
+    if join is not None:
+        print(f"the text with its phrases joined written to {join}")
 
 
 def count(
@@ -29,6 +96,7 @@ def count(
     where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
+    phrases: options.Phrases = None,
     min_count: options.MinCount = Counting.min_count,
     max_words: options.MaxWords = None,
     vocab: Annotated[
@@ -79,7 +147,7 @@ def count(
         items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
     )  # fmt: skip
     asked: dict[str, Any] = {
-        "vocabulary": None if vocab is None else read_word_list(vocab),
+        "phrases": phrases, "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
         "memory": memory, "workers": workers, "block_size": block_size,
         "output": output, "overwrite": overwrite,

@@ -272,6 +272,7 @@ def train(
     where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
+    phrases: options.Phrases = None,
     items: options.Items = False,
     basket: options.Basket = None,
     item: options.Item = None,
@@ -313,7 +314,7 @@ def train(
             output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
             weighting=weighting, gaps=gaps, dim=dim, recipe=recipe, changes=changes, core=core,
             min_contexts=min_contexts, seed=seed, memory=memory, workers=workers, device=device, overwrite=overwrite,
-            client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
+            client=client, allow_unlike=allow_unlike, phrases=phrases, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output, draw=with_map, quiet=quiet)
 

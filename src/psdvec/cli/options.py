@@ -82,6 +82,12 @@ Where = Annotated[
 ]
 Errors = Annotated[str, typer.Option(help="What to do with bytes that are not text: replace or strict.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the text, such as latin-1, cp1252 or utf-16.")]
+Phrases = Annotated[
+    str | None,
+    typer.Option(
+        help="Count expressions such as new york as one word: auto finds them, or a file, one a line; default: none."
+    ),
+]
 MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often than this.")]
 MaxWords = Annotated[int | None, typer.Option(help="Keep only the N most frequent words.", metavar="N")]
 Items = Annotated[
@@ -115,7 +121,9 @@ COUNTING, ITEMS, SOLVER, MACHINE = "Counting", "Items", "Solver", "Machine"
 
 PANELS = {
     **dict.fromkeys(("tokenizer", "case", "stop_words", "lemmas", "numbers", "punctuation"), COUNTING),
-    **dict.fromkeys(("column", "where", "errors", "encoding", "window", "weighting", "gaps"), COUNTING),
+    **dict.fromkeys(
+        ("column", "where", "errors", "encoding", "phrases", "window", "weighting", "gaps"), COUNTING
+    ),
     **dict.fromkeys(("items", "basket", "item", "separator"), ITEMS),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(

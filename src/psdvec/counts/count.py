@@ -20,6 +20,7 @@ import numpy as np
 from psdvec.counts.items import NOUN, Baskets, number_baskets, read_baskets
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
+from psdvec.counts.phrases import AUTO, Joiner, resolve_phrases
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
 from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, key_text, read_keys
 from psdvec.errors import InputError, checked, demand_client
@@ -30,6 +31,7 @@ from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input, report_damage
+from psdvec.text.phrases import JOINT, Phrases, read_phrases
 from psdvec.text.readers import UTF8
 from psdvec.text.tokenizers import parameters_of
 
@@ -92,6 +94,7 @@ def count_pairs(
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
+    phrases: str | Path | Phrases | Iterable[str] | None = None,
     vocabulary: Iterable[Key] | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
@@ -134,6 +137,9 @@ def count_pairs(
         Count only the rows with these values: ``{"party": "A"}``, or ``{"party": ["A", "B"]}``.
     encoding
         The encoding of files, ``"utf-8"`` by default.
+    phrases
+        Which expressions of several words count as one word, such as *new york* as ``new_york``: a file of them, one a
+        line, a list, what :func:`psdvec.find_phrases` returns, or ``"auto"``, which finds them first.
     vocabulary
         The words to count; if None, those that occur at least ``min_count`` times, and at most ``max_words`` of them.
     window
@@ -192,11 +198,14 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, where=where, memory=memory, workers=workers, progress=progress
+    )
     given = None if vocabulary is None else tuple(sorted(set(vocabulary), key=key_text))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = counting_of(text, min_count, max_words, window, weighting, gaps, given)
-    described = describe_counts(text, what)
+    described = describe_counts(text, what, joined)
     plan |= {"vocabulary": given, **described._asdict()}
     with (
         place_for(output) as place,
@@ -207,7 +216,10 @@ def count_pairs(
             if isinstance(text, Baskets):
                 numbered = number_baskets(text, work / "segments", progress=progress)
             else:
-                numbered = number_text(text, work / "segments", workers=threads, progress=progress)
+                change = None if joined is None else Joiner(joined)
+                numbered = number_text(
+                    text, work / "segments", workers=threads, progress=progress, change=change
+                )
             chosen = choose_words(numbered, what, memory=budget // 4, workers=threads)
             rows = count_text(
                 numbered.files, chosen.words, what, work / "runs",
@@ -215,8 +227,8 @@ def count_pairs(
             )  # fmt: skip
             found = Counted(numbered.tally, chosen, rows)
         else:
-            found = count_blocks(client, blocks, what, work, memory=most, progress=progress)
-        sources = describe_counts(text, what, digests()).sources
+            found = count_blocks(client, blocks, what, work, joined, memory=most, progress=progress)
+        sources = describe_counts(text, what, joined, digests()).sources
         if _is_restartable(text) and describe_counts(text, what).input != described.input:
             clear(work)
             raise InputError("the corpus changed while it was read; run the same command again")
@@ -227,7 +239,7 @@ def count_pairs(
         # The rows are iterators: the pairs are counted in here, block by block, as they are written.
         counts = write_counts(
             place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
-            tally=found.tally, sources=sources, overwrite=overwrite,
+            tally=found.tally, sources=sources, overwrite=overwrite, phrases=joined,
         )  # fmt: skip
         return in_memory(counts) if output is None else counts
 
@@ -326,7 +338,10 @@ def _files_of(text: Any) -> Corpus | None:
 
 
 def describe_counts(
-    corpus: Corpus | Texts | Sentences | Baskets, what: Counting, digests: Mapping[str, str] | None = None
+    corpus: Corpus | Texts | Sentences | Baskets,
+    what: Counting,
+    phrases: Phrases | None = None,
+    digests: Mapping[str, str] | None = None,
 ) -> Description:
     """Describe the counts of ``corpus``, before they are made or, with the ``digests`` of its files, afterwards."""
     files, how = [{"name": "sentences from Python"}], {"tokenizer": "none"}
@@ -345,6 +360,7 @@ def describe_counts(
     parameters = {
         "tokenizer": how.pop("tokenizer"),
         "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT, **how,
+        **({} if phrases is None else {"phrases": phrases.digest}),
     }  # fmt: skip
     if isinstance(corpus, Baskets):
         parameters |= {"noun": NOUN, "keys": what.keys}
@@ -371,6 +387,10 @@ def report_tally(tally: Tally, text: Corpus | Texts | Sentences | Baskets, progr
         files=() if files is None else files.files, encoding=UTF8 if files is None else files.encoding,
         progress=progress,
     )  # fmt: skip
+    if tally.written_phrases:
+        progress.say(
+            f"words that the text itself writes like phrases, with {JOINT}, counted as these: {tally.written_phrases:,}"
+        )
 
 
 def _check_place(
@@ -390,6 +410,7 @@ def _check_place(
 def plan_counting(
     corpus: Corpus | Baskets,
     *,
+    phrases: str | None = None,
     vocabulary: Iterable[Key] | None,
     memory: float | str | None,
     workers: int | None,
@@ -420,12 +441,17 @@ def plan_counting(
         blocks = len(plan_blocks(files, block_size))
         budget = "half of the memory that Dask allows it" if most is None else format_size(most)
         place = f"work on {cluster}: the text in {blocks:,} blocks, each worker with at most {budget}"
+    joined = ""
+    if phrases == AUTO:
+        joined = ", find its phrases, and read it again"
+    elif phrases is not None:
+        joined = f", with {count_of(len(read_phrases(phrases)), 'phrase')} of '{phrases}'"
     parameters = describe_counts(corpus, what).parameters
     noun = parameters.get("noun", "word")
     how = [f"{name} {parameters[name]}" for name in ("window", "weighting", "gaps") if name in parameters]
     lines = [
         f"read {count_of(len(files.files), 'file')}, {'of unknown size' if size is None else format_size(size)}, "
-        f"with tokenizer {parameters['tokenizer']}",
+        f"with tokenizer {parameters['tokenizer']}{joined}",
         f"count {'all' if words is None else f'at most {words:,}'} {noun}s"
         + (f" that occur at least {what.min_count} times" if vocabulary is None else " of the given list")
         + f", and pairs with {', '.join(how)}",

@@ -31,6 +31,7 @@ from psdvec.options import BASKET
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
 from psdvec.storage.workspace import digest_of
+from psdvec.text.phrases import PHRASES, Phrases, phrases_in
 
 # What a pair of words counts at a distance, as an integer in a fixed unit (equation (H) of docs/theory.md).
 
@@ -97,6 +98,7 @@ class Tally:
     sentences: int = 0
     overlong_words: int = 0
     replaced_bytes: int = 0
+    written_phrases: int = 0
 
     def __post_init__(self) -> None:
         for name, number in asdict(self).items():
@@ -109,6 +111,10 @@ class Tally:
     def __neg__(self) -> Tally:
         return Tally(*(-getattr(self, f.name) for f in fields(self)))
 
+    def recorded(self) -> dict[str, int]:
+        """Return what counts say of themselves; of phrases, only if there were any."""
+        return {name: number for name, number in asdict(self).items() if number or name != "written_phrases"}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cooccurrence(Shown):
@@ -116,7 +122,8 @@ class Cooccurrence(Shown):
 
     ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
     the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read,
-    ``sources`` from what. ``origin`` names these counts among the sources of what is made from them.
+    ``sources`` from what. ``origin`` names these counts among the sources of what is made from them. ``phrases`` are
+    those that count as words, if any do.
     """
 
     vocabulary: Vocabulary
@@ -127,6 +134,7 @@ class Cooccurrence(Shown):
     tally: Tally
     sources: tuple[Mapping[str, Any], ...] = ()
     origin: Mapping[str, Any] = field(default_factory=lambda: {"counts": "in memory"})
+    phrases: Phrases | None = None
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -180,6 +188,7 @@ class Cooccurrence(Shown):
         write_counts(
             path, [rows], self.vocabulary, cells=self.indices.size,
             parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
+            phrases=self.phrases,
         )  # fmt: skip
 
 
@@ -233,7 +242,10 @@ def map_counts(path: str | Path | Artefact, vocabulary: Vocabulary | None = None
     )
     if vocabulary is None:
         vocabulary = read_vocabulary(artefact)
-    return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin)
+    phrases = phrases_in(artefact)
+    return Cooccurrence(
+        vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin, phrases
+    )
 
 
 def _fault(counts: Cooccurrence) -> str | None:
@@ -357,6 +369,7 @@ def write_counts(
     sources: Sequence[Mapping[str, Any]],
     overwrite: bool,
     cells: int | None = None,
+    phrases: Phrases | None = None,
 ) -> Cooccurrence:
     """Write rows as an artefact, one block at a time, as ``blocks`` yields them; it is quicker if ``cells`` is known.
 
@@ -367,10 +380,12 @@ def write_counts(
         (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
     )
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
+        path, kind=KIND, version=VERSION, parameters={**parameters, "tally": tally.recorded()},
         sources=in_order, overwrite=overwrite,
     ) as writer:  # fmt: skip
         write_vocabulary(writer, vocabulary)
+        if phrases is not None:
+            writer.add_text(PHRASES, phrases.text())
         with (
             writer.stream_array("indices", np.int32, length=cells) as indices,
             writer.stream_array("values", np.int64, length=cells) as values,

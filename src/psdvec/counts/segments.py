@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -150,7 +150,8 @@ _scratch = Scratch()
 class Segment(NamedTuple):
     """Numbered text: ``ids`` int32[t] into ``words``, SENTENCE_END and GAP among them; ``counts`` int64[n].
 
-    ``overlong`` words left gaps, and ``replaced`` stretches were not UTF-8.
+    ``overlong`` words left gaps, ``replaced`` stretches were not UTF-8, and ``written`` words of the text look like
+    phrases that were joined.
     """
 
     words: WordList
@@ -158,6 +159,7 @@ class Segment(NamedTuple):
     ids: Int32s
     overlong: int = 0
     replaced: int = 0
+    written: int = 0
 
 
 def number_words(text: Bytes, *, joined: bool, closed: bool) -> Segment:
@@ -438,11 +440,11 @@ def _write_segment(path: Path, segment: Segment, end: Place, closed: bool) -> di
     too, the ids at its edges (gaps if there are none), and how many words and ids it has. The array of ids comes last,
     so that the words can be read without it.
     """
-    words, counts, ids, overlong, replaced = segment
+    words, counts, ids, overlong, replaced, written = segment
     sentences = int(np.count_nonzero(ids == SENTENCE_END))
     tally = {
         "tokens": len(ids) - sentences, "sentences": sentences,
-        "overlong_words": overlong, "replaced_bytes": replaced,
+        "overlong_words": overlong, "replaced_bytes": replaced, "written_phrases": written,
     }  # fmt: skip
     first, last = (int(ids[0]), int(ids[-1])) if len(ids) else (GAP, GAP)
     edges = {"end": end, "closed": closed, "first_id": first, "last_id": last}
@@ -522,14 +524,25 @@ NO_SENTENCES = (
 )
 
 
+# What is done to each segment before it is written, such as joining its phrases.
+Change: TypeAlias = Callable[[Segment], Segment]
+
+
 def number_text(
-    corpus: Corpus | Texts | Sentences, folder: Path, *, workers: int, progress: Progress
+    corpus: Corpus | Texts | Sentences,
+    folder: Path,
+    *,
+    workers: int,
+    progress: Progress,
+    change: Change | None = None,
 ) -> NumberedText:
     """Number a corpus, texts or sentences into ``folder``; what holds no words is refused."""
     if isinstance(corpus, Corpus | Texts):
-        number_corpus(corpus, folder, workers=workers, progress=progress)
+        number_corpus(corpus, folder, workers=workers, progress=progress, change=change)
     else:
-        write_segments(_number_batches(corpus), folder, unit="sentences", progress=progress)
+        batches = _number_batches(corpus)
+        changed = batches if change is None else map(change, batches)
+        write_segments(changed, folder, unit="sentences", progress=progress)
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
@@ -537,7 +550,14 @@ def number_text(
     return text
 
 
-def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progress: Progress) -> None:
+def number_corpus(
+    corpus: Corpus | Texts,
+    folder: Path,
+    *,
+    workers: int,
+    progress: Progress,
+    change: Change | None = None,
+) -> None:
     """Number a corpus, or texts, into ``folder``, continuing after the segments that are there."""
     folder.mkdir(exist_ok=True)
     if _is_complete(folder):
@@ -551,6 +571,7 @@ def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progres
     def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, int]:
         number, block = numbered
         segment = number_block(corpus, block)
+        segment = segment if change is None else change(segment)
         tally = _write_segment(_segment_file(folder, number), segment, block.end, block.closed)
         return block, tally["tokens"]
 

@@ -105,6 +105,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         sources=(origin, counts.provenance),
         origin=origin,
         tokenizer=old or new,
+        phrases=counts.phrases,
     )
 
 
@@ -184,7 +185,7 @@ def write_report(
 Solve = Callable[..., list[Placed]]
 
 # Or a model and counts do not fit together.
-MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", *CHANGES)
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", "phrases", *CHANGES)
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 
@@ -469,6 +470,11 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
     for name in MUST_AGREE:
         old, new = model.counting.get(name), counts.parameters.get(name)
         if old != new and UNKNOWN not in (old, new):
+            if name == "phrases":
+                raise InputError(
+                    f"the model was counted with {'no' if old is None else 'other'} phrases than these counts; count "
+                    f"again {'without' if old is None else 'with those of the model, its phrases.txt'}"
+                )
             raise InputError(
                 f"the model was counted with {name} {old!s:.60}, these counts with {new!s:.60}; count again with "
                 f"{name} {old!s:.60}"

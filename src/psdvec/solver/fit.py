@@ -418,6 +418,7 @@ def _model_of(
         core=n,
         counting=dict(counts.parameters),
         sources=(counts.provenance,),
+        phrases=counts.phrases,
     )
 
 

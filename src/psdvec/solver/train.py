@@ -23,6 +23,7 @@ from psdvec.counts.count import (
 )
 from psdvec.counts.items import Baskets
 from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.counts.phrases import resolve_phrases
 from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -31,6 +32,7 @@ from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
 from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts
+from psdvec.text.phrases import Phrases
 from psdvec.vectors.model import KIND, Model
 
 _ENDING = ".train.work"
@@ -55,6 +57,7 @@ def train(
     where: Mapping[str, Any] | None = None,
     errors: str | None = None,
     encoding: str | None = None,
+    phrases: str | Path | Phrases | Iterable[str] | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
     window: int | None = None,
@@ -91,7 +94,7 @@ def train(
         :func:`psdvec.count_pairs`.
     tokenizer, case, stop_words, lemmas, numbers, punctuation, column, where, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
-    min_count, max_words, window, weighting, gaps
+    phrases, min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
         How vectors are fitted; see :func:`psdvec.fit`.
@@ -139,11 +142,16 @@ def train(
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
     check_resumable(output, kind=KIND, overwrite=overwrite, endings=(".work", _ENDING))
-    described = describe_counts(text, what)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, where=where, memory=memory, workers=workers, progress=progress
+    )
+    described = describe_counts(text, what, joined)
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:
-            plan = {"counting": counting, "input": described.input}
+            plan: dict[str, Any] = {"counting": counting, "input": described.input}
+            if joined is not None:
+                plan["phrases"] = joined.digest
             work = stack.enter_context(
                 open_workspace(
                     Path(output), plan=plan, progress=progress, ending=_ENDING, overwrite=overwrite
@@ -155,7 +163,7 @@ def train(
         if place is not None and (place / META).is_file():
             counts = _open_counts(place, text, described, progress)
         else:
-            counts = count_pairs(text, **counting, **common, memory=memory, output=place)
+            counts = count_pairs(text, **counting, **common, memory=memory, output=place, phrases=joined)
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 

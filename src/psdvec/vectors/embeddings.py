@@ -22,6 +22,7 @@ from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.counts.vocabulary import KEY_TYPES, TEXT_KEYS, Key, demand_keys, key_text, kind_of, read_key
 from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
+from psdvec.text.phrases import Phrases
 from psdvec.text.tokenizers import can_cut, find_tokenizer, split_runs, split_words
 from psdvec.vectors.neighbours import (
     TAIL,
@@ -82,6 +83,7 @@ class Embeddings(Shown):
     subwords : what makes vectors of the spelling of words that have none, or None
     tokenizer : how the vectors' text was cut into words, one of :data:`~psdvec.text.tokenizers.TOKENIZERS`; or None, if
         that is not known
+    phrases : those that were joined in the vectors' text, each a word such as ``new_york``; or None
 
     Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
     that its spelling tells. Only the words of the vocabulary are ever answers.
@@ -98,6 +100,7 @@ class Embeddings(Shown):
     counts: Int64s | None = None
     deviations: Float32s | None = None
     tokenizer: str | None = field(default=None, kw_only=True)
+    phrases: Phrases | None = field(default=None, kw_only=True)
     subwords: Subwords | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -143,7 +146,8 @@ class Embeddings(Shown):
         csr = csr_of(self.vectors)
         vectors = (self.vectors,) if csr is None else (csr.data, csr.indices, csr.indptr, self.dim)
         spelling = () if self.subwords is None else self.subwords.parts()
-        return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling)
+        phrases = () if self.phrases is None else (self.phrases.digest,)
+        return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling, *phrases)
 
     def __deepcopy__(self, memo: object) -> Embeddings:
         return self  # a value that never changes need not be copied
@@ -163,7 +167,7 @@ class Embeddings(Shown):
 
     def __contains__(self, word: object) -> bool:
         try:
-            return word in self.key_to_index
+            return self._id_of(word) >= 0
         except TypeError:  # a list, for one, can be no key
             return False
 
@@ -220,9 +224,20 @@ class Embeddings(Shown):
     def get_index(self, word: Key) -> int:
         """Return the id of ``word``; the error for a missing word names the closest spellings."""
         try:
-            return self.key_to_index[word]
-        except (KeyError, TypeError):
-            raise MissingWordError(word, self.closest_spellings, kind=self._kind) from None
+            found = self._id_of(word)
+        except TypeError:  # no key
+            found = -1
+        if found < 0:
+            raise MissingWordError(word, self.closest_spellings, kind=self._kind)
+        return found
+
+    def _id_of(self, word: Any) -> int:
+        """Return the id of ``word``, also of a phrase that is written with blanks, or -1 if it has none."""
+        found = self.key_to_index.get(word, -1)
+        if found < 0 and self.phrases is not None and isinstance(word, str) and " " in word:
+            forms = self.tokenize(word)
+            return self.key_to_index.get(forms[0], -1) if len(forms) == 1 else -1
+        return found
 
     @checked
     def look_up(self, word: Key, *, unseen: Unseen = "error") -> Key:
@@ -249,6 +264,7 @@ class Embeddings(Shown):
     def tokenize(self, text: str) -> list[str]:
         """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
 
+        Phrases that were joined in that text are joined here, too.
         Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
         the vocabulary has a capital.
 
@@ -259,8 +275,10 @@ class Embeddings(Shown):
         ['king', 'of', 'the', 'u.s']
         """
         if self.tokenizer is not None:
-            return split_words(text, tokenizer=self.tokenizer)
-        return split_runs(text if self.has_capitals else text.lower())
+            words = split_words(text, tokenizer=self.tokenizer)
+        else:
+            words = split_runs(text if self.has_capitals else text.lower())
+        return words if self.phrases is None else self.phrases.join(words)
 
     @cached_property
     def has_capitals(self) -> bool:
@@ -285,7 +303,7 @@ class Embeddings(Shown):
         if self._kind != TEXT_KEYS or not isinstance(word, str):
             return self._key_like(word)
         knows_how = self.tokenizer is None or can_cut(self.tokenizer)
-        forms = [word] if word in self or not knows_how else self.tokenize(word)
+        forms = [word] if word in self.key_to_index or not knows_how else self.tokenize(word)
         if len(forms) != 1:
             return word
         small = forms[0].lower() if self.tokenizer == "unicode-cased" else forms[0]
@@ -322,14 +340,16 @@ class Embeddings(Shown):
 
     def vectors_of(self, words: Sequence[Key], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        words, spell, ids = listed(words), wants_spelling(unseen), self.key_to_index
+        words, spell = listed(words), wants_spelling(unseen)
         try:
-            missing = [word for word in words if word not in ids]
+            ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
         except TypeError:
             demand_words(words)  # says which of them is no word
             raise
+        own = ids >= 0
+        missing = [word for word, known in zip(words, own.tolist(), strict=True) if not known]
         if not missing:
-            return np.asarray(self.vectors[[ids[word] for word in words]])
+            return np.asarray(self.vectors[ids])
         if self._kind == TEXT_KEYS:
             demand_words(words)
         spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
@@ -337,8 +357,7 @@ class Embeddings(Shown):
         if untold.size:
             raise MissingWordError(missing[untold[0]], self.closest_spellings, kind=self._kind)
         found = np.empty((len(words), self.dim), np.float32)
-        own = np.array([word in ids for word in words])
-        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
+        found[own] = np.asarray(self.vectors[ids[own]])
         found[~own] = spelled
         return found
 
@@ -422,6 +441,7 @@ class Embeddings(Shown):
             None if self.counts is None else self.counts[ids],
             None if self.deviations is None else self.deviations[ids],
             tokenizer=self.tokenizer,
+            phrases=self.phrases,
             subwords=self.subwords,
         )
 
@@ -692,7 +712,7 @@ class Embeddings(Shown):
         units = np.asarray(asked / lengths_of(asked)[:, None])
         found = nearest_rows(vectors, lengths, units, topn=max(topn, 0) + 1)
         return [
-            name_rows(self.words, ids, cosines, without={self.key_to_index.get(word, -1)}, topn=topn)
+            name_rows(self.words, ids, cosines, without={self._id_of(word)}, topn=topn)
             for word, ids, cosines in zip(words, *found, strict=True)
         ]
 
@@ -758,7 +778,7 @@ class Embeddings(Shown):
         """Return the deviations of ``words``, whose vectors are ``rows``, also of words that have only a spelling."""
         if self.deviations is None:
             return None
-        ids = np.array([self.key_to_index.get(word, -1) for word in words])
+        ids = np.array([self._id_of(word) for word in words])
         is_spelled = ids < 0
         deviations: Float32s = self.deviations[ids]
         if is_spelled.any():
@@ -776,7 +796,7 @@ class Embeddings(Shown):
                 key, weight = cast("tuple[Any, float]", item) if self._is_weighted(item) else (item, sign)
                 if self._is_key(key):
                     if key in self:
-                        given.add(self.key_to_index[key])
+                        given.add(self._id_of(key))
                     terms.append(unit_vector(self.vector(key, unseen=unseen)))
                 else:
                     terms.append(self._vector_of(key))
@@ -839,6 +859,7 @@ def append_words(
         None if e.counts is None else np.concatenate([e.counts, counts]),
         None if e.deviations is None else np.concatenate([e.deviations, deviations]),
         tokenizer=e.tokenizer,
+        phrases=e.phrases,
         subwords=e.subwords,
     )
 

@@ -30,6 +30,7 @@ from psdvec.storage.artefact import (
     release_memory,
     write_safetensors,
 )
+from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.tokenizers import parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings, Ranking
 from psdvec.vectors.neighbours import csr_of, largest_columns, name_rows, rows_not_finite, sparse_vectors
@@ -97,8 +98,9 @@ class Model(Embeddings):
     ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
     scales were measured from counts (:mod:`psdvec.solver.extend`). ``counting`` says how the pairs were counted,
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
-    ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``. ``arithmetic`` says what the
-    last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not known.
+    ``tokenizer`` is that of the counts, as are ``phrases``; of sentences from Python it is ``"whitespace"``.
+    ``arithmetic`` says what the last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not
+    known.
     """
 
     counts: Int64s
@@ -242,6 +244,8 @@ def write_model(
         if subwords is not None:
             write_safetensors(writer.folder / NGRAMS, subwords.arrays())
             writer.add_file(NGRAMS)
+        if embeddings.phrases is not None:
+            writer.add_text(PHRASES, embeddings.phrases.text())
         for name, array in arrays.items():
             if array is not None:
                 writer.add_array(name, array)
@@ -300,9 +304,12 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             raise StoreError(f"{damaged} ({error}); make it again") from error
         if subwords.dim != vectors.shape[1]:
             raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
+    phrases = phrases_in(artefact)
     try:
         if "constants" not in made:
-            return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
+            return Embeddings(
+                words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords, phrases=phrases
+            )
         recipe = Recipe(**(BEFORE | made["recipe"]))
         arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors
@@ -321,6 +328,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             counting=dict(made["counting"]),
             sources=artefact.sources,
             subwords=subwords,
+            phrases=phrases,
             origin=origin,
             arithmetic=dict(made.get("arithmetic", {})),
         )
