@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "rounds=1.5": (lambda: psdvec.fit(COUNTS, changes={"rounds": 1.5}), "rounds is 1.5; give a whole number"),
     "a matrix": (
         lambda: psdvec.fit(sparse.csr_matrix(np.eye(2))),
-        "counts is an object of type csr_matrix; give Cooccurrence, or the name of a file or folder",
+        r"of type csr_matrix; give Cooccurrence, such as Cooccurrence.from_matrix\(matrix, names\) makes",
     ),
     "load(None)": (lambda: psdvec.load(None), "path is None; give the name of a file or folder"),
     "load(3)": (lambda: psdvec.load(3), "path is 3; give the name of a file or folder"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from psdvec.counts.count import count_pairs, count_words
+    from psdvec.counts.graphs import count_walks
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.vocabulary import Vocabulary
@@ -38,7 +39,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
-    "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
+    "Vocabulary", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
     "read_corpus", "save", "spell", "topics", "train",
 ]  # fmt: skip
 
@@ -53,6 +54,7 @@ _HOMES = {
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
+    "count_walks": "counts.graphs",
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
     "extend": "solver.extend",

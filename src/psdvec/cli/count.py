@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from psdvec.cli import options
+from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
 from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting
@@ -17,7 +17,12 @@ NAMED = 20  # words at most that export-grams names
 
 
 def count(
-    corpus: options.CorpusPaths,
+    call: typer.Context,
+    *,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or glob patterns; - is standard input.", show_default=False),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
@@ -31,6 +36,10 @@ def count(
         Path | None,
         typer.Option(help="Count exactly the words of a file, one per line, or those of other counts."),
     ] = None,
+    format: graphs.Form = graphs.TEXT,
+    directed: graphs.Directed = False,
+    from_matrix: graphs.FromMatrix = None,
+    names: graphs.Names = None,
     window: options.Window = Counting.window,
     weighting: options.Weighting = Counting.weighting,
     gaps: options.Gaps = Counting.gaps,
@@ -56,15 +65,24 @@ def count(
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 
-    If it is interrupted, the same command continues where it stopped.
+    If it is interrupted, the same command continues where it stopped. Edges of a graph and a ready matrix are taken as
+    they are.
     """
+    if graphs.count_ready(call):
+        return
     from psdvec.cluster.client import name_cluster, open_client
     from psdvec.counts.count import count_pairs, plan_counting
     from psdvec.counts.vocabulary import read_word_list
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
+        corpus or (),
+        tokenizer=tokenizer,
+        case=case,
+        field=field,
+        column=column,
+        errors=errors,
+        encoding=encoding,
     )
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
@@ -91,7 +109,7 @@ def merge(
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Add counts up exactly, over the union of their vocabularies, and subtract others.
+    """Add counts up exactly, all words of any, and subtract others.
 
     Example: `psdvec merge general/ medical/ -o both/`
     """

@@ -246,6 +246,7 @@ def fit(
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
+        what = _suited(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
@@ -284,6 +285,17 @@ def fit(
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _suited(what: Fitting, counts: Cooccurrence) -> Fitting:
+    """Return the options for these ``counts``: the letters of names that are no words say nothing, if not asked to."""
+    if "sums" in counts.parameters:
+        raise InputError(
+            "these counts hold the pairs of some nodes only, for extend; count the walks of all nodes to fit them"
+        )
+    if counts.parameters.get("items"):
+        return replace(what, changes={"spelling": 0.0, **(what.changes or {})})
+    return what
 
 
 def _words_of(counts: Cooccurrence, what: Fitting) -> tuple[int, int]:
@@ -434,11 +446,12 @@ def plan_fit(
     ``cluster`` is what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
     """
     what = Fitting(**fitting)
-    settings = what.settings
     if output is not None:
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
+    what = _suited(what, store)
+    settings = what.settings
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
     lines = [
