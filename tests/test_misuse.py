@@ -46,6 +46,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "window": 2, "weighting": "flat", "gaps": "keep", "memory": None, "workers": 1, "client": None,
          "block_size": None},
     ),
+    "count_walks": (
+        psdvec.count_walks,
+        {"edges": [("a", "b")], "directed": False, "window": 2, "weighting": "flat", "walks": 10, "exact": None,
+         "nodes": None, "seed": 0, "memory": None, "workers": 1},
+    ),
+    "from_matrix": (Cooccurrence.from_matrix, {"matrix": np.eye(2), "names": ["a", "b"], "symmetric": False}),
+    "from_edges": (Cooccurrence.from_edges, {"edges": [("a", "b")], "directed": False}),
+    "place_by_features": (
+        psdvec.place_by_features,
+        {"model": MODEL, "features": {"to": [1.0], "be": [2.0], "new": [3.0]}, "ridge": 2.0},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,

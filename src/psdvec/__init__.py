@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
-    from psdvec.solver.extend import Extension, extend
+    from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
@@ -40,7 +40,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
     "Vocabulary", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
-    "read_corpus", "save", "spell", "topics", "train",
+    "place_by_features", "read_corpus", "save", "spell", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -61,6 +61,7 @@ _HOMES = {
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",
+    "place_by_features": "solver.extend",
     "read_corpus": "text.corpus",
     "save": "formats",
     "spell": "methods.spelling",

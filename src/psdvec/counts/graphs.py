@@ -32,7 +32,7 @@ from psdvec.text.readers import stream_lines
 from psdvec.text.streams import open_stream
 
 COLUMNS = ("source", "target", "weight")  # of a table of edges; the last may be missing
-_ITEMS = {"tokenizer": "none", "items": True, "unit": UNIT}  # parameters of counts that are of no text
+_NO_TEXT = {"tokenizer": "none", "noun": "node", "unit": UNIT}  # parameters of counts that are of no text
 
 
 # A matrix as counts.
@@ -66,7 +66,7 @@ def counts_of_matrix(
         LogProgress().say(f"{alone} left out, such as '{words[int(np.argmin(seen))]}'")
     M = _reordered(M, words, vocabulary)
     return Cooccurrence(
-        vocabulary, M.indptr.astype(np.int64), M.indices.astype(np.int32), M.data, _ITEMS,
+        vocabulary, M.indptr.astype(np.int64), M.indices.astype(np.int32), M.data, _NO_TEXT,
         Tally(tokens=int(vocabulary.counts.sum())), tuple(sources),
     )  # fmt: skip
 
@@ -348,7 +348,7 @@ def count_walks(
         exact = _CELL * n * asked.size <= room
         _say_how(exact, _CELL * n * asked.size, room, progress)
     threads = resolve_workers(workers)
-    parameters = {**_ITEMS, "window": window, "weighting": weighting, "walks": walks}
+    parameters = {**_NO_TEXT, "window": window, "weighting": weighting, "walks": walks}
     follow = _follow_exactly if exact else _follow_drawn
     with (
         ThreadPoolExecutor(threads) as pool,
@@ -556,15 +556,10 @@ def _both_ways(rows: Iterable[Rows], nodes: Int64s, n: int) -> Rows:
     from scipy import sparse
 
     blocks = list(rows)
-    sizes = np.concatenate([block.sizes for block in blocks])
-    i = np.repeat(nodes, sizes)
-    j = np.concatenate([block.columns for block in blocks]).astype(np.int64)
-    values = np.concatenate([block.values for block in blocks])
-    others = ~np.isin(j, nodes)
-    cells = (
-        np.concatenate([values, values[others]]),
-        (np.concatenate([i, j[others]]), np.concatenate([j, i[others]])),
-    )
-    M = sparse.coo_array(cells, shape=(n, n)).tocsr()
-    M.sort_indices()
+    columns, values, sizes = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    own = sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(nodes.size, n))
+    turned = own.T.tocsr()
+    turned = sparse.csr_array((turned.data, nodes[turned.indices], turned.indptr), shape=(n, n))
+    others = np.setdiff1d(np.arange(n), nodes)
+    M = sparse.vstack([own, turned[others]], format="csr")[np.argsort(np.concatenate([nodes, others]))]
     return Rows(M.indices.astype(np.int32), M.data, np.diff(M.indptr).astype(np.int64))

@@ -293,7 +293,7 @@ def _suited(what: Fitting, counts: Cooccurrence) -> Fitting:
         raise InputError(
             "these counts hold the pairs of some nodes only, for extend; count the walks of all nodes to fit them"
         )
-    if counts.parameters.get("items"):
+    if "noun" in counts.parameters:
         return replace(what, changes={"spelling": 0.0, **(what.changes or {})})
     return what
 
