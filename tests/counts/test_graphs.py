@@ -235,7 +235,8 @@ def test_walks_are_drawn_where_the_exact_counts_have_no_room():
     for memory in ("10", "1M"):
         count_walks(TWO_TRIANGLES, memory=memory, progress=progress)
     assert said == [
-        "the exact counts take at most 432 B, and 10 B may be used: walks are drawn",
+        "the exact counts take up to 432 B, and 10 B may be used: walks are drawn, whose counts take up to 432 B, "
+        "or less if fewer are drawn",
         "the exact counts take at most 432 B: computed in closed form",
     ]
 

@@ -346,7 +346,7 @@ def count_walks(
     asked = np.arange(n) if nodes is None else _ids_of(nodes, walking)
     if exact is None:
         exact = _CELL * n * asked.size <= room
-        _say_how(exact, _CELL * n * asked.size, room, progress)
+        _say_how(exact, _CELL * asked.size * np.array([n, min(n, walks * window)]), room, progress)
     threads = resolve_workers(workers)
     parameters = {**_NO_TEXT, "window": window, "weighting": weighting, "walks": walks}
     follow = _follow_exactly if exact else _follow_drawn
@@ -427,12 +427,16 @@ def _ids_of(nodes: Sequence[Any], walking: Walking) -> Int64s:
     return np.unique([ids[name] for name in names])
 
 
-def _say_how(exact: bool, size: int, room: int, progress: Progress) -> None:
-    need = f"the exact counts take at most {format_size(size)}"
+def _say_how(exact: bool, sizes: Int64s, room: int, progress: Progress) -> None:
+    """Say how walks are counted; ``sizes`` are those of the exact counts and of counts of walks that are drawn."""
+    need, drawn = (format_size(size) for size in sizes.tolist())
     if exact:
-        progress.say(f"{need}: computed in closed form")
+        progress.say(f"the exact counts take at most {need}: computed in closed form")
     else:
-        progress.say(f"{need}, and {format_size(room)} may be used: walks are drawn")
+        progress.say(
+            f"the exact counts take up to {need}, and {format_size(room)} may be used: walks are drawn, whose counts "
+            f"take up to {drawn}, or less if fewer are drawn"
+        )
 
 
 def _rows(
