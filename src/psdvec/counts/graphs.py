@@ -105,7 +105,7 @@ def _mirrored(M: Any) -> Any:
         return M
     if sparse.triu(M, 1).nnz and sparse.tril(M, -1).nnz:
         raise InputError(
-            "the matrix is neither symmetric nor a triangle; leave symmetric=True out to count its two directions apart"
+            "the matrix is neither symmetric nor a triangle; leave symmetric out to count its two directions apart"
         )
     return _both_triangles(M)
 
