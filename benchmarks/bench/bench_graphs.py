@@ -4,9 +4,9 @@
 
 The file is MATLAB's, with the matrices ``network`` and ``group``. A share of the nodes is labelled; one logistic
 regression per label (liblinear, C = 1) learns from their vectors, and each other node gets as many labels as it has,
-the most probable ones, as in the paper of DeepWalk. C = 1 means something else for longer vectors. So every method is
-judged with its vectors as they are, and with all of them at the length, 1, 2 or 3, that was best for it on two splits
-of their own, half of the nodes labelled; the splits that are reported had no part in that, nor in any other choice.
+the most probable ones, as in the paper of DeepWalk. C = 1 means something else for longer vectors. So the vectors of
+every method are judged as they are or at the length, 1, 2 or 3, whichever was best for it on two splits of their own,
+half of the nodes labelled; the splits that are reported had no part in that, nor in any other choice.
 
 Then a tenth of the nodes is left out of the graph, and placed later from their edges alone. What is done is kept in
 ``--work``, so that a run that was killed goes on where it was.
@@ -31,7 +31,7 @@ from scipy.sparse.linalg import svds
 import psdvec
 
 SHARES = (0.1, 0.5, 0.9)
-LENGTHS = (1.0, 2.0, 3.0)
+LENGTHS = (1, 2, 3)
 CHOSEN_ON = (1001, 1002)  # seeds of the splits that choose a length
 WALKS, STEPS, WINDOW = 80, 40, 10  # of DeepWalk
 PUBLISHED = {"DeepWalk, published": {"micro": {0.1: 35.9, 0.9: 42.4}, "macro": {0.1: 21.1, 0.9: 28.2}}}
@@ -43,6 +43,7 @@ def main() -> None:
     )
     parser.add_argument("graph", type=Path)
     parser.add_argument("--dim", type=int, default=128)
+    parser.add_argument("--methods", nargs="*", help="names of the methods to judge; all by default")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--draws", type=int, default=3, help="how often a tenth of the nodes is left out")
     parser.add_argument("--workers", type=int, default=2)
@@ -57,17 +58,18 @@ def main() -> None:
         "dim": options.dim,
         "methods": {},
     }
-    walks = drawn_walks(A, seed=0)
-    steps = Records(options.work / "graphs.jsonl")
-    for name, make in {
+    walks = cache(lambda: drawn_walks(A, seed=0))
+    make = {
         "PSDVec, walks in closed form": lambda: ours(A, options.dim),
-        "PSDVec, drawn walks": lambda: ours_of_walks(walks, options.dim),
-        "skip-gram, drawn walks": lambda: skipgram(walks, options.dim, options.workers),
         "NetMF": lambda: netmf(A, options.dim),
-    }.items():
+        "PSDVec, drawn walks": lambda: ours_of_walks(walks(), options.dim),
+        "skip-gram, drawn walks": lambda: skipgram(walks(), options.dim, options.workers),
+    }
+    steps = Records(options.work / "graphs.jsonl")
+    for name in options.methods or make:
         key = {"method": name, "dim": options.dim, "splits": options.splits}
         if steps.find(key) is None:
-            vectors, took = timed(make)
+            vectors, took = timed(make[name])
             steps.add(key, took | judged(vectors, labels, options.splits))
         figures["methods"][name] = steps.find(key)
     figures["left_out"] = []
@@ -162,25 +164,19 @@ def netmf(A: Any, dim: int) -> Any:
 
 
 def judged(vectors: Any, labels: Any, splits: int) -> dict[str, Any]:
-    """Return the scores of all splits: of the vectors as they are, and at the length that other splits chose."""
+    """Return micro and macro F1, in per cent, of each split, for each share, at the length that other splits chose."""
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    by_length = {
-        length: np.mean([score(length * units, labels, 0.5, seed) for seed in CHOSEN_ON])
-        for length in LENGTHS
+    lengths = {"as they are": vectors, **{f"length {length}": length * units for length in LENGTHS}}
+    points = {
+        name: float(np.mean([score(each, labels, 0.5, seed) for seed in CHOSEN_ON]))
+        for name, each in lengths.items()
     }
-    best = max(by_length, key=lambda length: by_length[length])
-    return {
-        "as they are": scores(vectors, labels, splits),
-        "best length": best,
-        "at best length": scores(best * units, labels, splits),
+    best = max(points, key=lambda name: points[name])
+    scores = {
+        f"{share}": [list(score(lengths[best], labels, share, seed)) for seed in range(splits)]
+        for share in SHARES
     }
-
-
-def scores(vectors: Any, labels: Any, splits: int) -> dict[str, list[list[float]]]:
-    """Return micro and macro F1, in per cent, of each split, for each share of labelled nodes."""
-    return {
-        f"{share}": [list(score(vectors, labels, share, seed)) for seed in range(splits)] for share in SHARES
-    }
+    return {"chosen": best, "points": points, "scores": scores}
 
 
 def score(vectors: Any, labels: Any, share: float, seed: int) -> tuple[float, float]:
@@ -252,16 +248,10 @@ def table(record: dict[str, Any]) -> str:
     head = " | ".join(f"{kind} {100 * share:.0f} %" for kind in ("micro", "macro") for share in SHARES)
     lines = [f"| vectors | {head} | wall s | processor s |", f"|---|{'---:|' * 8}"]
     for name, method in record["methods"].items():
-        for how in ("as they are", "at best length"):
-            means = [np.mean(method[how][str(share)], axis=0) for share in SHARES]
-            cells = [f"{mean[kind]:.1f}" for kind in (0, 1) for mean in means]
-            shown = how if how == "as they are" else f"length {method['best length']:g}"
-            took = (
-                (f"{method['wall_s']:.0f}", f"{method['processor_s']:.0f}")
-                if how == "as they are"
-                else ("", "")
-            )
-            lines.append(f"| {name}; {shown} | {' | '.join([*cells, *took])} |")
+        means = [np.mean(method["scores"][str(share)], axis=0) for share in SHARES]
+        cells = [f"{mean[kind]:.1f}" for kind in (0, 1) for mean in means]
+        took = f"{method['wall_s']:.0f} | {method['processor_s']:.0f}"
+        lines.append(f"| {name}; {method['chosen']} | {' | '.join(cells)} | {took} |")
     for name, known in PUBLISHED.items():
         cells = [
             f"{known[kind][s]}" if s in known[kind] else "" for kind in ("micro", "macro") for s in SHARES
