@@ -56,6 +56,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Phrases.of": (psdvec.Phrases.of, {"phrases": ["to be"]}),
     "Phrases.join": (psdvec.Phrases.of(["to be"]).join, {"words": ["to", "be"]}),
     "cut_by": (psdvec.Phrases.of(["to be"]).cut_by, {"tokenizer": "unicode"}),
+    "count_walks": (
+        psdvec.count_walks,
+        {"edges": [("a", "b")], "directed": False, "window": 2, "weighting": "flat", "walks": 10, "exact": None,
+         "nodes": None, "seed": 0, "memory": None, "workers": 1},
+    ),
+    "from_matrix": (Cooccurrence.from_matrix, {"matrix": np.eye(2), "names": ["a", "b"], "symmetric": False}),
+    "from_edges": (Cooccurrence.from_edges, {"edges": [("a", "b")], "directed": False}),
+    "place_by_features": (
+        psdvec.place_by_features,
+        {"model": MODEL, "features": {"to": [1.0], "be": [2.0], "new": [3.0]}, "ridge": 2.0},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,
@@ -175,7 +186,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "rounds=1.5": (lambda: psdvec.fit(COUNTS, changes={"rounds": 1.5}), "rounds is 1.5; give a whole number"),
     "a matrix": (
         lambda: psdvec.fit(sparse.csr_matrix(np.eye(2))),
-        "counts is an object of type csr_matrix; give Cooccurrence, or the name of a file or folder",
+        r"of type csr_matrix; give Cooccurrence, such as Cooccurrence.from_matrix\(matrix, names\) makes",
     ),
     "load(None)": (lambda: psdvec.load(None), "path is None; give the name of a file or folder"),
     "load(3)": (lambda: psdvec.load(3), "path is 3; give the name of a file or folder"),

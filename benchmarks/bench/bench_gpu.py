@@ -97,7 +97,7 @@ def drawn_counts(words, pairs, *, topics=50, seed=0):
     counts = UNIT * (1 + rng.poisson(2000 / (20 + rows) + 2000 / (20 + columns)))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=words))])
     vocabulary = Vocabulary(tuple(f"w{i}" for i in range(words)), np.arange(words, 0, -1) * 100)
-    return Cooccurrence(vocabulary, indptr, columns.astype(np.int32), counts, {}, Tally())
+    return Cooccurrence(vocabulary, indptr, columns.astype(np.int32), counts, {"unit": UNIT}, Tally())
 
 
 if __name__ == "__main__":

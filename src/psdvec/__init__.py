@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from psdvec.counts.count import count_pairs, count_words
+    from psdvec.counts.graphs import count_walks
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.phrases import find_phrases
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
-    from psdvec.solver.extend import Extension, extend
+    from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
@@ -41,8 +42,9 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
-    "Topics", "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "find_phrases", "fit", "load",
-    "merge_counts", "read_corpus", "register_tokenizer", "save", "spell", "topics", "train",
+    "Topics", "Vocabulary", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "find_phrases",
+    "fit", "load", "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save", "spell",
+    "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -57,6 +59,7 @@ _HOMES = {
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
+    "count_walks": "counts.graphs",
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
     "extend": "solver.extend",
@@ -64,6 +67,7 @@ _HOMES = {
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",
+    "place_by_features": "solver.extend",
     "read_corpus": "text.corpus",
     "register_tokenizer": "text.tokenizers",
     "save": "formats",

@@ -285,7 +285,7 @@ def _kind_of(hint: Any) -> _Kind:
         return _PLAIN[hint]
     if hint is Any or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
         return _ANYTHING
-    return _type(hint, hint.__name__)
+    return _type(hint, getattr(hint, "wanted", hint.__name__))
 
 
 def _one_of(kinds: Sequence[_Kind]) -> _Kind:

@@ -214,8 +214,23 @@ _PAPER = Recipe(
     spelling=0.0,
 )
 
+_GRAPH = Recipe(
+    smoothing=0.1,
+    exponent=0.0,
+    majoriser=0.0,
+    unigram=1.0,
+    negligible=0.0,
+    rounds=2,
+    relaxation=1.0,
+    momentum=0.0,
+    damping=0.0,
+    power=0.5,
+    spelling=0.0,
+)
+
 RECIPES: Mapping[str, Recipe] = {
     "default": Recipe(),
+    "graph": _GRAPH,
     "paper": _PAPER,
     "original": replace(_PAPER, damping=0.0005, own_cap=True),
 }

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from psdvec.cli import options
+from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
 from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting, Finding
@@ -84,7 +84,12 @@ def phrases(
 
 
 def count(
-    corpus: options.CorpusPaths,
+    call: typer.Context,
+    *,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or glob patterns; - is standard input.", show_default=False),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
@@ -103,6 +108,10 @@ def count(
         Path | None,
         typer.Option(help="Count exactly the words of a file, one per line, or those of other counts."),
     ] = None,
+    format: graphs.Form = graphs.TEXT,
+    directed: graphs.Directed = False,
+    from_matrix: graphs.FromMatrix = None,
+    names: graphs.Names = None,
     items: options.Items = False,
     basket: options.Basket = None,
     item: options.Item = None,
@@ -132,8 +141,11 @@ def count(
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 
-    If it is interrupted, the same command continues where it stopped.
+    If it is interrupted, the same command continues where it stopped. Edges of a graph and a ready matrix are taken as
+    they are.
     """
+    if graphs.count_ready(call):
+        return
     from psdvec.cluster.client import name_cluster, open_client
     from psdvec.counts.count import count_pairs, plan_counting, read_what_counts
     from psdvec.counts.vocabulary import read_word_list
@@ -141,7 +153,7 @@ def count(
 
     text: Any = read_what_counts(
         read_corpus(
-            corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+            corpus or (), tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
             punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
         ),
         items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
@@ -172,7 +184,7 @@ def merge(
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Add counts up exactly, over the union of their vocabularies, and subtract others.
+    """Add counts up exactly, all words of any, and subtract others.
 
     Example: `psdvec merge general/ medical/ -o both/`
     """

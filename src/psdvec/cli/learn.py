@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psdvec.cli import options
+from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError, printable
 from psdvec.formats import Format, choose_format, load, save
@@ -49,8 +49,8 @@ Dim = Annotated[
 RecipeName = Annotated[
     str,
     typer.Option(
-        help="Recipe to start from: default, paper or original. The numbers under Solver are the default recipe's; "
-        "the other recipes have others."
+        help="Recipe to start from: default, graph, paper or original. The numbers under Solver are the default "
+        "recipe's; the other recipes have others."
     ),
 ]
 Core = Annotated[
@@ -162,14 +162,15 @@ def extend(
         Path, typer.Argument(help="A model, or other vectors: a file in any format psdvec reads.")
     ],
     counts: Annotated[
-        Path, typer.Argument(help="Counts that hold the new words; with --items, a file of baskets.")
+        Path,
+        typer.Argument(help="Counts that hold the new words, or edges; with --items, a file of baskets."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Recipe for vectors that psdvec did not fit: paper, original or default; paper if not given. A model "
-            "has its own.",
+            help="Recipe for vectors that psdvec did not fit: paper, original, graph or default; paper if not given. A "
+            "model has its own.",
             show_default=False,
         ),
     ] = None,
@@ -180,6 +181,12 @@ def extend(
     refresh: Annotated[
         Path | None, typer.Option(help="Also solve the old words of this file again, one per line.")
     ] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            help="counts, or edges: a file of edges, for a model of walks those of the whole graph, old and new."
+        ),
+    ] = graphs.COUNTS,
     items: options.Items = False,
     basket: options.Basket = None,
     item: options.Item = None,
@@ -222,11 +229,13 @@ def extend(
 
     if report is not None:
         check_file_output(report, overwrite=overwrite)
+    stale = () if refresh is None else read_word_list(refresh)
+    given = graphs.what_to_extend(model, counts, format=format, refresh=stale)
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         extension = extend_model(
-            model, counts, items=items, basket=basket, item=item, separator=separator, recipe=recipe,
-            words=None if words is None else read_word_list(words),
-            refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
+            *given, items=items, basket=basket, item=item, separator=separator, recipe=recipe,
+            words=None if words is None else read_word_list(words), refresh=stale, core=core, ridge=ridge,
+            damping=damping,
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
             overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -135,6 +135,75 @@ class Cooccurrence(Shown):
     sources: tuple[Mapping[str, Any], ...] = ()
     origin: Mapping[str, Any] = field(default_factory=lambda: {"counts": "in memory"})
     phrases: Phrases | None = None
+    wanted: ClassVar[str] = "Cooccurrence, such as Cooccurrence.from_matrix(matrix, names) makes"
+
+    def __post_init__(self) -> None:
+        if self.parameters.get("unit") != UNIT or self.values.dtype != np.int64:
+            raise InputError(
+                f"these counts are not in units of 1/{UNIT}, which their parameters would say; make them with "
+                "Cooccurrence.from_matrix(matrix, names), which takes any weights"
+            )
+
+    @classmethod
+    @checked
+    def from_matrix(cls, matrix: Any, names: Iterable[Any], *, symmetric: bool = False) -> Cooccurrence:
+        """Return the counts of a matrix of weights: row i and column j say how often name i stood before name j.
+
+        How often a name occurs is its row sum, or its column sum if that is more. Names that stand with none are left
+        out. Rows and columns are put in the order of ``vocabulary``, the most frequent name first.
+
+        Parameters
+        ----------
+        matrix
+            A sparse matrix of SciPy, or a square array. Weights are 0 or more; those that are not whole are rounded to
+            1/720720, and refused if nothing would be left of them.
+        names
+            One for each row: strings, or whole numbers, which become strings.
+        symmetric
+            Whether order means nothing: a triangle is then mirrored, and any other matrix must be symmetric.
+
+        Examples
+        --------
+        >>> Cooccurrence.from_matrix([[0, 2.5], [0, 0]], ["tea", "milk"], symmetric=True).row("milk")
+        {'tea': 2.5}
+        """
+        from psdvec.counts.graphs import counts_of_matrix
+
+        return counts_of_matrix(matrix, names, symmetric=symmetric, sources=[{"name": "matrix from Python"}])
+
+    @classmethod
+    @checked
+    def from_edges(cls, edges: Any, *, directed: bool = False) -> Cooccurrence:
+        """Return the counts of the edges of a graph; edges that are there twice are added up.
+
+        Parameters
+        ----------
+        edges
+            Pairs of names, or triples with a weight; a table of pandas, Polars or Arrow with the columns ``source``,
+            ``target`` and perhaps ``weight``; a graph of networkx; or the name of a file with two names a line and, if
+            there is one, a weight, separated by tabs, commas or blanks.
+        directed
+            Whether an edge leads only from its first name to its second.
+
+        Examples
+        --------
+        >>> Cooccurrence.from_edges([("tea", "milk", 2), ("tea", "sugar")]).row("tea")
+        {'milk': 2.0, 'sugar': 1.0}
+        """
+        from psdvec.counts.graphs import counts_of_edges
+
+        return counts_of_edges(edges, directed=directed)
+
+    def to_matrix(self) -> Any:
+        """Return the counts as a sparse matrix of SciPy, (n, n) float64, its rows in the order of ``vocabulary``.
+
+        >>> Cooccurrence.from_edges([("tea", "milk", 2)]).to_matrix().toarray().tolist()
+        [[0.0, 2.0], [2.0, 0.0]]
+        """
+        from scipy import sparse
+
+        n = len(self)
+        return sparse.csr_array((self.values / UNIT, self.indices, self.indptr), shape=(n, n))
 
     def __len__(self) -> int:
         return len(self.vocabulary)

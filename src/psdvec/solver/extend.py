@@ -25,7 +25,7 @@ from psdvec.counts.items import NOUN
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.counts.vocabulary import Key, kind_of_all, read_keys
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import BASKET, UNIGRAMS, Fitting, make_recipe
+from psdvec.options import BASKET, UNIGRAMS, Fitting, Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import Device, open_device
@@ -55,8 +55,8 @@ from psdvec.vectors.model import (
     read_model,
     write_model,
 )
-from psdvec.vectors.neighbours import csr_of
-from psdvec.vectors.subwords import mix, own_pull, place_spelled
+from psdvec.vectors.neighbours import csr_of, lengths_of
+from psdvec.vectors.subwords import certainty, feature_matrix, mix, own_pull, place_spelled, regress
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
 
@@ -598,3 +598,72 @@ def _with_rows(old: Array, places: Int64s, new: Array) -> Array:
 
 def _extension(model: Model, **changes: Any) -> Extension:
     return Extension(**{**model.own_fields(), **changes})
+
+
+# Words of which nothing is known but attributes: the ridge that learns spelling, on any features.
+
+_CERTAIN = 0.9  # of b² |p|²; a prediction is never taken to be certain
+
+
+@checked
+def place_by_features(
+    model: Model, features: Mapping[Any, Any], *, ridge: float = Recipe.spelling_ridge, quiet: bool = False
+) -> Extension:
+    """Give words that ``model`` lacks the vectors that their features predict; no old word moves.
+
+    B of equation (14) is learned from the words that have both a vector and features, with features in place of
+    n-grams. With p = z B and b how much of such predictions comes true for words that they were not learned from, (18),
+    and ℓ the mean length of vectors, a new word gets ``ℓ b p``, with the deviation ``ℓ √((1 - b² |p|²) / d)``.
+
+    Parameters
+    ----------
+    model
+        Vectors that psdvec fitted.
+    features
+        For each name a list of numbers, as many for all, or categories: a list of strings, or one string, whose words
+        they are. Names that the model knows teach, the others are placed.
+    ridge
+        λ of equation (14): how little is learned from a few words.
+
+    Examples
+    --------
+    >>> from psdvec import Cooccurrence, fit
+    >>> pairs = [(f"{kind}{i}", f"{kind}{j}") for kind in ("tea", "nut") for i in range(9) for j in range(i)]
+    >>> model = fit(Cooccurrence.from_edges(pairs), dim=4, quiet=True)
+    >>> kinds = {name: name[:3] for name in model.words}
+    >>> larger = place_by_features(model, {**kinds, "oolong": "tea"})
+    >>> larger.most_similar("oolong", topn=1)[0][0][:3]
+    'tea'
+    """
+    known = [name for name in features if name in model.key_to_index]
+    new = [name for name in features if name not in model.key_to_index]
+    if not known or not new:
+        which = "none of these names has a vector" if not known else "all of these names have vectors"
+        raise InputError(f"{which}; give the features of names that the model knows, and of new ones")
+    Z = feature_matrix([features[name] for name in (*known, *new)], teachers=len(known))
+    rows = np.array([model.key_to_index[name] for name in known], np.int64)
+    lengths = lengths_of(model.vectors[rows])
+    certain = certainty(model.counts[rows], noise=model.recipe.spelling_noise)
+    units = model.vectors[rows] / lengths[:, None]
+    progress = SilentProgress() if quiet else LogProgress()
+    B, others = regress(Z[: len(known)], units, certain, ridge=ridge, progress=progress)
+    p, length, b = Z[len(known) :] @ B, float(lengths.mean()), others.slope
+    vectors = np.asarray(length * b * p, np.float32)
+    squares = np.minimum(b * b * np.square(p, dtype=np.float64).sum(axis=1), _CERTAIN)
+    deviations = np.asarray(length * np.sqrt((1 - squares) / model.dim), np.float32)
+    nobody = np.zeros(len(new), np.int64)
+    is_shown = model.rows is not model.vectors
+    all_vectors = np.concatenate([model.vectors, vectors])
+    return _extension(
+        model,
+        words=(*model.words, *new),
+        counts=np.concatenate([model.counts, nobody]),
+        vectors=all_vectors,
+        rows=np.concatenate([model.rows, vectors / model.stretch]) if is_shown else all_vectors,
+        deviations=np.concatenate([model.deviations, deviations]),
+        sources=(model.origin, {"features": "in memory"}),
+        origin={"model": "in memory"},
+        learned=tuple(new),
+        occurrences=nobody,
+        contexts=nobody,
+    )

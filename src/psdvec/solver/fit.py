@@ -246,7 +246,7 @@ def fit(
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
-        what = _for_items(what, store)
+        what = _suited(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
@@ -287,16 +287,20 @@ def fit(
     return model
 
 
-def _for_items(what: Fitting, counts: Cooccurrence) -> Fitting:
-    """Return the options as they are for items, whose names need not tell what they are, so that spelling is off.
+def _suited(what: Fitting, counts: Cooccurrence) -> Fitting:
+    """Return the options for these ``counts``: the letters of names that are no words say nothing, if not asked to.
 
     In baskets, where an item is only once, what it would be beside itself is not known, and has weight 0.
     """
+    if "sums" in counts.parameters:
+        raise InputError(
+            "these counts hold the pairs of some nodes only, for extend; count the walks of all nodes to fit them"
+        )
     if "noun" not in counts.parameters:
         return what
     alone = {"diagonal": False} if counts.parameters.get("weighting") == BASKET else {}
     what = replace(what, changes={"spelling": 0.0, **alone, **(what.changes or {})})
-    if what.settings.spelling and counts.parameters.get("keys") != "str":
+    if what.settings.spelling and counts.parameters.get("keys", "str") != "str":
         raise InputError(f"{counts.noun}s that are no strings have no spelling; leave it off")
     return what
 
@@ -454,7 +458,7 @@ def plan_fit(
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
-    what = _for_items(what, store)
+    what = _suited(what, store)
     settings = what.settings
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
