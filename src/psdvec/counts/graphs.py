@@ -21,7 +21,7 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, pair_weights, write_counts
-from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, TOO_MANY, Key, Vocabulary, as_key, kind_of_all
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.kernels import kernel
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
@@ -32,7 +32,11 @@ from psdvec.text.readers import stream_lines
 from psdvec.text.streams import open_stream
 
 COLUMNS = ("source", "target", "weight")  # of a table of edges; the last may be missing
-_NO_TEXT = {"tokenizer": "none", "noun": "node", "unit": UNIT}  # parameters of counts that are of no text
+_NO_TEXT: dict[str, Any] = {
+    "tokenizer": "none",
+    "noun": "node",
+    "unit": UNIT,
+}  # parameters of counts that are of no text
 
 
 # A matrix as counts.
@@ -42,7 +46,7 @@ def counts_of_matrix(
     matrix: Any, names: Iterable[Any], *, symmetric: bool, sources: Sequence[Mapping[str, Any]]
 ) -> Cooccurrence:
     """Return the counts that :meth:`psdvec.Cooccurrence.from_matrix` promises."""
-    M, words = _square(matrix), [_name(name) for name in names]
+    M, words = _square(matrix), [as_key(name) for name in names]
     if len(words) != M.shape[0]:
         raise InputError(
             f"the matrix has {M.shape[0]:,} rows, and there are {len(words):,} names; give one name for each row"
@@ -66,9 +70,15 @@ def counts_of_matrix(
         LogProgress().say(f"{alone} left out, such as '{words[int(np.argmin(seen))]}'")
     M = _reordered(M, words, vocabulary)
     return Cooccurrence(
-        vocabulary, M.indptr.astype(np.int64), M.indices.astype(np.int32), M.data, _NO_TEXT,
+        vocabulary, M.indptr.astype(np.int64), M.indices.astype(np.int32), M.data, _parameters(words),
         Tally(tokens=int(vocabulary.counts.sum())), tuple(sources),
     )  # fmt: skip
+
+
+def _parameters(names: Sequence[Key]) -> dict[str, Any]:
+    """Return the parameters of counts that are of no text; names that are no strings come back as they are."""
+    kind = kind_of_all(names)
+    return _NO_TEXT if kind == TEXT_KEYS else {**_NO_TEXT, "keys": kind}
 
 
 def _square(matrix: Any) -> Any:
@@ -142,7 +152,7 @@ def _next_power(factor: float) -> str:
     return f"{10.0 ** (math.ceil(math.log10(min(factor, 1e300))) + 1):.0e}"
 
 
-def _reordered(M: Any, words: Sequence[str], vocabulary: Vocabulary) -> Any:
+def _reordered(M: Any, words: Sequence[Key], vocabulary: Vocabulary) -> Any:
     """Return the rows and columns of ``M``, which are those of ``words``, in the order of ``vocabulary``."""
     ids = {word: i for i, word in enumerate(words)}
     order = np.array([ids[word] for word in vocabulary], np.int64)
@@ -151,22 +161,13 @@ def _reordered(M: Any, words: Sequence[str], vocabulary: Vocabulary) -> Any:
     return M
 
 
-def _name(name: Any) -> str:
-    """Return a name as it is kept: a string, or a whole number in digits."""
-    if isinstance(name, str) and name:
-        return name
-    if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        return str(int(name))
-    raise InputError(f"{name!r} is no name; give strings that are not empty, or whole numbers")
-
-
 # Edges, from a file or from Python, as counts.
 
 
 class Edges(NamedTuple):
     """Edges between ``names``: the ends of each, int64, and its weight, float64; ``file`` is where they are from."""
 
-    names: list[str]
+    names: list[Key]
     sources: Int64s
     targets: Int64s
     weights: Float64s
@@ -258,7 +259,7 @@ def _values(column: Any) -> Any:
 
 def _gather(edges: Iterable[Any], file: str = Edges._field_defaults["file"]) -> Edges:
     """Number the names of edges in the order in which they come."""
-    ids: dict[str, int] = {}
+    ids: dict[Key, int] = {}
     ends: list[int] = []
     weights: list[float] = []
     for number, edge in enumerate(edges):
@@ -269,7 +270,7 @@ def _gather(edges: Iterable[Any], file: str = Edges._field_defaults["file"]) -> 
             raise InputError(
                 f"edge {number} is {str(edge)[:60]!r}; give two names, or two names and a weight"
             ) from None
-        ends += (ids.setdefault(_name(source), len(ids)), ids.setdefault(_name(target), len(ids)))
+        ends += (ids.setdefault(as_key(source), len(ids)), ids.setdefault(as_key(target), len(ids)))
     pairs = np.array(ends, np.int64).reshape(-1, 2)
     return Edges(list(ids), pairs[:, 0], pairs[:, 1], np.array(weights, np.float64), file)
 
@@ -348,7 +349,12 @@ def count_walks(
         exact = _CELL * n * asked.size <= room
         _say_how(exact, _CELL * asked.size * np.array([n, min(n, walks * window)]), room, progress)
     threads = resolve_workers(workers)
-    parameters = {**_NO_TEXT, "window": window, "weighting": weighting, "walks": walks}
+    parameters = {
+        **_parameters(walking.vocabulary.words),
+        "window": window,
+        "weighting": weighting,
+        "walks": walks,
+    }
     follow = _follow_exactly if exact else _follow_drawn
     with (
         ThreadPoolExecutor(threads) as pool,
@@ -416,7 +422,7 @@ def _plan(graph: Cooccurrence, weights: Int64s, *, walks: int, seed: int) -> Wal
 
 def _ids_of(nodes: Sequence[Any], walking: Walking) -> Int64s:
     """Return the ids of ``nodes``, rising."""
-    ids, names = walking.vocabulary.ids, [_name(node) for node in nodes]
+    ids, names = walking.vocabulary.ids, [as_key(node) for node in nodes]
     if not names:
         raise InputError("no node was named; name at least one, or leave nodes out")
     if not walking.is_symmetric:

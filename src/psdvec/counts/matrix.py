@@ -158,7 +158,7 @@ class Cooccurrence(Shown):
             A sparse matrix of SciPy, or a square array. Weights are 0 or more; those that are not whole are rounded to
             1/720720, and refused if nothing would be left of them.
         names
-            One for each row: strings, or whole numbers, which become strings.
+            One for each row: strings, whole numbers or tuples of these, all of one kind.
         symmetric
             Whether order means nothing: a triangle is then mirrored, and any other matrix must be symmetric.
 
