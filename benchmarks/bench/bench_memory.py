@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.lib.corpora import add_corpus_arguments, count_once
-from benchmarks.lib.measure import COST, PSDVEC, cells, markdown, run, run_script
+from benchmarks.lib.measure import COST, PSDVEC, cells, markdown, quickest, run, run_script
 from benchmarks.lib.records import make_parser, publish
 
 from psdvec.counts.matrix import map_counts
@@ -61,6 +61,24 @@ def table(record: dict[str, Any]) -> str:
         rows.append([name, wall, processor, shown, f"`{fit['digest'][:8]}`"])
     title = f"{record['words']:,} words × {record['dim']}, {record['pairs'] / 1e6:.0f} million pairs"
     return markdown([title, *COST, "digest"], rows)
+
+
+def summary(count: dict[str, Any], memory: dict[str, Any], growth: dict[str, Any]) -> str:
+    """Write counting and fitting in one table, from the records of ``bench_count``, this one and ``bench_growth``."""
+    rows = []
+    for found in count["glove"]:
+        text = f"{found['tokens'] / 1e6:.0f} million words"
+        rows.append([f"count, window {found['window']}", text, *cells(quickest(found["psdvec"]))])
+    largest = count["size"][-1]
+    text = f"{largest['tokens'] / 1e6:.0f} million words"
+    rows.append(["count, window 10, `--memory 2G`", text, *cells(quickest(largest["psdvec"]))])
+    for fit in memory["fits"]:
+        name = f"fit, `{fit['options']}`" if fit["options"] else "fit"
+        rows.append([name, f"{memory['words']:,} × {memory['dim']}", *cells(fit)])
+    for fit in growth["fits"]:
+        if fit["words"] > memory["words"]:
+            rows.append(["fit", f"{fit['words']:,} × {growth['dim']}", *cells(fit)])
+    return markdown(["", "of", *COST], rows)
 
 
 if __name__ == "__main__":
