@@ -270,7 +270,7 @@ def table(record: dict[str, Any]) -> str:
         "GB of memory",
         "runs",
     ]
-    return markdown(["set", *titles], rows)
+    return markdown(["set", *titles], rows, names=2)
 
 
 def stability_table(record: dict[str, Any]) -> str:
@@ -284,7 +284,7 @@ def stability_table(record: dict[str, Any]) -> str:
         ]
         for (name, method), results in by_method(record, "halves of")
     ]
-    return markdown(["set", "method", "shared words", "runs"], rows)
+    return markdown(["set", "method", "shared words", "runs"], rows, names=2)
 
 
 def by_method(record: dict[str, Any], what: str) -> list[tuple[tuple[str, str], list[dict[str, Any]]]]:

@@ -45,13 +45,8 @@ def cells(cost: Mapping[str, float]) -> list[str]:
     return [f"{cost['wall']:.1f}", f"{cost['processor']:.1f}", f"{cost['memory'] / 1e9:.2f}"]
 
 
-def markdown(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table in Markdown: the first column to the left, the others to the right."""
-    line = "| {} |".format
-    return "\n".join(
-        [
-            line(" | ".join(titles)),
-            f"|---|{'---:|' * (len(titles) - 1)}",
-            *(line(" | ".join(row)) for row in rows),
-        ]
-    )
+def markdown(titles: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1) -> str:
+    """Write a table in Markdown: the columns of ``names`` to the left, the others to the right."""
+    rule = "|---" * names + "|---:" * (len(titles) - names) + "|"
+    shown = [f"| {' | '.join(row)} |" for row in (titles, *rows)]
+    return "\n".join([shown[0], rule, *shown[1:]])
