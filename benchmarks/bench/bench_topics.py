@@ -45,7 +45,9 @@ RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")
 PLAIN, SPELLING_OFF = "the documents, spelling off", ("--spelling", "off")
 HALF_TOPICS = 20  # of each half of the documents
 FROM_ALL = "psdvec, vectors of all"  # documents, so that the halves have something in common
-OURS = ("psdvec, vectors of the half", FROM_ALL)
+OURS = {
+    "psdvec, vectors of the half": (), "psdvec, vectors of the half, spelling off": SPELLING_OFF, FROM_ALL: ()
+}  # fmt: skip
 NAMES = {
     "lda": "LDA, scikit-learn", "nmf": "NMF, scikit-learn", "tomotopy": "LDA, tomotopy", "bertopic": "BERTopic",
     "top2vec": "Top2Vec",
@@ -226,7 +228,7 @@ def run_stability(data: Set, method: str, seed: int, given: argparse.Namespace, 
     for half in halves:
         if method in OURS:
             source = data if method == FROM_ALL else half
-            vectors = own_vectors(source, given, records)[1]
+            vectors = own_vectors(source, given, records, *OURS[method])[1]
             found.append(learn_ours(half, vectors, HALF_TOPICS, seed, given)[0].top_words())
         else:
             place = given.work / f"{half.name}-{method}-{seed}"
