@@ -282,7 +282,7 @@ def table(record: dict[str, Any]) -> str:
 
 
 def stability_table(record: dict[str, Any]) -> str:
-    """Write how many words the topics of two halves share, a row for each method and set."""
+    """Write how many words the topics of two halves share, a row for each method and set, the most stable first."""
     rows = [
         [
             TITLES[name],
@@ -292,6 +292,7 @@ def stability_table(record: dict[str, Any]) -> str:
         ]
         for (name, method), results in by_method(record, "halves of")
     ]
+    rows.sort(key=lambda row: (row[0], -float(row[2])))
     return markdown(["set", "method", "shared words", "runs"], rows, names=2)
 
 
