@@ -54,12 +54,7 @@ def test_a_record_says_how_busy_the_machine_was_and_its_table_is_printed(tmp_pat
 SHOWN = (
     "<!-- table: bench_x.table x.json -->\n| | s |\n|---|---:|\n| a | 61.5 |\n| b | 56.94 |\n<!-- end -->\n"
 )
-NOT_YET = {
-    "README.md",
-    "comparing.md",
-    "simplewiki.md",
-    "evaluation.md",
-}  # to be checked once they are rewritten
+NOT_YET = {"README.md", "comparing.md", "how-good.md", "evaluation.md"}  # checked once they are finished
 RESULTS = [page for page in tables.pages() if page.parent.name == "results" and page.name not in NOT_YET]
 CHECKED = [page for page in {*MARKED, *RESULTS} if page.name not in NOT_YET]
 
