@@ -142,14 +142,14 @@ def ours(data: Data, *, dim: int) -> dict[str, Rank]:
     return {"PSDVec, complete": complete, "PSDVec, most similar": cosines}
 
 
-def item2vec(data: Data, *, dim: int, epochs: int, ns_exponent: float, alpha: float) -> dict[str, Rank]:
+def item2vec(data: Data, *, dim: int, epochs: int, ns_exponent: float, sample: float) -> dict[str, Rank]:
     """Train skip-gram with whole baskets as windows; rank by cosines, and by its output layer."""
     from gensim.models import Word2Vec
 
     longest = max(map(len, data.baskets))
     model = Word2Vec(
         data.baskets, vector_size=dim, epochs=epochs, ns_exponent=ns_exponent, window=longest, shrink_windows=False,
-        sg=1, negative=5, sample=0, alpha=alpha, min_count=FEWEST, workers=2, seed=SEED,
+        sg=1, negative=5, sample=sample, min_count=FEWEST, workers=2, seed=SEED,
     )  # fmt: skip
     rows = [model.wv.key_to_index[item] for item in data.items]
     inputs, outputs = model.wv.vectors[rows], model.syn1neg[rows]
@@ -191,22 +191,17 @@ METHODS: list[tuple[Callable[..., dict[str, Rank]], list[dict[str, Any]]]] = [
     (
         item2vec,
         [
-            {"dim": dim, "epochs": epochs, "ns_exponent": exponent, "alpha": alpha}
-            for dim, epochs, exponent, alpha in (
-                (100, 20, 0.75, 0.025),
-                (100, 20, -0.5, 0.025),
-                (100, 10, -0.5, 0.1),
-                (300, 10, -0.5, 0.1),
-            )
+            {"dim": dim, "epochs": epochs, "ns_exponent": exponent, "sample": 0}
+            for dim, epochs, exponent in ((100, 5, 0.75), (100, 5, -0.5), (100, 20, -0.5), (300, 5, -0.5))
         ],
     ),
     (
         als,
         [
             {"factors": factors, "alpha": alpha, "regularization": regularization}
-            for factors in (16, 64)
+            for factors in (4, 16, 64)
             for alpha in (1.0, 10.0)
-            for regularization in (10.0, 100.0, 1000.0)
+            for regularization in (0.1, 10.0, 100.0)
         ],
     ),
 ]
