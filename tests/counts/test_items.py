@@ -214,6 +214,21 @@ def test_rows_of_a_table_that_do_not_fit_into_memory_are_grouped_on_disk(monkeyp
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
+def test_tables_of_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    orders, skus = zip(*SCATTERED, strict=True)
+    table = pyarrow.table({"order": orders, "sku": skus})
+    assert cells(count(table, basket="order", item="sku")) == cells(count(ORDERS))
+    assert cells(count(pyarrow.table({"skus": ORDERS}), item="skus")) == cells(count(ORDERS))
+
+
+def test_frames_of_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(SCATTERED, schema=["order", "sku"], orient="row")
+    assert cells(count(frame, basket="order", item="sku")) == cells(count(ORDERS))
+    assert cells(count(frame.group_by("order").agg("sku"), item="sku")) == cells(count(ORDERS))
+
+
 def test_frames_and_groups_of_pandas():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(SCATTERED, columns=["order", "sku"])

@@ -644,7 +644,8 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
         for token in sentence:
             if not isinstance(token, str) or not token:
                 raise InputError(
-                    f"sentence {number} holds {token!r}, which is not a word; give non-empty strings"
+                    f"sentence {number} holds {token!r}, which is not a word; give non-empty strings, or items=True "
+                    "for other keys"
                 )
             ids.append(local.setdefault(token, len(local)))
         if len(ids) > before:
