@@ -1,12 +1,13 @@
 """Phrases against gensim's: time from text to text, precision by titles of articles, and the phrase analogies.
 
-    python -m benchmarks.bench.bench_phrases enwiki-38m.txt simplewiki.txt questions-phrases.txt --work W
+    python -m benchmarks.bench.bench_phrases enwiki-38m.txt --work W --articles simplewiki.txt
+    python -m benchmarks.bench.bench_phrases enwiki-38m.txt --work W --questions questions-phrases.txt
 
-The first text is what phrases are found in. The second is one of articles, each with its title as the first line after
-an empty one: titles of several words are what the first phrases of each list are compared with, and chose nothing.
-gensim is given the text cut into words already; what its own tokenizer takes, once for finding and once for joining, is
-measured apart. It finds pairs of words, ours are of two to five. Both count from five occurrences on. The models with
-and without phrases, which are asked the questions, are trained alike; without questions, none is.
+Phrases are found in the text. Articles are a text in which each has its title as the first line after an empty one:
+titles of several words are what the first phrases of each list are compared with, and chose nothing. gensim is given
+the text cut into words already; what its own tokenizer takes, once for finding and once for joining, is measured apart.
+It finds pairs of words, ours are of two to five. Both count from five occurrences on. The models with and without
+phrases, which are asked the questions, are trained alike, once, and kept.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ def analogies(text: Path, questions: Path, work: Path, *, words: int, dim: int) 
     Of the model without, also with a vector for each phrase of the questions: the mean of those of its words.
     """
     task, found = read_task(questions), {}
+    if not (work / "phrases.txt").exists():
+        run([*PSDVEC, "phrases", text, "-o", work / "phrases.txt", "-q"])
     for name, option in (("without", []), ("with", ["--phrases", work / "phrases.txt"])):
         size, folder = ["--max-words", str(words), "--dim", str(dim)], work / f"{name}-{words}-{dim}"
         if not folder.exists():
@@ -200,57 +203,51 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else ""
 
 
+def judge(text: Path, articles: Path, work: Path) -> dict[str, Any]:
+    """Run both programs, and compare what they found with the titles of ``articles``."""
+    cut_only(text, work / "cut.txt")
+    both = ["-o", work / "phrases.txt", "--join", work / "joined.txt", "--overwrite", "-q"]
+    (work / "warm.txt").write_text("a b c d e f\n" * 9)
+    run([*PSDVEC, "phrases", work / "warm.txt", *both])  # compiles
+    ours = run([*PSDVEC, "phrases", text, *both])
+    child = [sys.executable, "-m", "benchmarks.bench.bench_phrases", str(text), "--gensim"]
+    said = subprocess.run([*child, "--work", str(work)], check=True, capture_output=True, text=True).stdout
+    phrases, titles = list(read_phrases(work / "phrases.txt").phrases), titles_of(articles)
+    lists = {name: json.loads((work / f"{name}.json").read_text()) for name in ("default", "npmi")}
+    return {
+        "psdvec": {**asdict(ours), "phrases": len(phrases)},
+        "gensim": json.loads(said),
+        "titles": len(titles),
+        "precision": {name: precision(found, titles) for name, found in {"psdvec": phrases, **lists}.items()},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("text", type=Path)
-    parser.add_argument("articles", type=Path, nargs="?")
-    parser.add_argument("questions", type=Path, nargs="?")
+    parser.add_argument("--articles", type=Path, help="time and precision by the titles of this text")
+    parser.add_argument("--questions", type=Path, help="the phrase analogies")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--words", type=int, default=100_000, help="vocabulary of the models")
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--gensim", action="store_true", help="only gensim's part, in a process of its own")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    work, figures = options.work, dict[str, Any]()
+    work.mkdir(parents=True, exist_ok=True)
     if options.gensim:
-        run_gensim(options.text, options.work / "cut.txt", options.work)
-    else:
-        compare(options)
-
-
-def compare(options: argparse.Namespace) -> None:
-    """Run both programs, judge what they found, and write the record."""
-    work = options.work
-    cut_only(options.text, work / "cut.txt")
-    both = ["-o", work / "phrases.txt", "--join", work / "joined.txt", "--overwrite", "-q"]
-    (work / "warm.txt").write_text("a b c d e f\n" * 9)
-    run([*PSDVEC, "phrases", work / "warm.txt", *both])  # compiles
-    ours = run([*PSDVEC, "phrases", options.text, *both])
-    child = [sys.executable, "-m", "benchmarks.bench.bench_phrases", str(options.text), "--gensim"]
-    said = subprocess.run([*child, "--work", str(work)], check=True, capture_output=True, text=True).stdout
-    phrases, titles = list(read_phrases(work / "phrases.txt").phrases), titles_of(options.articles)
-    lists = {"psdvec": phrases} | {
-        name: json.loads((work / f"{name}.json").read_text()) for name in ("default", "npmi")
-    }
-    figures = {
-        "psdvec": {**asdict(ours), "phrases": len(phrases)},
-        "gensim": json.loads(said),
-        "titles": len(titles),
-        "precision": {name: precision(listed, titles) for name, listed in lists.items()},
-    }
-    for write in (times, precisions):
-        print(write(figures), end="\n\n", flush=True)
-    if options.record:  # before the long part, too
-        write_record(options.record, figures)
+        run_gensim(options.text, work / "cut.txt", work)
+    if options.articles:
+        figures |= judge(options.text, options.articles, work)
+        print(times(figures), precisions(figures), sep="\n\n", flush=True)
     if options.questions:
         size = {"words": options.words, "dim": options.dim}
-        found = analogies(options.text, options.questions, work, **size)
-        figures |= {"analogies": found, **size}
+        figures |= {"analogies": analogies(options.text, options.questions, work, **size), **size}
         print(questions(figures))
-        if options.record:
-            write_record(options.record, figures)
+    if options.record:
+        write_record(options.record, figures)
 
 
 if __name__ == "__main__":
