@@ -198,13 +198,13 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
-    joined = resolve_phrases(
-        phrases, corpus, text, column=column, where=where, memory=memory, workers=workers, progress=progress
-    )
     given = None if vocabulary is None else tuple(sorted(set(vocabulary), key=key_text))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = counting_of(text, min_count, max_words, window, weighting, gaps, given)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, where=where, memory=memory, workers=workers, progress=progress
+    )
     described = describe_counts(text, what, joined)
     plan |= {"vocabulary": given, **described._asdict()}
     with (

@@ -50,13 +50,9 @@ from psdvec.text.phrase_kernels import best_cut, find_slot, pair_key, scattered,
 from psdvec.text.phrases import JOINT, MAX_BYTES, STEPS, Phrases, Trie, hash_table, make_trie, read_phrases
 
 AUTO = "auto"
-FREQUENT = (
-    400  # a word that is more than one in so many is a connector, if it is among the first √n of n words
-)
+FREQUENT = 400  # a word that is more than one in so many may be a connector
 _DEVIATIONS = 2.0  # by which a count may be too high, and is discounted
-_PIECE = (
-    2 / 3
-)  # an n-gram of which so much lies within one that is a word longer is a piece of it, and no phrase
+_PIECE = 2 / 3  # the share of an n-gram within one that is a word longer, from which on it is a piece of that
 _BYTES_PER_GRAM = 48  # of a table that may just have doubled
 _HALF = np.uint64(32)  # the upper half of a hash tells the part, the lower one the slot
 _EMPTY, _ONE = np.uint64(0), np.uint64(1)

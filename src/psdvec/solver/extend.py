@@ -184,7 +184,7 @@ def write_report(
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed]]
 
-# Or a model and counts do not fit together.
+# In these, a model and counts must agree to fit together.
 MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", "phrases", *CHANGES)
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
