@@ -4,7 +4,8 @@
     python -m benchmarks.bench.bench_phrases enwiki-38m.txt --work W --questions questions-phrases.txt
 
 Phrases are found in the text. Articles are a text in which each has its title as the first line after an empty one:
-titles of several words are what the first phrases of each list are compared with, and chose nothing. gensim is given
+titles of several words are what the first phrases of each list are compared with (our discount was
+tried against some of them). gensim is given
 the text cut into words already; what its own tokenizer takes, once for finding and once for joining, is measured apart.
 It finds pairs of words, ours are of two to five. Both count from five occurrences on. The models with and without
 phrases, which are asked the questions, are trained alike, once, and kept.

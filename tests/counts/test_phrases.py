@@ -13,7 +13,7 @@ from psdvec.counts import phrases as module
 from psdvec.counts.count import count_pairs
 from psdvec.counts.merge import merge_counts
 from psdvec.counts.phrases import find_phrases
-from psdvec.errors import InputError, PSDVecError
+from psdvec.errors import InputError, InputWarning, PSDVecError
 from psdvec.text.corpus import read_corpus
 from tests.helpers import Watched, cells, contents
 from tests.reference import phrases as reference
@@ -229,3 +229,9 @@ def test_a_text_is_written_with_its_phrases_joined(tmp_path, monkeypatch, size):
     sentences = [phrases.join(sentence) for sentence in read_corpus(tmp_path / "text.txt")]
     assert (tmp_path / "joined.txt").read_text() == "".join(" ".join(words) + "\n" for words in sentences)
     assert "hong_kong" in (tmp_path / "joined.txt").read_text()
+
+
+def test_damage_of_a_text_is_told_when_its_phrases_are_found(tmp_path):
+    (tmp_path / "text.txt").write_bytes(b"caf\xe9 au lait\n" * 9)
+    with pytest.warns(InputWarning, match="latin-1"):
+        find_phrases(tmp_path / "text.txt")

@@ -26,8 +26,9 @@ import numpy as np
 
 import psdvec
 from psdvec.compare.values import Cost, FailedCommandError, Setup, TrainingRun, complaint, measure
-from psdvec.counts.count import count_pairs, report_tally
+from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Tally
+from psdvec.counts.segments import report_tally
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core

@@ -21,7 +21,7 @@ from psdvec.counts.items import NOUN, Baskets, number_baskets, read_baskets
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, write_counts
 from psdvec.counts.pairs import count_text
 from psdvec.counts.phrases import AUTO, Joiner, resolve_phrases
-from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text
+from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text, report_tally
 from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, key_text, read_keys
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import BASKET, TOKENIZER, Counting
@@ -30,9 +30,8 @@ from psdvec.resources import available_memory, format_size, parse_size, resolve_
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input, report_damage
-from psdvec.text.phrases import JOINT, Phrases, read_phrases
-from psdvec.text.readers import UTF8
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input
+from psdvec.text.phrases import Phrases, read_phrases
 from psdvec.text.tokenizers import parameters_of
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
@@ -377,20 +376,6 @@ def _why_no_word(tally: Tally, min_count: int, noun: str) -> str:
             "counted; check that this is text, and that the tokenizer cuts it into words"
         )
     return f"no {noun} occurs {min_count} times or more among {tally.tokens:,} {noun}s; try min_count=1"
-
-
-def report_tally(tally: Tally, text: Corpus | Texts | Sentences | Baskets, progress: Progress) -> None:
-    """Say what of a text was replaced or left out."""
-    files = _files_of(text)
-    report_damage(
-        replaced=tally.replaced_bytes, words=tally.tokens, overlong=tally.overlong_words,
-        files=() if files is None else files.files, encoding=UTF8 if files is None else files.encoding,
-        progress=progress,
-    )  # fmt: skip
-    if tally.written_phrases:
-        progress.say(
-            f"words that the text itself writes like phrases, with {JOINT}, counted as these: {tally.written_phrases:,}"
-        )
 
 
 def _check_place(

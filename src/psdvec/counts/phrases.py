@@ -35,6 +35,7 @@ from psdvec.counts.segments import (
     WordTable,
     choose_words,
     number_text,
+    report_tally,
 )
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, checked, demand_words
@@ -149,6 +150,7 @@ def find_phrases(
     with tempfile.TemporaryDirectory(prefix="psdvec-") as temporary, ThreadPoolExecutor(threads) as pool:
         folder = Path(temporary)
         numbered = number_text(text, folder / "segments", workers=threads, progress=progress)
+        report_tally(numbered.tally, text, progress)
         found = _Text.of(
             numbered, folder, pool, min_count=min_count, connectors=given, memory=room, threads=threads
         )

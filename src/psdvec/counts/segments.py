@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, takewhile
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from psdvec.progress import Progress
 from psdvec.resources import map_ordered
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_file, read_piece, write_piece
-from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
+from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts, report_damage
+from psdvec.text.phrases import JOINT
+from psdvec.text.readers import UTF8
 from psdvec.text.tokenizers import Cutting, changes_words
 
 # Words as numbers: their bytes are read eight at a time, and a key of 64 bits stands for each word.
@@ -548,6 +550,20 @@ def number_text(
         discard_folder(folder)
         raise InputError(corpus.why_empty() if isinstance(corpus, Corpus) else NO_SENTENCES)
     return text
+
+
+def report_tally(tally: Tally, text: Any, progress: Progress) -> None:
+    """Say what of a text, or of baskets, was replaced or left out."""
+    read = getattr(text, "corpus", text)  # baskets may be read from files
+    files, encoding = (read.files, read.encoding) if isinstance(read, Corpus) else ((), UTF8)
+    report_damage(
+        replaced=tally.replaced_bytes, words=tally.tokens, overlong=tally.overlong_words, files=files,
+        encoding=encoding, progress=progress,
+    )  # fmt: skip
+    if tally.written_phrases:
+        progress.say(
+            f"words that the text itself writes like phrases, with {JOINT}, counted as these: {tally.written_phrases:,}"
+        )
 
 
 def number_corpus(

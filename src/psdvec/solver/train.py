@@ -13,17 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from psdvec.counts.count import (
-    Description,
-    count_pairs,
-    counting_of,
-    describe_counts,
-    read_what_counts,
-    report_tally,
-)
+from psdvec.counts.count import Description, count_pairs, counting_of, describe_counts, read_what_counts
 from psdvec.counts.items import Baskets
 from psdvec.counts.matrix import Cooccurrence, load_counts
 from psdvec.counts.phrases import resolve_phrases
+from psdvec.counts.segments import report_tally
 from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
