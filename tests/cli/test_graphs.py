@@ -41,7 +41,7 @@ def test_walks_are_fitted_and_a_new_node_is_placed(run, folder):
     how = ("--format", "edges", "--min-contexts", "1", "-o", folder / "larger")
     code, output, errors = run("extend", folder / "model", folder / "graph.edges", *how)
     assert code == 0, errors
-    assert "1 words learned" in output
+    assert "1 nodes learned" in output
     assert {name for name, _ in psdvec.load(folder / "larger").most_similar("new", topn=3)} == {"a", "b", "c"}
 
 
@@ -58,7 +58,7 @@ def test_a_model_of_edges_takes_new_edges(run, folder):
     run("fit", folder / "counts", "-o", folder / "model", "--recipe", "graph", "--dim", "2")
     (folder / "new.edges").write_text("new a\nnew b\n")
     how = ("--format", "edges", "--min-contexts", "1", "--unigrams", "model", "-o", folder / "larger")
-    assert "1 words learned" in run("extend", folder / "model", folder / "new.edges", *how)[1]
+    assert "1 nodes learned" in run("extend", folder / "model", folder / "new.edges", *how)[1]
 
 
 @pytest.mark.parametrize(

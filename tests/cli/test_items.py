@@ -70,8 +70,8 @@ def test_counts_of_baskets_speak_of_items(run, orders):
     ("options", "sentence"),
     [
         (("--items", "--basket", "order_id"), "name that of the items too: --item"),
-        (("--items", "--tokenizer", "paper"), "the tokenizer paper was given, but items are no text"),
-        (("--items", "--column", "sku"), "leave field and column out"),
+        (("--items", "--tokenizer", "paper"), "words were to be cut (paper), but items are no text"),
+        (("--items", "--column", "sku"), "leave column out"),
         (("--basket", "order_id"), "for baskets, give --items"),
         (("--items", "--weighting", "flat"), "baskets have no distances"),
     ],

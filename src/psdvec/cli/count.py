@@ -137,7 +137,7 @@ def count(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count the words of a corpus and the pairs of words that stand close together, or the items of baskets.
+    """Count words, or items, and pairs of them that stand close together.
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpa
 
 import numpy as np
 
-from psdvec.arrays import Bools, Float32s, Float64s, Int64s
+from psdvec.arrays import Bools, Float32s, Float64s, Int64s, as_numbers
 from psdvec.counts.vocabulary import KEY_TYPES, TEXT_KEYS, Key, demand_keys, key_text, kind_of, read_key
 from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
@@ -885,26 +885,6 @@ def cosine(a: Float32s, b: Float32s) -> float:
     0.0
     """
     return float(unit_vector(a) @ unit_vector(b))
-
-
-def as_numbers(name: str, values: Any, dtype: type) -> Any:
-    """Return ``values`` as an array of ``dtype``; refuse what would become something else by that.
-
-    Fewer digits are fine; texts, complex numbers, and fractions in place of whole numbers are not.
-
-    >>> as_numbers("vectors", [[1, 2]], np.float32).dtype
-    dtype('float32')
-    """
-    given = np.asarray(values)
-    if given.dtype == dtype:
-        return given
-    if given.dtype.kind not in "biuf" and given.size:
-        raise InputError(f"{name} are of type {given.dtype}; give real numbers")
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers: Any = given.astype(dtype)
-    if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
-        raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
-    return numbers
 
 
 def _same(a: Any, b: Any) -> bool:
