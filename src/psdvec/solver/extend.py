@@ -432,10 +432,10 @@ def place(
 def _none_placed(unplaced: Mapping[str, str]) -> str:
     word, reason = next(iter(unplaced.items()))
     if len(unplaced) == 1:
-        return f"'{word}' cannot be placed: it is {reason}; give more text that uses it"
+        return f"'{word}' cannot be placed: it is {reason}; give more text that uses it, or min_contexts=1"
     return (
         f"none of {len(unplaced):,} words can be placed, such as '{word}', which is {reason}; "
-        "give more text that uses them"
+        "give more text that uses them, or min_contexts=1"
     )
 
 

@@ -138,6 +138,11 @@ class Model(Embeddings):
         """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
         return str(self.counting.get("noun", "word"))
 
+    @property
+    def unspelled(self) -> Float32s:
+        """The vectors without what the words' spelling says."""
+        return self.rows * self.stretch
+
     @checked
     def complete(self, basket: Sequence[Key], *, topn: int = 10) -> Ranking:
         """Return what goes with the items of ``basket``: the likeliest others, and how likely each is to the model.
