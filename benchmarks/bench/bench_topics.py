@@ -42,12 +42,9 @@ from psdvec.topic_model.topics import Topics, coherence
 
 NUMBERS = (10, 20, 30, 40, 50)
 RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")
-PLAIN, SPELLING_OFF = "the documents, spelling off", ("--spelling", "off")
 HALF_TOPICS = 20  # of each half of the documents
 FROM_ALL = "psdvec, vectors of all"  # documents, so that the halves have something in common
-OURS = {
-    "psdvec, vectors of the half": (), "psdvec, vectors of the half, spelling off": SPELLING_OFF, FROM_ALL: ()
-}  # fmt: skip
+OURS = ("psdvec, vectors of the half", FROM_ALL)
 NAMES = {
     "lda": "LDA, scikit-learn", "nmf": "NMF, scikit-learn", "tomotopy": "LDA, tomotopy", "bertopic": "BERTopic",
     "top2vec": "Top2Vec",
@@ -163,23 +160,23 @@ def read_rival(place: Path, number: int) -> tuple[list[list[str]], Any]:
         return [each.split() for each in found["words"].tolist()], found["proportions"]
 
 
-def own_vectors(data: Set, given: argparse.Namespace, records: Records, *options: str) -> tuple[Path, Path]:
+def own_vectors(data: Set, given: argparse.Namespace, records: Records) -> tuple[Path, Path]:
     """Return counts of the documents themselves, and vectors from them; what they took is kept in the records."""
     text, _ = data.write(given.work)
     counts = given.work / f"{data.name}-counts"
-    own = given.work / "-".join([data.name, "model", *options])
+    own = given.work / f"{data.name}-model"
     if not own.exists():
         how = ["--tokenizer", "paper", "--min-count", "1", "--overwrite"]
         cost = run([*PSDVEC, "count", text, "-o", counts, *how])
-        cost += run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100", *options])
-        records.add({"vectors of": data.name, "options": options}, asdict(cost))
+        cost += run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100"])
+        records.add({"vectors of": data.name}, asdict(cost))
     return counts, own
 
 
 def vectors_of(data: Set, given: argparse.Namespace, records: Records) -> dict[str, Path]:
     """Return our vectors by where they come from: other text, the documents themselves, both."""
     counts, own = own_vectors(data, given, records)
-    found = {"the documents": own, PLAIN: own_vectors(data, given, records, *SPELLING_OFF)[1]}
+    found = {"the documents": own}
     if given.model:
         found["other text"] = given.model
     if given.counts:
@@ -228,7 +225,7 @@ def run_stability(data: Set, method: str, seed: int, given: argparse.Namespace, 
     for half in halves:
         if method in OURS:
             source = data if method == FROM_ALL else half
-            vectors = own_vectors(source, given, records, *OURS[method])[1]
+            vectors = own_vectors(source, given, records)[1]
             found.append(learn_ours(half, vectors, HALF_TOPICS, seed, given)[0].top_words())
         else:
             place = given.work / f"{half.name}-{method}-{seed}"
@@ -251,17 +248,13 @@ def table(record: dict[str, Any]) -> str:
 
     Seconds are those for one number of topics, with those of the documents' own vectors where these were used.
     """
-    vectors = {
-        (step["vectors of"], "spelling off" if step["options"] else "the documents"): step["processor"]
-        for step in record["steps"]
-        if "vectors of" in step
-    }
+    vectors = {step["vectors of"]: step["processor"] for step in record["steps"] if "vectors of" in step}
     rows = []
     for (name, method), results in by_method(record, "set"):
         scores = [score for result in results for score in result["scores"].values()]
         measures = ("npmi", "octis", "diversity", "nmi", "purity", "told")
         means = [f"{np.mean([score[what] for score in scores]):.3f}" for what in measures]
-        fitted = sum(cost for (of, kind), cost in vectors.items() if of == name and method.endswith(kind))
+        fitted = vectors[name] if method.endswith("the documents") else 0.0
         seconds = f"{sum(result['processor'] for result in results) / len(scores) + fitted:.1f}"
         memory = f"{max(result['memory'] for result in results) / 1e9:.2f}"
         rows.append([TITLES[name], NAMES.get(method, method), *means, seconds, memory, str(len(scores))])
