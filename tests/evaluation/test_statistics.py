@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -284,6 +284,7 @@ def test_the_interval_of_analogies_holds_the_truth_in_ninety_five_of_a_hundred_s
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=2, max_size=20))
+@example([(0, 0, False), (0, 0, False), (0, 0, True)])
 def test_an_interval_of_analogies_holds_its_score_and_stays_a_share(questions):
     outcomes = np.array([float(right) for _, _, right in questions])
     low, high = interval_of_share(outcomes, np.array([[p, q] for p, q, _ in questions]))

@@ -21,7 +21,16 @@ import numpy as np
 
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, pair_weights, write_counts
-from psdvec.counts.vocabulary import MOST, TEXT_KEYS, TOO_MANY, Key, Vocabulary, as_key, kind_of_all
+from psdvec.counts.vocabulary import (
+    MOST,
+    TEXT_KEYS,
+    TOO_MANY,
+    Key,
+    Vocabulary,
+    as_key,
+    demand_keys,
+    kind_of_all,
+)
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.kernels import kernel
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
@@ -46,7 +55,7 @@ def counts_of_matrix(
     matrix: Any, names: Iterable[Any], *, symmetric: bool, sources: Sequence[Mapping[str, Any]]
 ) -> Cooccurrence:
     """Return the counts that :meth:`psdvec.Cooccurrence.from_matrix` promises."""
-    M, words = _square(matrix), [as_key(name) for name in names]
+    M, words = _square(matrix), [as_key(name) for name in demand_keys(names)]
     if len(words) != M.shape[0]:
         raise InputError(
             f"the matrix has {M.shape[0]:,} rows, and there are {len(words):,} names; give one name for each row"
@@ -194,6 +203,8 @@ def read_edges(path: str | Path) -> Edges:
     They are separated by tabs, by commas or by blanks, as the first line is. Lines that begin with # are comments, and
     a first line may say ``source`` and ``target``.
     """
+    if "\0" in str(path):
+        raise InputError(f"there is no file {str(path)!r}; check the name")
     with open_stream(path) as stream:
         return _gather(_edges_in(stream_lines(stream), str(path)), file=Path(path).name)
 

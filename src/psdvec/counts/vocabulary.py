@@ -68,7 +68,8 @@ def as_key(value: Any) -> Key:
         return int(value)
     if isinstance(value, tuple) and value:
         return tuple(as_key(part) for part in value)
-    empty = "is empty" if value in ("", ()) else f"is {value!r:.40}, of type {type(value).__name__}"
+    is_empty = isinstance(value, str | tuple)
+    empty = "is empty" if is_empty else f"is {value!r:.40}, of type {type(value).__name__}"
     raise InputError(f"a key {empty}; keys are {_PARTS}; leave it out, or turn it into one of these")
 
 

@@ -329,14 +329,15 @@ def correlation_interval(correlation: float, variance: Variance) -> tuple[float,
 def share_interval(share: float, variance: Variance) -> tuple[float, float]:
     """Return Wilson's 95 % interval of the share of right answers, for as many questions as these are worth.
 
-    That number is share (1 − share) / variance; where all answers are right or all wrong, and nothing can be estimated,
-    it is the number of links. The width is that of the t distribution.
+    That number is share (1 − share) / variance; where nothing can be estimated, because all answers are right, or all
+    wrong, or all hang together, it is the number of links. The width is that of the t distribution.
 
     >>> low, high = share_interval(1.0, Variance(0.0, 2))
     >>> round(low, 2), high
     (0.14, 1.0)
     """
-    worth = share * (1 - share) / variance.value if variance.value > 0 else variance.freedom + 1
+    known = variance.error > _ROUNDING
+    worth = share * (1 - share) / variance.value if known else variance.freedom + 1
     t2 = variance.quantile**2 / worth
     middle = (share + t2 / 2) / (1 + t2)
     half = math.sqrt(t2 * share * (1 - share) + t2**2 / 4) / (1 + t2)

@@ -635,6 +635,8 @@ def place_by_features(
     >>> larger.most_similar("oolong", topn=1)[0][0][:3]
     'tea'
     """
+    if not 0 < ridge < math.inf:
+        raise InputError(f"ridge is {ridge}; give a number above 0")
     known = [name for name in features if name in model.key_to_index]
     new = [name for name in features if name not in model.key_to_index]
     if not known or not new:
