@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
+    from psdvec.text.tokenizers import register_tokenizer
     from psdvec.topic_model.topics import Topics, topics
     from psdvec.vectors.embeddings import Embeddings
     from psdvec.vectors.model import Model
@@ -39,7 +40,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
     "Vocabulary", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
-    "read_corpus", "save", "spell", "topics", "train",
+    "read_corpus", "register_tokenizer", "save", "spell", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -60,6 +61,7 @@ _HOMES = {
     "load": "loading",
     "merge_counts": "counts.merge",
     "read_corpus": "text.corpus",
+    "register_tokenizer": "text.tokenizers",
     "save": "formats",
     "spell": "methods.spelling",
     "topics": "topic_model.topics",

@@ -174,6 +174,32 @@ def checked(function: Function) -> Function:
     return typing.cast(Function, call)
 
 
+def old_names(**names: str) -> Callable[[Function], Function]:
+    """Let a function take options by the names that they had before, each given as ``old="new"``.
+
+    >>> @old_names(field="column")
+    ... def read(column: str = "text") -> str:
+    ...     return column
+    >>> read(field="body")
+    'body'
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            for old, new in names.items():
+                if options.get(old) is not None and options.get(new) is not None:
+                    raise InputError(f"{old} is the old name of {new}, and both were given; give {new} only")
+                if old in options:
+                    value = options.pop(old)
+                    options[new] = options.get(new) if value is None else value
+            return function(*given, **options)
+
+        return typing.cast(Function, call)
+
+    return decorate
+
+
 def checked_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``options`` as a :func:`checked` ``function`` would take them."""
     kinds = _kinds_of(function)

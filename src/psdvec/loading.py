@@ -13,6 +13,7 @@ from psdvec.errors import InputError, StoreError, checked
 from psdvec.options import Recipe
 from psdvec.resources import format_size
 from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
+from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
@@ -30,8 +31,9 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-COUNTED = ("tokenizer", "window", "weighting", "gaps")
+COUNTED = ("tokenizer", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
+_DIGITS = 12  # of a digest there
 
 
 @checked
@@ -113,9 +115,12 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "recipe": facts["recipe name"],
         "settings": _listed(facts.get("settings", {})),
         "spelling": _spelling(facts),
-        "counted": _listed({name: counting[name] for name in COUNTED if name in counting}),
+        "counted": _listed(
+            {name.replace("_", " "): _counted(counting[name]) for name in COUNTED if name in counting}
+        ),
         "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
+        "text": _sources(_texts(artefact.sources)),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
         "computed": _computed_with(facts.get("arithmetic", {})),
@@ -197,6 +202,11 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
+def _counted(value: Any) -> Any:
+    """Return a setting of counting as it is shown; of stop words and lemmas, how many there are."""
+    return f"{len(value):,}" if isinstance(value, list | dict) else value
+
+
 def _computed_with(arithmetic: Mapping[str, Any]) -> str:
     """Name what people can change: versions, and for which processor they computed."""
     if not arithmetic:
@@ -211,9 +221,29 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
     shown = []
     for source in sources[:SHOWN]:
         kind = next((kind for kind in ("model", "counts", "vectors") if kind in source), None)
-        size = source.get("bytes")
-        known = f" ({format_size(size)})" if isinstance(size, int) and size else ""
-        name = f"{source.get('name', 'a text without a name')}{known}"
-        shown.append(name if kind is None else f"the {kind} '{source[kind]}'")
+        shown.append(_file(source) if kind is None else f"the {kind} '{source[kind]}'")
     more = [f"and {len(sources) - SHOWN:,} more"] if len(sources) > SHOWN else []
     return ", ".join(shown + more)
+
+
+def _texts(sources: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return, each once, the texts that were read for the counts and models among ``sources``."""
+    read = [one for source in sources for one in _listed_in(source, "read") if isinstance(one, Mapping)]
+    return list({_file(one): one for one in read}.values())
+
+
+def _file(source: Mapping[str, Any]) -> str:
+    """Name a file that was read, with its size and the beginning of its digest, and say which part of it it was."""
+    size, digest, where = source.get("bytes"), source.get("sha256"), source.get("where")
+    known = [format_size(size)] if isinstance(size, int) and size else []
+    known += [f"sha256 {digest[:_DIGITS]}"] if isinstance(digest, str) else []
+    known += [f"column {source['column']}"] if "column" in source else []
+    if isinstance(where, Mapping):
+        known += [f"{name} {' or '.join(map(str, _listed_in(where, name)))}" for name in where]
+    told = f" ({', '.join(known)})" if known else ""
+    return f"{source.get('name', 'a text without a name')}{told}"
+
+
+def _listed_in(source: Mapping[str, Any], name: str) -> Sequence[Any]:
+    found = source.get(name)
+    return found if isinstance(found, list) else []

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from psdvec.arrays import Int64s
 
 TOKENIZER, ERRORS, ENCODING = "unicode", "replace", "utf-8"  # how text is read
+NUMBERS = PUNCTUATION = "keep"
 SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default

@@ -261,6 +261,16 @@ def test_vectorize_cuts_lines_as_the_model_does_or_as_it_is_told(run, folded: Pa
     assert "choose one of unicode" in run("vectorize", folded, "-", tmp_path / "x.npy", "--tokenizer", "x")[2]
 
 
+def test_vectorize_reads_a_part_of_a_table(run, model: Path, tmp_path: Path):
+    (tmp_path / "text.csv").write_text("party,body\nA,king\nB,man\n")
+    command = ("vectorize", model, tmp_path / "text.csv", tmp_path / "out.npy", "--column", "body", "-q")
+    assert run(*command, "--where", "party=B")[0] == 0
+    assert np.load(tmp_path / "out.npy").tolist() == [[1, 0, 0]]
+    code, _, errors = run(*command, "--where", "party=C", "--overwrite")
+    assert (code, errors) == (1, "psdvec: nothing has party=C ('party' is A, B); check where\n")
+    assert len(np.load(tmp_path / "out.npy")) == 1  # what was there is kept
+
+
 def test_vectorize_makes_the_folder_of_its_output_and_keeps_what_is_there(run, model: Path, tmp_path: Path):
     command = ("vectorize", model, "-", tmp_path / "new" / "out.npy", "-q")
     assert run(*command, stdin="king\n")[0] == 0

@@ -129,7 +129,7 @@ def test_info_describes_topics(run, folder: Path):
         (["lines.txt", "--seed-words", "x: unheard"], "none of the seed words of 'x' (unheard) is in enough"),
         (["lines.txt", "--seed-words", "x: bank0", "--seed-words", "x: sea1"], "seed words of 'x' are given twice"),
         (["records.jsonl"], "has no text in field 'text' (it has: body); leave it out, or name the field that "
-         "holds the text: --text NAME"),
+         "holds the text: --column NAME"),
         (["texts", "--by", "year"], "no document has a field 'year'; check its name (plain text has no fields"),
         (["unheard.txt"], "no document has a word with a vector; give vectors of the same language"),
         (["records.jsonl", "--text", "body", "--by", "month"], "no document has a field 'month'"),

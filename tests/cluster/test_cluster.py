@@ -86,6 +86,19 @@ def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus
         assert contents(tmp_path / name) == contents(tmp_path / f"single-{name}")
 
 
+def test_a_part_and_words_that_are_changed_are_the_same_bytes(client, tmp_path):
+    lines = [json.dumps({"party": "ABC"[i % 3], "text": f"Word{i % 7} the {i} , word"}) for i in range(300)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    options = {"where": {"party": ["A", "C"]}, "tokenizer": str.split, "stop_words": "en", "numbers": "merge"}
+    for name, more in (("here", {}), ("there", {"client": client, "block_size": 1000})):
+        count_pairs(tmp_path / "a.jsonl", **options, **OPTIONS, output=tmp_path / name, **more)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    with pytest.raises(InputError, match=r"nothing has party=D \('party' is A, B, C\); check where"):
+        count_pairs(
+            tmp_path / "a.jsonl", where={"party": "D"}, **OPTIONS, output=tmp_path / "no", client=client
+        )
+
+
 def test_matrices_are_added_up_by_ranges_few_at_a_time(client, corpus, tmp_path, monkeypatch):
     fan_in = out_of_core_module.FAN_IN
     client.run(setattr, out_of_core_module, "FAN_IN", 3)

@@ -127,7 +127,10 @@ def test_extending_writes_a_model_with_both_parents(store, tmp_path):
     assert len(extension.learned) == 20
     larger = read_model(tmp_path / "larger")
     assert len(larger) == 60
-    assert [set(source) for source in larger.sources] == [{"model", "digest"}, {"counts", "digest"}]
+    assert [set(source) for source in larger.sources] == [
+        {"model", "digest", "read"},
+        {"counts", "digest", "words", "sentences", "read"},
+    ]
 
 
 def write_corpus(path, seed):

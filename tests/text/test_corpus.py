@@ -133,7 +133,7 @@ def test_strict_errors_name_the_file_and_the_byte(tmp_path):
         (
             "other.jsonl",
             b'{"body": "fine"}\n',
-            r"line 1 has no text in field 'text' \(it has: body\); name .*: field=\"NAME\"",
+            r"line 1 has no text in field 'text' \(it has: body\); name .*: column=\"NAME\"",
         ),
         ("utf32.txt", "some text".encode("utf-32"), 'is UTF-32, not UTF-8; read it with encoding="utf-32"'),
         ("bare.txt", "some text".encode("utf-16-be") * 9, "is UTF-16-BE, not UTF-8"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 
@@ -42,7 +43,12 @@ def test_an_address_has_the_same_counts_as_the_file(memory, tmp_path):
     options = {"min_count": 1, "window": 2}
     count_pairs(read_corpus([tmp_path / "a.txt", tmp_path / "b.txt.gz"]), **options, output=tmp_path / "near")
     count_pairs(read_corpus(memory), **options, output=tmp_path / "far")
-    assert contents(tmp_path / "near") == contents(tmp_path / "far")
+    near, far = contents(tmp_path / "near"), contents(tmp_path / "far")
+    told = [json.loads(meta.pop("meta.json"))["sources"] for meta in (near, far)]
+    assert near == far
+    assert [{k: v for k, v in source.items() if k != "sha256"} for source in told[0]] == told[
+        1
+    ]  # fetched only once
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs, count_words
 from psdvec.errors import InputError
+from psdvec.loading import load
 from psdvec.text import corpus as corpus_module
 from psdvec.text.corpus import Corpus, Texts, read_corpus, read_input
 from psdvec.text.tokenizers import TOKENIZERS
@@ -155,6 +157,14 @@ def test_columns_of_real_libraries_are_read():
         count_pairs(pandas.Series(["one", None]), min_count=1)
 
 
+def test_a_lazy_table_is_refused_in_a_sentence():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    with pytest.raises(
+        InputError, match=r"this table is lazy and holds no rows yet; give table\.collect\(\)"
+    ):
+        count_pairs(polars.DataFrame({"text": LINES}).lazy())
+
+
 def test_datasets_of_hugging_face_are_read():
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     data = datasets.Dataset.from_dict({"text": LINES})
@@ -164,6 +174,132 @@ def test_datasets_of_hugging_face_are_read():
         InputError, match=r"several tables here \(train\); give one of them, such as data\['train'\]"
     ):
         count_pairs(datasets.DatasetDict({"train": data}))
+
+
+SPEECHES = [
+    {"party": "A", "year": 1999, "body": "to be, or not to be"},
+    {"party": "B", "year": 2000, "body": "that is the question"},
+    {"party": "A", "year": 2000, "body": "to be is to do"},
+    {"party": "C", "body": "to do is to be"},
+]
+CHOICES = [{"party": "A"}, {"party": ["A", "C"]}, {"year": 2000}, {"year": "2000", "party": {"A", "B"}}]
+
+
+def write_speeches(folder: Path, form: str) -> Path:
+    """Write the speeches as a file whose name or content says how it is to be read."""
+    names = ("party", "year", "body")
+    path = folder / {
+        "json": "a.jsonl",
+        "json by content": "a.data",
+        "csv": "a.csv",
+        "csv by content": "a",
+    }.get(form, form)
+    if form.startswith("json"):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in SPEECHES))
+    elif form.startswith("csv"):
+        path.write_text(
+            "".join(
+                ",".join(f'"{row.get(n, "")}"' for n in names) + "\n"
+                for row in [{name: name for name in names}, *SPEECHES]
+            )
+        )
+    else:
+        pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({n: [row.get(n) for row in SPEECHES] for n in names}), path)
+    return path
+
+
+def speeches_as(folder: Path, form: str):
+    if form == "rows":
+        return SPEECHES
+    if form == "table":
+        return Frame(**{name: [row.get(name) for row in SPEECHES] for name in ("party", "year", "body")})
+    if form == "arrow":
+        pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+        return pyarrow.Table.from_pylist(SPEECHES)
+    if form == "pandas":
+        pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+        return pandas.DataFrame(SPEECHES)  # the years become 1999.0 and 2000.0
+    if form == "polars":
+        return pytest.importorskip("polars", reason="polars is not installed").DataFrame(SPEECHES)
+    return write_speeches(folder, form)
+
+
+FORMS = (
+    "json",
+    "json by content",
+    "csv",
+    "csv by content",
+    "a.parquet",
+    "rows",
+    "table",
+    "arrow",
+    "pandas",
+    "polars",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_part_is_counted_as_if_there_were_nothing_else(tmp_path, form):
+    source = speeches_as(tmp_path, form)
+    for where in CHOICES:
+        values = {
+            name: {str(v) for v in ([one] if isinstance(one, str | int) else one)}
+            for name, one in where.items()
+        }
+        wanted = [row["body"] for row in SPEECHES if all(str(row.get(n)) in v for n, v in values.items())]
+        found = count_pairs(source, column="body", where=where, min_count=1)
+        assert everything(found) == everything(count_pairs(wanted, min_count=1))
+        (told,) = found.sources
+        assert told["column"] == "body"
+        assert told["where"] == {name: sorted(v) for name, v in values.items()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_chosen_is_a_sentence_with_what_there_is(tmp_path, form):
+    source = speeches_as(tmp_path, form)
+    with pytest.raises(InputError, match=r"nothing has party=D \('party' is A, B, C\); check where"):
+        count_pairs(source, column="body", where={"party": "D"}, min_count=1)
+    said = r"nothing has a field 'month'|no column 'month' to choose rows by \(it has: party, year, body\); check where"
+    with pytest.raises(InputError, match=said):
+        count_pairs(source, column="body", where={"month": 5}, min_count=1)
+    with pytest.raises(InputError, match="where has no value for 'party'; give one, or a list of them"):
+        count_pairs(source, column="body", where={"party": []}, min_count=1)
+
+
+def test_the_old_names_of_the_column_still_work(tmp_path, run):
+    file = write_speeches(tmp_path, "json by content")
+    expected = everything(count_pairs(file, column="body", min_count=1))
+    assert everything(count_pairs(read_corpus(file, field="body"), min_count=1)) == expected
+    for option in (["--field", "body"], ["--field=body"], ["--column", "body"]):
+        assert run("count", file, "-o", tmp_path / "counts", "--min-count", 1, "--overwrite", *option)[0] == 0
+        assert everything(load(tmp_path / "counts")) == expected
+    with pytest.raises(
+        InputError, match="field is the old name of column, and both were given; give column only"
+    ):
+        read_corpus(file, field="body", column="text")
+
+
+def test_a_part_is_chosen_on_the_command_line(tmp_path, run):
+    file = write_speeches(tmp_path, "csv")
+    options = ("--column", "body", "--min-count", 1, "-o", tmp_path / "counts", "--overwrite")
+    assert (
+        run("count", file, *options, "--where", "party=A,C", "--where", "party=B", "--where", "year=2000")[0]
+        == 0
+    )
+    found = load(tmp_path / "counts")
+    assert found.sources[0]["where"] == {"party": ["A", "B", "C"], "year": ["2000"]}
+    assert found.tally.sentences == 2
+    piped = run("count", "-", *options, "--where", "party=A", stdin=file.read_text())
+    assert piped[0] == 0
+    assert load(tmp_path / "counts").tally.sentences == 2
+    code, _, errors = run("count", file, *options, "--where", "party")
+    assert code == 1
+    assert errors.startswith(
+        "psdvec: --where party is no condition; write one as --where party=A, or party=A,B\n"
+    )
 
 
 def test_texts_are_cut_by_the_tokenizer_that_is_named():

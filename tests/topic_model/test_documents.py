@@ -109,25 +109,54 @@ def test_parquet_is_read_by_its_columns(tmp_path: Path):
 
     table = pyarrow.table({"body": TEXTS, "year": [1999, None]})
     parquet.write_table(table, tmp_path / "rows.parquet")
-    found = read(tmp_path / "rows.parquet", text="body", by=["year"])
+    found = read(tmp_path / "rows.parquet", column="body", by=["year"])
     assert words(found) == EXPECTED
     assert found.fields == {"year": ("1999", None)}
     data = (tmp_path / "rows.parquet").read_bytes()
     (tmp_path / "broken.parquet").write_bytes(data[:60] + bytes(40) + data[100:])
     with pytest.raises(InputError, match=r"broken.parquet' is a damaged Parquet file .*; download or copy"):
-        read(tmp_path / "broken.parquet", text="body")
+        read(tmp_path / "broken.parquet", column="body")
 
 
 def test_csv_is_read_by_its_columns(tmp_path: Path):
     (tmp_path / "rows.csv").write_text('id,body,year\n7,"Cat,\na dog",1999\n,bank loan bank,\n')
-    found = read(tmp_path / "rows.csv", text="body", by=["year"])
+    found = read(tmp_path / "rows.csv", column="body", by=["year"])
     assert words(found) == EXPECTED
     assert found.names == ("7", "2")  # an empty cell says nothing
     assert found.fields == {"year": ("1999", None)}
     with pytest.raises(
-        InputError, match=r"has no column 'text' .*\(it has: id, body, year\); .*: text=\"NAME\""
+        InputError, match=r"has no column 'text' .*\(it has: id, body, year\); .*: column=\"NAME\""
     ):
         read(tmp_path / "rows.csv")
+
+
+def test_a_part_of_the_documents_is_read(sources, tmp_path: Path):
+    (tmp_path / "rows.csv").write_text("id,text,year\n7,a cat,1999\n8,bank loan bank,2000\n")
+    records = [
+        {"id": 7, "text": "a cat", "year": 1999.0},
+        {"id": 8, "text": "bank loan bank", "year": 2000.0},
+    ]
+    for source in (tmp_path / "rows.csv", records):
+        found = read(source, where={"year": 2000})
+        assert (found.names, words(found)) == (("8",), [["bank", "loan", "bank"]])
+        with pytest.raises(InputError, match=r"nothing has year=2001 \('year' is 1999, 2000\); check where"):
+            read(source, where={"year": 2001})
+    with pytest.raises(
+        InputError, match="row 0 has no fields to choose it by; leave out where, or give a table"
+    ):
+        read(TEXTS, where={"year": 2000})
+    with pytest.raises(InputError, match="has no column 'month' to choose rows by"):
+        read(tmp_path / "rows.csv", where={"month": 5})
+
+
+def test_the_old_name_of_the_column_still_works():
+    texts = [{"body": text} for text in planted_texts(documents=20)]
+    one, other = (
+        topics(planted_vectors(), texts, 2, min_documents=1, progress=SILENT, **option)
+        for option in ({"column": "body"}, {"text": "body"})
+    )
+    assert np.array_equal(one.proportions, other.proportions)
+    assert np.array_equal(one.transform(texts[:2], text="body"), one.transform(texts[:2], column="body"))
 
 
 def test_bytes_that_are_not_utf8_are_reported(tmp_path: Path):
@@ -149,9 +178,8 @@ def test_a_table_is_read_by_its_columns():
     class Table:  # as pandas and polars have it
         columns = ("text", "year")
 
-        def to_dict(self, how):
-            assert how == "records"
-            return [{"text": text, "year": float("nan")} for text in TEXTS[:1]] + [RECORDS[1] | {"year": 3.5}]
+        def __getitem__(self, name):
+            return {"text": TEXTS, "year": [float("nan"), 3.5]}[name]
 
         def __iter__(self):
             return iter(self.columns)

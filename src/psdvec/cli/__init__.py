@@ -26,6 +26,7 @@ from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
 from psdvec.storage import files as syncing
 
+OLD_NAMES = {"--field": "--column", "--text": "--column"}  # they still work
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
 
 
@@ -42,6 +43,16 @@ class Group(TyperGroup):
         if command is not None:
             _without_type(command.get_params(ctx))
         return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called, and its arguments, in which old names of options are replaced."""
+        name, command, rest = super().resolve_command(ctx, args)
+        known = {option for parameter in (command.params if command else ()) for option in parameter.opts}
+        end = rest.index("--") if "--" in rest else len(rest)
+        for place, (option, equals, value) in enumerate(word.partition("=") for word in rest[:end]):
+            if option in OLD_NAMES and option not in known and OLD_NAMES[option] in known:
+                rest[place] = f"{OLD_NAMES[option]}{equals}{value}"
+        return name, command, rest
 
 
 def _without_type(parameters: list[Any]) -> list[Any]:

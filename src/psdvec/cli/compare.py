@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from psdvec.cli.evaluate import Folder
-from psdvec.cli.options import Case, Column, Encoding, Field, Quiet, Workers
+from psdvec.cli.options import Case, Column, Encoding, Quiet, Where, Workers, read_where
 from psdvec.cli.tables import format_table, make_progress
 from psdvec.errors import InputError, printable
 from psdvec.methods import METHODS
@@ -25,8 +25,8 @@ def compare(
     min_count: Annotated[int, typer.Option(help="Drop words that occur fewer times.")] = Counting.min_count,
     tokenizer: Annotated[str, typer.Option(help="unicode, paper or whitespace.")] = TOKENIZER,
     case: Case = None,
-    field: Field = None,
     column: Column = None,
+    where: Where = None,
     encoding: Encoding = ENCODING,
     window: Annotated[
         int | None, typer.Option(help="Window of the counts for all methods; otherwise each paper's own.")
@@ -72,8 +72,8 @@ def compare(
 
     comparison = compare_methods(
         corpus, output=output, methods=_names(methods), dim=dim, max_words=max_words, min_count=min_count,
-        tokenizer=tokenizer, case=case, field=field, column=column, encoding=encoding, window=window,
-        weighting=weighting, settings=settings or (), second=second or (),
+        tokenizer=tokenizer, case=case, column=column, where=read_where(where), encoding=encoding,
+        window=window, weighting=weighting, settings=settings or (), second=second or (),
         also=_names_and_paths(also or ()), tasks=_names(only_tasks) if only_tasks else None,
         testsets=testsets, tagging=tagging or (), seed=seed, seeds=int(seeds) if seeds.isdecimal() else seeds,
         workers=workers, resume=resume, progress=make_progress(quiet=quiet),

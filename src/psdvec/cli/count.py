@@ -10,7 +10,7 @@ import typer
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
-from psdvec.options import ENCODING, ERRORS, TOKENIZER, Counting
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
@@ -21,8 +21,12 @@ def count(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the counts to.")],
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
-    field: options.Field = None,
+    stop_words: options.StopWords = None,
+    lemmas: options.Lemmas = None,
+    numbers: options.Numbers = NUMBERS,
+    punctuation: options.Punctuation = PUNCTUATION,
     column: options.Column = None,
+    where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
     min_count: options.MinCount = Counting.min_count,
@@ -64,8 +68,9 @@ def count(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+    )  # fmt: skip
     asked: dict[str, Any] = {
         "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
@@ -73,8 +78,8 @@ def count(
         "output": output, "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:
-        where = name_cluster(scheduler=scheduler, cluster=cluster)
-        print(*plan_counting(text, **asked, cluster=where), sep="\n")
+        place = name_cluster(scheduler=scheduler, cluster=cluster)
+        print(*plan_counting(text, **asked, cluster=place), sep="\n")
         return
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         counts = count_pairs(text, **asked, client=client, progress=make_progress(quiet=quiet))

@@ -13,7 +13,7 @@ from psdvec.errors import InputError, printable
 from psdvec.formats import Format, choose_format, load, save
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
-from psdvec.options import ENCODING, ERRORS, TOKENIZER, UNIGRAMS, Counting, Fitting
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, UNIGRAMS, Counting, Fitting
 from psdvec.resources import format_size, peak_memory
 from psdvec.storage.files import check_file_output
 
@@ -257,8 +257,12 @@ def train(
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the counts in; default: none.")] = None,
     tokenizer: options.Tokenizer = TOKENIZER,
     case: options.Case = None,
-    field: options.Field = None,
+    stop_words: options.StopWords = None,
+    lemmas: options.Lemmas = None,
+    numbers: options.Numbers = NUMBERS,
+    punctuation: options.Punctuation = PUNCTUATION,
     column: options.Column = None,
+    where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
     window: options.Window = Counting.window,
@@ -288,8 +292,9 @@ def train(
     from psdvec.text.corpus import read_corpus
 
     text = read_corpus(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=options.read_where(where), errors=errors, encoding=encoding,
+    )  # fmt: skip
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
             text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,

@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.models import OptionInfo
 
+from psdvec.errors import InputError
 from psdvec.options import Recipe
 
 CorpusPaths = Annotated[
@@ -52,9 +53,32 @@ Case = Annotated[
         help="Whether Essen and essen are one word (fold) or two (keep); default: fold, but whitespace keeps."
     ),
 ]
-Field = Annotated[str | None, typer.Option(help="Field of JSON lines that holds the text; default: text.")]
+StopWords = Annotated[
+    str | None,
+    typer.Option(help="Leave out the words of a file, one per line, or English ones: en.", metavar="FILE|en"),
+]
+Lemmas = Annotated[
+    Path | None,
+    typer.Option(help="Count words as their lemmas: a file with a word, a tab and its lemma per line."),
+]
+Punctuation = Annotated[
+    str, typer.Option(help="Whether to keep or drop words of nothing but punctuation, if there are any.")
+]
+Numbers = Annotated[
+    str,
+    typer.Option(help="What becomes of numbers such as 1999: keep, drop, or merge: all are one word, #."),
+]
 Column = Annotated[
-    str | None, typer.Option(help="Column of CSV, TSV or Parquet that holds the text; default: text.")
+    str | None,
+    typer.Option(help="Field of JSON lines, or column of CSV, TSV or Parquet, with the text; default: text."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Read only records with this value in a field, as party=A, or party=A,B; may be repeated.",
+        metavar="FIELD=VALUE",
+    ),
 ]
 Errors = Annotated[str, typer.Option(help="What to do with bytes that are not text: replace or strict.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the text, such as latin-1, cp1252 or utf-16.")]
@@ -71,10 +95,8 @@ Gaps = Annotated[
 COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
 
 PANELS = {
-    **dict.fromkeys(
-        ("tokenizer", "case", "field", "column", "errors", "encoding", "window", "weighting", "gaps"),
-        COUNTING,
-    ),
+    **dict.fromkeys(("tokenizer", "case", "stop_words", "lemmas", "numbers", "punctuation"), COUNTING),
+    **dict.fromkeys(("column", "where", "errors", "encoding", "window", "weighting", "gaps"), COUNTING),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
         ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE
@@ -125,6 +147,21 @@ def share_or_off(text: str | float) -> float:
         return 0.0 if text == "off" else float(text)
     except ValueError:
         raise typer.BadParameter(f"'{text}' is not a share; give off, or a number such as 2") from None
+
+
+def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Read conditions of records; several values of one field are alternatives.
+
+    >>> read_where(["party=A,B", "year=2000"])
+    {'party': ['A', 'B'], 'year': ['2000']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, equals, values = text.partition("=")
+        if not equals or not name or not values:
+            raise InputError(f"where={text!r} is no condition; write one as --where party=A, or party=A,B")
+        found.setdefault(name, []).extend(values.split(","))
+    return found or None
 
 
 HELP = {

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors
+from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors, Where, read_where
 from psdvec.cli.tables import make_progress, print_json, print_table, spell_options
 from psdvec.errors import InputError, MissingWordError, import_extra, printable
 from psdvec.formats import BadRows, Format, choose_format, load, save
@@ -196,6 +196,7 @@ def vectorize(
         typer.Option("--oov", help="Leave words without a vector out, or give them one by their spelling."),
     ] = "ignore",
     column: Column = None,
+    where: Where = None,
     encoding: Encoding = ENCODING,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -209,7 +210,7 @@ def vectorize(
     e = load(model, progress=progress)
     summary = vectorize_file(
         e, text, target, weighting=weighting, tokenizer=tokenizer, unseen=oov, column=column,
-        encoding=encoding, overwrite=overwrite, progress=progress,
+        where=read_where(where), encoding=encoding, overwrite=overwrite, progress=progress,
     )  # fmt: skip
     spelled = f", {summary.spelled:,} more by their spelling" if oov == "spelling" else ""
     progress.say(

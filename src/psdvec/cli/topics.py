@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from psdvec.cli.options import Encoding, Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
@@ -26,10 +26,8 @@ def topics(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the topics to.")],
     number: Annotated[str, typer.Option("--topics", help="How many topics, or auto.", metavar="N")] = "50",
-    text: Annotated[
-        str | None,
-        typer.Option("--text", "--column", help="Field or column that holds the text; default: text."),
-    ] = None,
+    column: Column = None,
+    where: Where = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Field to show topics over, such as year; may be repeated.")
     ] = None,
@@ -65,8 +63,8 @@ def topics(
     from psdvec.topic_model.topics import topics as find_topics
 
     found = find_topics(
-        model, Files(tuple(documents)), _number(number), text=text, by=by or (), encoding=encoding,
-        seed_words=_seeds(seed_words or ()), min_documents=min_documents, quick=quick, seed=seed,
+        model, Files(tuple(documents)), _number(number), column=column, where=read_where(where), by=by or (),
+        encoding=encoding, seed_words=_seeds(seed_words or ()), min_documents=min_documents, quick=quick, seed=seed,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     words = found.top_words(8)

@@ -131,7 +131,8 @@ def count_blocks(
     read = _number_blocks(client, blocks, parts, work, progress)
     tally = sum((block.tally for block in read), Tally())
     if not tally.tokens:
-        raise InputError(segments.NO_WORDS)
+        files = tuple(dict.fromkeys(file for block in blocks for file in block.files))
+        raise InputError(replace(blocks[0], files=files, byte_range=None).why_empty())
     vocabulary = _choose_words(client, len(blocks), parts, what, work, progress)
     if not len(vocabulary):
         return Counted(tally, vocabulary, iter(()))

@@ -198,7 +198,7 @@ class Bench:
             counts, setup = self._place_of_counts(method), self.setup
             counting_command = _command(
                 "count", *self.files, tokenizer=setup.tokenizer, min_count=setup.min_count, max_words=setup.max_words,
-                **setup.counting[method], **setup.reading, workers=setup.workers,
+                **setup.counting[method], **_as_options(setup.reading), workers=setup.workers,
             )  # fmt: skip
             counting = self._run(counts, counting_command, home="psdvec.counts.count")
             for name, command in self._steps(method, counts, seed).items():
@@ -306,6 +306,16 @@ def _median(costs: Sequence[Cost]) -> Cost:
     """Return the median of each of wall seconds, processor seconds and memory."""
     walls, processors, sizes = zip(*((cost.wall, cost.processor, cost.memory) for cost in costs), strict=True)
     return Cost(median(walls), median(processors), int(median(sizes)))
+
+
+def _as_options(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how text is read as options of the command ``count``.
+
+    >>> _as_options({"column": "body", "where": {"party": ("A", "B")}})
+    {'column': 'body', 'where': ['party=A', 'party=B']}
+    """
+    where = [f"{name}={value}" for name, values in reading.get("where", {}).items() for value in values]
+    return {**reading, "where": where}
 
 
 def _command(*words: str, **options: Any) -> list[str]:

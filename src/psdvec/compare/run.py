@@ -17,7 +17,7 @@ from psdvec import formats
 from psdvec.compare.jobs import COUNTING, Bench, warm_up
 from psdvec.compare.report import as_markdown, as_page, as_values, make_header, make_remarks, make_tables
 from psdvec.compare.values import Comparison, Setup
-from psdvec.errors import InputError, demand_positive, demand_seed
+from psdvec.errors import InputError, demand_positive, demand_seed, old_names
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.report import make_tables as make_report_tables
 from psdvec.evaluation.tagging import evaluate_tagging, load_tagging
@@ -29,6 +29,7 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.resources import resolve_workers
 from psdvec.storage.files import check_name, is_unfinished, replaced_file
 from psdvec.storage.workspace import held_folder
+from psdvec.text.readers import make_where
 from psdvec.text.tokenizers import choose_tokenizer
 from psdvec.vectors.neighbours import csr_of
 
@@ -40,6 +41,7 @@ _REPORTS = {  # and what each has near its beginning
 }
 
 
+@old_names(field="column")
 def compare(
     corpus: Sequence[str],
     *,
@@ -50,8 +52,8 @@ def compare(
     min_count: int = Counting.min_count,
     tokenizer: str = TOKENIZER,
     case: str | None = None,
-    field: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
     window: int | None = None,
     weighting: str | None = None,
@@ -99,11 +101,11 @@ def compare(
     trained_with = {
         name: {**counting[name], **settings_of(name), **changed.get(name, {})} for name in present
     }
-    given = {"field": field, "column": column, "encoding": encoding}
+    given = {"column": column, "where": dict(make_where(where)), "encoding": encoding}
     setup = Setup(
         dim=dim, seed=seed, seeds=seeds, workers=resolve_workers(workers),
         tokenizer=tokenizer, min_count=min_count, max_words=max_words, counting=counting, settings=changed,
-        reading={name: value for name, value in given.items() if value not in (None, "utf-8")},
+        reading={name: value for name, value in given.items() if value not in (None, {}, "utf-8")},
     )  # fmt: skip
     found_tasks = find_tasks(tasks, folder=testsets)
     tagging_data = [load_tagging(spec, seed=seed) for spec in tagging]

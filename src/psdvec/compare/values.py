@@ -45,7 +45,7 @@ class Setup:
     max_words: int | None
     counting: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    reading: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

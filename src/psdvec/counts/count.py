@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,8 +28,9 @@ from psdvec.resources import available_memory, format_size, parse_size, resolve_
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input, report_damage
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts, digested, read_input, report_damage
 from psdvec.text.readers import UTF8
+from psdvec.text.tokenizers import parameters_of
 
 _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at window 20 and 512 MB
 
@@ -38,9 +39,14 @@ _DISK_PER_BYTE = 10  # of plain text: ids, runs and their merge; 9.4 measured at
 def count_words(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
+    numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
@@ -53,7 +59,11 @@ def count_words(
     >>> count_words([["a", "rose", "is", "a", "rose"]], min_count=2).words
     ('a', 'rose')
     """
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
+    text = read_input(
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column,
+        where=where, encoding=encoding,
+    )  # fmt: skip
     progress = SilentProgress() if quiet else progress
     what = Counting(min_count, max_words, window=1, weighting="flat")
     workers = resolve_workers(workers)
@@ -68,9 +78,14 @@ def count_words(
 def count_pairs(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
+    numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     vocabulary: Iterable[str] | None = None,
     min_count: int = Counting.min_count,
@@ -94,13 +109,15 @@ def count_pairs(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
-        can be read only once, such as a generator, is read once.
-    tokenizer, case
-        How to cut text into words, and whether to ``"fold"`` or ``"keep"`` their case, as in
-        :func:`psdvec.read_corpus`.
+        table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
+        texts. What can be read only once, such as a generator, is read once.
+    tokenizer, case, stop_words, lemmas, numbers, punctuation
+        How to cut text into words, by name or by a function of your own, whether to ``"fold"`` or ``"keep"`` their
+        case, and which words to leave out or to count as others, as in :func:`psdvec.read_corpus`.
     column
-        Which column of a table (or of CSV, TSV and Parquet files) holds the text; ``"text"`` by default.
+        Which column of a table, or field of a file of records, holds the text; ``"text"`` by default.
+    where
+        Count only the rows with these values: ``{"party": "A"}``, or ``{"party": ["A", "B"]}``.
     encoding
         The encoding of files, ``"utf-8"`` by default.
     vocabulary
@@ -138,7 +155,11 @@ def count_pairs(
     if client is not None:
         demand_client(client)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
-    text = read_input(corpus, tokenizer=tokenizer, case=case, column=column, encoding=encoding)
+    text = read_input(
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column,
+        where=where, encoding=encoding,
+    )  # fmt: skip
     progress = SilentProgress() if quiet else progress
     plan: dict[str, Any] = {"format": FORMAT}
     most = None if memory is None else parse_size(memory)
@@ -159,6 +180,7 @@ def count_pairs(
     with (
         place_for(output) as place,
         open_workspace(place, plan=plan, progress=progress, overwrite=overwrite) as work,
+        digested(text) as digests,
     ):
         if client is None:
             numbered = number_text(text, work / "segments", workers=threads, progress=progress)
@@ -170,6 +192,7 @@ def count_pairs(
             found = Counted(numbered.tally, chosen, rows)
         else:
             found = count_blocks(client, blocks, what, work, memory=most, progress=progress)
+        sources = describe_counts(text, what, digests()).sources
         if isinstance(text, Corpus) and text.is_restartable and text.identity != described.input:
             clear(work)
             raise InputError("the corpus changed while it was read; run the same command again")
@@ -180,7 +203,7 @@ def count_pairs(
         # The rows are iterators: the pairs are counted in here, block by block, as they are written.
         counts = write_counts(
             place, found.rows, found.vocabulary, cells=found.cells, parameters=described.parameters,
-            tally=found.tally, sources=described.sources, overwrite=overwrite,
+            tally=found.tally, sources=sources, overwrite=overwrite,
         )  # fmt: skip
         return in_memory(counts) if output is None else counts
 
@@ -208,21 +231,22 @@ class Description(NamedTuple):
     input: Any
 
 
-def describe_counts(corpus: Corpus | Texts | Sentences, what: Counting) -> Description:
-    """Describe the counts of ``corpus`` before they are made."""
-    if isinstance(corpus, Corpus):
-        identity, tokenizer, files = corpus.identity, corpus.tokenizer, corpus.sources()
-    else:
-        identity = {"once": np.random.SeedSequence().entropy}
-        tokenizer = corpus.tokenizer if isinstance(corpus, Texts) else "none"
-        files = [{"name": "texts from Python" if isinstance(corpus, Texts) else "sentences from Python"}]
+def describe_counts(
+    corpus: Corpus | Texts | Sentences, what: Counting, digests: Mapping[str, str] | None = None
+) -> Description:
+    """Describe the counts of ``corpus``, before they are made or, with the ``digests`` of its files, afterwards."""
+    files, how = [{"name": "sentences from Python"}], {"tokenizer": "none"}
+    if isinstance(corpus, Corpus | Texts):
+        files, how = corpus.sources(digests), parameters_of(corpus.tokenizer)
+    identity = corpus.identity if isinstance(corpus, Corpus) else {"once": np.random.SeedSequence().entropy}
     words = (
         {"min_count": what.min_count, "max_words": what.max_words}
         if what.given is None
         else {"given_words": len(what.given)}
     )
     parameters = {
-        "tokenizer": tokenizer, "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT,
+        "tokenizer": how.pop("tokenizer"),
+        "window": what.window, "weighting": what.weighting, "gaps": what.gaps, "unit": UNIT, **how,
     }  # fmt: skip
     return Description(parameters, [{**file, **words} for file in files], identity)
 

@@ -65,6 +65,7 @@ def _is_power(text: str) -> bool:
 KIND = "cooccurrence"
 VERSION = 1
 _CHECKED_AT_ONCE = 1 << 18  # cells, so that what is compared stays in the cache
+_TOLD = 100  # files that a model names
 _SMALL = MOST >> 34  # values whose sum need not be known: 745 times a pair
 _RELEASED_AT_ONCE = 1 << 22  # cells whose memory is given back together
 
@@ -127,6 +128,12 @@ class Cooccurrence(Shown):
             **{name: str(self.parameters[name]) for name in how},
         }
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What is told of these counts by what is made from them: where they are, and what was ``read`` for them."""
+        tokens, sentences = self.tally.tokens, self.tally.sentences
+        return {**self.origin, "words": tokens, "sentences": sentences, "read": summed_up(self.sources)}
+
     @checked
     def row(self, word: str) -> dict[str, float]:
         """Return the words that follow ``word``, with their counts."""
@@ -154,6 +161,18 @@ class Cooccurrence(Shown):
             path, [rows], self.vocabulary, cells=self.indices.size,
             parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
         )  # fmt: skip
+
+
+def summed_up(sources: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return ``sources``, those beyond the first hundred as one: a model must not grow with the number of files.
+
+    >>> summed_up([{"name": "a", "bytes": 2}] * 102)[-1]
+    {'name': '2 more files', 'bytes': 4}
+    """
+    kept, more = [dict(source) for source in sources[:_TOLD]], sources[_TOLD:]
+    if more:
+        kept.append({"name": f"{len(more):,} more files", "bytes": sum(one.get("bytes", 0) for one in more)})
+    return kept
 
 
 def counts_of(counts: Cooccurrence | str | Path) -> Cooccurrence:
@@ -344,4 +363,5 @@ def write_counts(
                 written.result()
                 sizes.append(block.sizes)
         writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
-    return map_counts(path, vocabulary)
+    # As they were given: a tokenizer of one's own is a function, of which the folder has only the name.
+    return replace(map_counts(path, vocabulary), parameters=parameters)

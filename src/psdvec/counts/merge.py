@@ -86,7 +86,7 @@ def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
             value, other = first.get(name), store.parameters.get(name)
             if value != other:
                 raise InputError(
-                    f"store 1 was counted with {name} {value}, store {number} with {name} {other}; "
+                    f"store 1 was counted with {name} {value!s:.60}, store {number} with {name} {other!s:.60}; "
                     "count them all in the same way"
                 )
     return first

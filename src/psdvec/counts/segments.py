@@ -33,6 +33,7 @@ from psdvec.resources import map_ordered
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_file, read_piece, write_piece
 from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
+from psdvec.text.tokenizers import Cutting, changes_words
 
 # Words as numbers: their bytes are read eight at a time, and a key of 64 bits stands for each word.
 
@@ -516,7 +517,6 @@ def may_be_chosen(table: WordTable, what: Counting, *, part: int, parts: int) ->
 
 BATCH_TOKENS = 1 << 20  # of sentences that come from Python
 _SEPARATOR = re.compile(r"[\x00-\x1f\x85\u2028\u2029]")  # what ends words or lines in every file
-NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 NO_SENTENCES = (
     "the iterable gave no words (a generator can be read only once); give sentences with words in them"
 )
@@ -533,7 +533,7 @@ def number_text(
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
-        raise InputError(NO_WORDS if isinstance(corpus, Corpus) else NO_SENTENCES)
+        raise InputError(corpus.why_empty() if isinstance(corpus, Corpus) else NO_SENTENCES)
     return text
 
 
@@ -567,7 +567,19 @@ def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progres
 def number_block(corpus: Corpus | Texts, block: Block) -> Segment:
     """Cut a block into words and number them; the ids are valid until this thread numbers its next block."""
     spaced, replaced = corpus.space(block)
-    return number_words(spaced, joined=block.joined, closed=block.closed)._replace(replaced=replaced)
+    segment = number_words(spaced, joined=block.joined, closed=block.closed)._replace(replaced=replaced)
+    return change_words(segment, corpus.tokenizer) if changes_words(corpus.tokenizer) else segment
+
+
+def change_words(segment: Segment, tokenizer: Cutting) -> Segment:
+    """Leave out the words that ``tokenizer`` does, which leaves gaps, and let others be one, as it says."""
+    forms = [tokenizer.form_of(word.decode("utf-8")) for word in segment.words.encoded()]
+    kept = {form: i for i, form in enumerate(dict.fromkeys(form for form in forms if form is not None))}
+    table = np.array([GAP if form is None else kept[form] for form in forms], np.int32)
+    ids = segment.ids.copy()
+    ids[ids >= 0] = table[ids[ids >= 0]]
+    counts = np.bincount(ids[ids >= 0], minlength=len(kept)).astype(np.int64)
+    return segment._replace(words=WordList.pack(kept), counts=counts, ids=ids)
 
 
 def _mark_complete(folder: Path) -> None:

@@ -26,7 +26,7 @@ from psdvec.explore.new_words import (
     sentences_with,
 )
 from psdvec.maps.drawing import LAYOUTS, LayoutName
-from psdvec.topic_model.documents import as_written
+from psdvec.text.readers import as_written
 from psdvec.topic_model.topics import describe_topics
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings

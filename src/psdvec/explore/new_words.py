@@ -16,7 +16,6 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.text.corpus import Texts
-from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings, append_words
 
 if TYPE_CHECKING:
@@ -128,8 +127,8 @@ def _count(model: Model, text: str) -> Cooccurrence:
     options = {name: model.counting[name] for name in ("window", "weighting", "gaps")}
     tokenizer = model.counting["tokenizer"]
     pasted: Texts | list[list[str]] = (
-        Texts([text], tokenizer)  # never a name: what is pasted must not open a file
-        if tokenizer in TOKENIZERS
+        Texts([text], model.tokenizer)  # never a name: what is pasted must not open a file
+        if model.tokenizer is not None and model.tokenizer == tokenizer
         else [model.tokenize(line[0]) for line in FILLED_LINE.finditer(text)]
     )
     return count_pairs(pasted, min_count=1, workers=1, **options)

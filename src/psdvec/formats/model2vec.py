@@ -22,7 +22,7 @@ from psdvec.formats.word2vec import ReadingRules, VectorFormat, keep_good_rows
 from psdvec.progress import Progress
 from psdvec.storage.artefact import check_folder_output, map_safetensors, parse_json, write_safetensors
 from psdvec.storage.files import replaced_folder
-from psdvec.text.tokenizers import split_words
+from psdvec.text.tokenizers import is_custom, split_words
 from psdvec.vectors.embeddings import Embeddings
 
 # The ``tokenizer.json`` of the package tokenizers: our tokenizers in its language, and words read from its files.
@@ -66,7 +66,7 @@ def unreachable_words(words: Sequence[str], tokenizer: str | None) -> list[str]:
     >>> unreachable_words(["king", "u.s", "3.5"], None), unreachable_words(["king", "u.s", "3.5"], "unicode")
     (['u.s', '3.5'], [])
     """
-    if tokenizer is None:
+    if tokenizer is None or is_custom(tokenizer):
         return [word for word in words if _WORD_OR_SIGNS.findall(word) != [word]]
     return [word for word in words if split_words(word, tokenizer=tokenizer) != [word]]
 
@@ -312,7 +312,7 @@ def _write_files(embeddings: Embeddings, folder: Path) -> None:
 def _describe_reach(embeddings: Embeddings) -> str:
     """Say how texts are cut there, and which words cannot be found in them."""
     how, found = "at blanks and around punctuation", "Every word can be found in a text"
-    if embeddings.tokenizer is not None:
+    if embeddings.tokenizer is not None and not is_custom(embeddings.tokenizer):
         how = f"by psdvec's tokenizer `{embeddings.tokenizer}`, as the text of the vectors was"
     lost = unreachable_words(embeddings.words, embeddings.tokenizer)
     if lost:

@@ -113,18 +113,18 @@ def fit_method(
     vectors = replace(vectors, tokenizer=tokenizer_of(store.parameters))
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
-    write_model(vectors, output, parameters=made, sources=[dict(store.origin)], overwrite=overwrite)
+    write_model(vectors, output, parameters=made, sources=[store.provenance], overwrite=overwrite)
     return vectors
 
 
 def _open_corpus(corpus: Iterable[str | Path] | None, counts: Cooccurrence) -> Corpus | None:
     from psdvec.text.corpus import read_corpus
-    from psdvec.text.tokenizers import TOKENIZERS
+    from psdvec.text.tokenizers import parameters_of, tokenizer_of
 
     if corpus is None:
         return None
     # Counts of sentences made in Python name no tokenizer: their words are taken as they stand in the text.
-    tokenizer = counts.parameters["tokenizer"]
+    cutting = parameters_of(tokenizer_of(counts.parameters) or "whitespace")
     source = next(iter(counts.sources), {})
-    how = {name: source[name] for name in ("field", "column", "encoding") if name in source}
-    return read_corpus(corpus, tokenizer=tokenizer if tokenizer in TOKENIZERS else "whitespace", **how)
+    how = {name: source[name] for name in ("field", "column", "where", "encoding") if name in source}
+    return read_corpus(corpus, **cutting, **how)

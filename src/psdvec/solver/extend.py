@@ -39,7 +39,7 @@ from psdvec.storage.workspace import (
     read_block,
     write_block,
 )
-from psdvec.text.tokenizers import tokenizer_of
+from psdvec.text.tokenizers import CHANGES, parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import (
     KIND,
@@ -66,7 +66,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
     if csr_of(vectors.vectors) is not None:
         raise InputError("sparse vectors cannot be extended; give vectors of a few hundred dimensions")
     old, new = vectors.tokenizer, tokenizer_of(counts.parameters)
-    if None not in (old, new) and old != new:
+    if None not in (old, new) and parameters_of(old) != parameters_of(new):
         raise InputError(
             f"the text of the vectors was cut with tokenizer {old}, that of the counts with {new}; count again with "
             f'tokenizer="{old}"'
@@ -98,7 +98,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         core=core,
         adopted=True,
         counting=dict(counts.parameters),
-        sources=(origin, counts.origin),
+        sources=(origin, counts.provenance),
         origin=origin,
         tokenizer=old or new,
     )
@@ -179,7 +179,8 @@ def write_report(
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed]]
 
-MUST_AGREE = ("window", "weighting", "gaps", "tokenizer")  # or a model and counts do not fit together
+# Or a model and counts do not fit together.
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", *CHANGES)
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 
@@ -422,7 +423,8 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
         old, new = model.counting.get(name), counts.parameters.get(name)
         if old != new and UNKNOWN not in (old, new):
             raise InputError(
-                f"the model was counted with {name} {old}, these counts with {new}; count again with {name} {old}"
+                f"the model was counted with {name} {old!s:.60}, these counts with {new!s:.60}; count again with "
+                f"{name} {old!s:.60}"
             )
     known = counts.vocabulary.ids
     if not any(word in known for word in model.words[: model.core]):
@@ -524,7 +526,7 @@ def _merge(
         rows=_with_rows(model.rows, old, rows) if is_shown else all_vectors,
         deviations=_with_rows(model.deviations, old, deviations),
         constant=constant,
-        sources=(model.origin, counts.origin),
+        sources=(model.provenance, counts.provenance),
         origin={"model": "in memory"},
         learned=learned,
         refreshed=refreshed,

@@ -402,7 +402,7 @@ def _model_of(
         recipe=recipe,
         core=n,
         counting=dict(counts.parameters),
-        sources=(counts.origin,),
+        sources=(counts.provenance,),
     )
 
 

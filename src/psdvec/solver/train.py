@@ -7,14 +7,15 @@ interrupted, the same call resumes at the first unfinished stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
 from psdvec.counts.matrix import Cooccurrence, load_counts
-from psdvec.errors import InputError, checked
+from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.solver.devices import open_device
@@ -27,14 +28,19 @@ from psdvec.vectors.model import KIND, Model
 _ENDING = ".train.work"
 
 
+@old_names(field="column")
 @checked
 def train(
     corpus: Input,
     *,
-    tokenizer: str | None = None,
+    tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
-    field: str | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
+    numbers: str | None = None,
+    punctuation: str | None = None,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     errors: str | None = None,
     encoding: str | None = None,
     min_count: int = Counting.min_count,
@@ -66,10 +72,10 @@ def train(
     corpus
         The name of a file or folder, a glob, or what :func:`psdvec.read_corpus` returns; texts, such as a list of
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
-        DataFrame or a dataset of Hugging Face. ``Path`` objects in a list are files, strings in a list are texts. What
-        can be read only once, such as a generator, is read once.
-    tokenizer, case, field, column, errors, encoding
-        How text is read; see :func:`psdvec.read_corpus`. ``column`` also names the column of a table.
+        table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
+        texts. What can be read only once, such as a generator, is read once.
+    tokenizer, case, stop_words, lemmas, numbers, punctuation, column, where, errors, encoding
+        How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
     min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
@@ -98,8 +104,10 @@ def train(
     """
     progress = SilentProgress() if quiet else progress
     text = read_input(
-        corpus, tokenizer=tokenizer, case=case, field=field, column=column, errors=errors, encoding=encoding
-    )
+        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=where,
+        errors=errors, encoding=encoding,
+    )  # fmt: skip
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
     }  # fmt: skip
@@ -146,10 +154,17 @@ def _open_counts(
             f"'{folder}' holds counts already, and whether they are of this text cannot be told, as it does not come "
             "from files; fit these counts, or choose another folder for new ones"
         )
-    if dict(found.parameters) != parameters or sorted(map(str, found.sources)) != sorted(map(str, sources)):
+    told = [_without_digest(source) for source in found.sources]
+    if dict(found.parameters) != parameters or sorted(map(str, told)) != sorted(map(str, sources)):
         raise InputError(
             f"'{folder}' holds counts of other text, or made with other options; choose another folder for the counts"
         )
     progress.say(f"using the counts in '{folder}'")
     report_tally(found.tally, text, progress)
-    return found
+    return replace(found, parameters=parameters)  # which may hold a function where the folder has a name
+
+
+def _without_digest(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what counts tell of a file, as it can be told before it is read; older counts call the column a field."""
+    named = {"column" if name == "field" else name: value for name, value in source.items()}
+    return {name: value for name, value in named.items() if name != "sha256"}

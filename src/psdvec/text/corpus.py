@@ -10,44 +10,78 @@ from __future__ import annotations
 import codecs
 import errno
 import glob
+import hashlib
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from psdvec.arrays import Bytes
-from psdvec.errors import InputError, InputWarning, checked
-from psdvec.options import ENCODING, ERRORS, TOKENIZER
+from psdvec.errors import InputError, InputWarning, checked, old_names
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
-from psdvec.text.readers import OTHER_SCRIPT, UTF8, Reader, find_encoding, guess_encoding, line_of, mend
+from psdvec.text.readers import (
+    OTHER_SCRIPT,
+    PIECE_BYTES,
+    UTF8,
+    Choice,
+    Reader,
+    Where,
+    find_encoding,
+    guess_encoding,
+    line_of,
+    make_where,
+    mend,
+)
 from psdvec.text.streams import (
     STANDARD_INPUT,
     ByteRange,
     expand_address,
     file_status,
     is_address,
+    open_file,
     open_stream,
+    shown,
 )
-from psdvec.text.tokenizers import choose_tokenizer, find_tokenizer, split_spaced
+from psdvec.text.tokenizers import (
+    CHANGES,
+    as_counted,
+    choose_tokenizer,
+    cut_lines,
+    find_tokenizer,
+    is_custom,
+    split_spaced,
+    words_of,
+)
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
+NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 
 
+@old_names(field="column")
 @checked
 def read_corpus(
     paths: str | Path | Iterable[str | Path],
     *,
-    tokenizer: str = TOKENIZER,
+    tokenizer: str | Callable[[str], Any] = TOKENIZER,
     case: str | None = None,
-    field: str | None = None,
+    stop_words: str | Path | Iterable[str] | None = None,
+    lemmas: str | Path | Mapping[str, str] | None = None,
+    numbers: str = NUMBERS,
+    punctuation: str = PUNCTUATION,
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     errors: str = ERRORS,
     encoding: str = ENCODING,
 ) -> Corpus:
@@ -57,16 +91,32 @@ def read_corpus(
     ----------
     paths
         Plain or compressed text (gzip, bzip2, xz, Zstandard), JSON lines, CSV and TSV (recognised by the file's name)
-        or Parquet (recognised by its first bytes). Text of any other name is JSON lines if ``field`` is given, and CSV
-        if ``column`` is. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
+        or Parquet (recognised by its first bytes). Text of any other name is JSON lines or CSV if ``column`` or
+        ``where`` is given. Addresses such as ``s3://bucket/*.txt`` are read through fsspec.
     tokenizer
-        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``.
+        One of :data:`~psdvec.text.tokenizers.TOKENIZERS`: ``"unicode"``, ``"paper"`` or ``"whitespace"``; or a function
+        of your own from a text to its words, such as ``jieba.lcut`` or a pipeline of spaCy or Stanza, which is given
+        each line. Blanks inside its words become ``_``. It is recorded by its name as ``custom:NAME``; see
+        :func:`psdvec.register_tokenizer`.
     case
         Whether *Essen* and *essen* are one word (``"fold"``) or two (``"keep"``); None: as the tokenizer does, and
         ``"unicode"`` folds. With ``"keep"``, that is the tokenizer ``"unicode-cased"``, and so it is recorded.
-    field, column
+    stop_words
+        Words to leave out, whatever their case: a list, the name of a file with one a line, or ``"en"`` for some 180
+        English ones. They leave gaps as words outside the vocabulary do.
+    lemmas
+        What words are counted as: a mapping such as ``{"mice": "mouse"}``, or the name of a file with a word, a tab and
+        its lemma a line. All of it is kept with counts and models.
+    numbers
+        What becomes of numbers such as 1999 or 3.5: ``"keep"`` them, ``"drop"`` them, or ``"merge"`` them into one
+        word, ``#``.
+    punctuation
+        Whether to ``"keep"`` or ``"drop"`` words of nothing but punctuation, which only some tokenizers have.
+    column
         Which field of JSON lines, or column of CSV, TSV and Parquet, holds the text; ``"text"`` by default. The first
         row of CSV and TSV names the columns.
+    where
+        Read only the records or rows with these values: ``{"party": "A"}``, or ``{"party": ["A", "B"], "year": 2000}``.
     errors
         What to do with bytes that are not text: ``"replace"`` replaces and counts them, ``"strict"`` raises an
         :class:`~psdvec.errors.InputError`.
@@ -87,8 +137,10 @@ def read_corpus(
         raise InputError("no corpus was given; name a file or a folder, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("standard input was named more than once, but can be read only once; name it once")
-    tokenizer = choose_tokenizer(tokenizer, case)  # refuses an unknown one before any work
-    return Corpus(files, tokenizer, field, column, errors, encoding=find_encoding(encoding))
+    cutting = choose_tokenizer(
+        tokenizer, case, stop_words=stop_words, lemmas=lemmas, numbers=numbers, punctuation=punctuation
+    )
+    return Corpus(files, cutting, column, errors, encoding=find_encoding(encoding), where=make_where(where))
 
 
 def _expand(path: str) -> list[str]:
@@ -162,20 +214,19 @@ class Corpus(Shown):
 
     files: tuple[str, ...]
     tokenizer: str
-    field: str | None
     column: str | None
     errors: str
     byte_range: ByteRange | None = None
     encoding: str = UTF8
+    where: Where = ()
 
     def _facts(self) -> dict[str, str]:
         first = self.files[0] if len(self.files) == 1 else f"{self.files[0]} and others"
-        named = {name: getattr(self, name) for name in ("field", "column") if getattr(self, name) is not None}
         return {
             "size": count_of(len(self.files), "file"),
             "from": first,
             "tokenizer": self.tokenizer,
-            **named,
+            **{name: str(value) for name, value in self._how().items()},
         }
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -184,7 +235,7 @@ class Corpus(Shown):
         for block in self.blocks():
             sentences = self.space(block)[0].tobytes().decode("utf-8").split("\n")
             for i, sentence in enumerate(sentences):
-                unfinished += split_spaced(sentence)
+                unfinished += as_counted(split_spaced(sentence), self.tokenizer)
                 is_last = i == len(sentences) - 1
                 if unfinished and (block.closed or not is_last):
                     yield unfinished
@@ -212,7 +263,18 @@ class Corpus(Shown):
                 ) from error
             text, replaced = mend(data)
             data = text.encode("utf-8")
+        if is_custom(self.tokenizer):
+            spaced = cut_lines(data.decode("utf-8"), self.tokenizer, partial(self._line, block))
+            return np.frombuffer(spaced.encode("utf-8", "replace"), np.uint8), replaced
         return find_tokenizer(self.tokenizer)(data), replaced
+
+    def _line(self, block: Block, before: int) -> str:
+        """Say which line of which file has ``before`` lines of a block before it."""
+        start = sum(len(line) + 1 for line in block.data.split(b"\n")[:before])
+        offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= start)
+        number = 1 + block.data.count(b"\n", offset, start)
+        after = f" after byte {place.offset} of the text" if place.offset else ""
+        return f"line {number}{after} of {shown(self.files[place.file])}"
 
     @property
     def is_restartable(self) -> bool:
@@ -235,22 +297,33 @@ class Corpus(Shown):
             return {"once": np.random.SeedSequence().entropy}
         return {
             "files": [[file, *file_status(file)] for file in self.files],
-            "field": self.field, "column": self.column, "errors": self.errors,
-            **({} if self.encoding == UTF8 else {"encoding": self.encoding}),
+            "errors": self.errors, **self._how(),
         }  # fmt: skip
 
     def reader(self) -> Reader:
         """Return what reads the files."""
-        return Reader(self.field, self.column, self.byte_range, self.encoding)
+        return Reader(self.column, Choice(self.where), self.byte_range, self.encoding)
 
-    def sources(self) -> list[dict[str, Any]]:
-        """Return the name and size of each file, and how it was to be read, as recorded in the counts."""
+    def _how(self) -> dict[str, Any]:
+        """Return how the files are to be read, where that is not as usual."""
         encoding = None if self.encoding == UTF8 else self.encoding
-        given = {"field": self.field, "column": self.column, "encoding": encoding}
-        how = {name: value for name, value in given.items() if value is not None}
+        return _recorded(column=self.column, where=self.where, encoding=encoding)
+
+    def why_empty(self) -> str:
+        """Say why there are no words; where some of the text was chosen, it is read again to see what there is."""
+        reader = self.reader()
+        if self.where and self.is_restartable:
+            for file in self.files:
+                deque(reader.rows(file), maxlen=0)
+        return reader.choice.why_none() if self.where and not reader.choice.chosen else NO_WORDS
+
+    def sources(self, digests: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return the name, size and, if known, digest of each file, and how it was read, as recorded in the counts."""
+        how, known = self._how(), digests or {}
         return [
             {"name": "standard input", **how} if file == STANDARD_INPUT else
-            {"name": Path(file).name, "bytes": file_status(file).bytes, **how}
+            {"name": Path(file).name, "bytes": file_status(file).bytes, **how,
+             **({"sha256": known[file]} if file in known else {})}
             for file in self.files
         ]  # fmt: skip
 
@@ -264,6 +337,31 @@ class Corpus(Shown):
             for text in reader.read(self.files[number], start.offset if number == start.file else 0):
                 yield number, text, reader.raw_bytes
             yield number, None, reader.raw_bytes
+
+
+@contextmanager
+def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
+    """Take the SHA-256 of every file of a corpus beside other work; the function that is yielded waits for them.
+
+    What is no file on this machine has none: it would have to be fetched once more.
+    """
+    files = text.files if isinstance(text, Corpus) else ()
+    local = [file for file in files if file != STANDARD_INPUT and not is_address(file)]
+    given_up = Event()
+
+    def digest(file: str) -> str:
+        found = hashlib.sha256()
+        with open_file(file) as source:
+            while not given_up.is_set() and (data := source.read(PIECE_BYTES)):
+                found.update(data)
+        return found.hexdigest()
+
+    with ThreadPoolExecutor(1) as beside:
+        found = [beside.submit(digest, file) for file in local]
+        try:
+            yield lambda: {file: one.result() for file, one in zip(local, found, strict=True)}
+        finally:
+            given_up.set()
 
 
 # The number of a file, some of its text, or None where it ends, and how many bytes had been read from disk by then.
@@ -317,10 +415,15 @@ _DROP = "leave such rows out, with pandas by column.dropna()"
 
 @dataclass(frozen=True)
 class Texts:
-    """Strings from Python, read once; each is a line of text, or several if it holds newlines."""
+    """Strings from Python, read once; each is a line of text, or several if it holds newlines.
+
+    ``how`` says of which column they are, and where, as recorded in the counts. ``digest`` is fed while they are read.
+    """
 
     texts: Iterable[Any]
     tokenizer: str
+    how: Mapping[str, Any] = field(default_factory=dict)
+    digest: Any = field(default_factory=hashlib.sha256, compare=False)
     raw_size: int | None = None  # nobody knows before they are read
 
     def __post_init__(self) -> None:
@@ -330,6 +433,11 @@ class Texts:
         """Yield the text as a file that holds it would be read; there is no other place to start at."""
         return _cut_blocks(self._pieces(), Place(0, 0), False)
 
+    def sources(self, digests: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return what the counts record of the texts; their digest is that of a file that holds them."""
+        known = {} if digests is None else {"sha256": self.digest.hexdigest()}
+        return [{"name": "texts from Python", **self.how, **known}]
+
     def _pieces(self) -> Iterator[_Piece]:
         read = 0
         for row, text in enumerate(self.texts):
@@ -337,25 +445,33 @@ class Texts:
                 raise InputError(f"row {row} is {_name(text)}, not a text as the rows before it; {_DROP}")
             line = line_of(text) if row else line_of(text).removeprefix(codecs.BOM_UTF8)
             read += len(line)
+            self.digest.update(line)
+            if is_custom(self.tokenizer):  # here, where the row is known
+                line = line_of(cut_lines(line.decode().rstrip("\n"), self.tokenizer, partial(_row, row)))
             yield 0, line, read
 
     def space(self, block: Block) -> tuple[Bytes, int]:
         """See :meth:`psdvec.text.corpus.Corpus.space`; a string has no bytes that need replacing."""
-        return find_tokenizer(self.tokenizer)(block.data), 0
+        cut = find_tokenizer("whitespace" if is_custom(self.tokenizer) else self.tokenizer)
+        return cut(block.data), 0
+
+
+def _row(row: int, before: int) -> str:
+    return f"row {row}"
 
 
 Input: TypeAlias = Corpus | Texts | str | Path | Iterable[Any]
 
 
-def read_input(source: Input, **options: str | None) -> Corpus | Texts | Sentences:
+def read_input(source: Input, **options: Any) -> Corpus | Texts | Sentences:
     """Return ``source`` as something to count; ``options`` are those of :func:`read_corpus`, None its defaults.
 
     - A string or a ``Path`` is the name of a file or folder, a glob or an address.
     - In a list or another iterable, ``Path`` objects are files, and strings are texts: see :func:`are_files`.
     - Texts are cut into words by the tokenizer as if each were a line of a file.
     - Lists of strings in an iterable are sentences that are cut into words already.
-    - Of a table (a DataFrame, a dataset of Hugging Face, rows that are mappings), the column ``column`` is taken,
-      ``"text"`` by default.
+    - Of a table (a DataFrame of pandas or Polars, a table of Arrow, a dataset of Hugging Face, rows that are mappings),
+      the column ``column`` is taken, ``"text"`` by default, of the rows that ``where`` asks for.
 
     >>> read_input(["To be, or not to be."]).tokenizer
     'unicode'
@@ -374,13 +490,26 @@ def read_input(source: Input, **options: str | None) -> Corpus | Texts | Sentenc
                 f"there is no file {name[:40]!r}; check the name, or give a text itself in a list: [text]"
             )
         return read_corpus(source, **given)
-    if hasattr(source, "__getitem__") and (hasattr(source, "column_names") or hasattr(source, "columns")):
-        return _read_rows(_column_of(source, given.pop("column", "text")), given)
-    return _read_rows(source, given)
+    names = columns_of(source)
+    if names is None:
+        return _read_rows(source, given)
+    fields = [given.get("column", "text"), *given.get("where", ())]
+    _check_column(fields[0], names, "the table")
+    Choice(make_where(given.get("where"))).check(names, "the table")
+    return _read_part(table_rows(source, fields), given)
 
 
-def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences:
-    """Return what an iterable holds, which its first row tells."""
+def _read_part(rows: Iterable[Mapping[Any, Any]], given: dict[str, Any]) -> Corpus | Texts | Sentences:
+    """Return what one column of some rows holds."""
+    column, where = given.pop("column", None), make_where(given.pop("where", None))
+    texts = _column_of_rows(rows, column or "text", Choice(where))
+    return _read_rows(texts, given, _recorded(column=column, where=where))
+
+
+def _read_rows(
+    source: Any, given: dict[str, Any], how: Mapping[str, Any] | None = None
+) -> Corpus | Texts | Sentences:
+    """Return what an iterable holds, which its first row tells; ``how`` says which part of a table it is."""
     if isinstance(source, bytes | bytearray | Mapping) or not isinstance(source, Iterable):
         raise InputError(
             f"{_name(source)} is nothing that can be counted; give the name of a file, a list of texts, "
@@ -395,14 +524,16 @@ def _read_rows(source: Any, given: dict[str, str]) -> Corpus | Texts | Sentences
         if are_files(held):
             return read_corpus(held, **given)
     if isinstance(first, Mapping):
-        return _read_rows(_column_of_rows(rows, given.pop("column", "text")), given)
-    _refuse(given, ("tokenizer", "case"), "no file is read and no table; leave it out")
+        return _read_part(rows, given)
+    cutting = ("tokenizer", "case", *CHANGES)
+    _refuse(given, cutting, "no file is read and no table; leave it out")
     if isinstance(first, str):
-        return Texts(rows, choose_tokenizer(given.get("tokenizer", TOKENIZER), given.get("case")))
-    if not isinstance(first, Iterable):
+        return Texts(rows, choose_tokenizer(**{"tokenizer": TOKENIZER, **given}), how or {})
+    is_document = hasattr(first, "iter_tokens") or hasattr(first, "text")  # of Stanza, or of spaCy
+    if not isinstance(first, Iterable) and not is_document:
         raise InputError(f"row 0 is {_name(first)}, not a text; {_DROP}")
     _refuse(given, (), "the sentences are cut into words already; leave it out, or give texts")
-    return rows
+    return (words_of(row, "documents") for row in rows) if is_document else rows
 
 
 def are_files(rows: Sequence[Any]) -> bool:
@@ -474,24 +605,55 @@ def _advice(files: Iterable[str]) -> str:
     return 'name the encoding, such as encoding="latin-1"'
 
 
-def _column_of(table: Any, column: str) -> Any:
-    """Return the rows of one column of a table."""
-    names = table.column_names if hasattr(table, "column_names") else table.columns
+def columns_of(source: Any) -> Collection[Any] | None:
+    """Return the names of the columns of a table, or None if ``source`` is none, or does not know them."""
+    if not hasattr(source, "__getitem__"):
+        return None
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):  # of Polars
+        raise InputError("this table is lazy and holds no rows yet; give table.collect()")
+    names = source.column_names if hasattr(source, "column_names") else getattr(source, "columns", None)
     if isinstance(names, Mapping):
         raise InputError(
             f"there are several tables here ({', '.join(map(str, names))}); give one of them, such as "
             f"data[{next(iter(names), 'NAME')!r}]"
         )
-    if names is not None:  # a dataset that is being streamed may not know
-        _check_column(column, names, "the table")
-    return table[column]
+    return None if names is None else list(names)
 
 
-def _column_of_rows(rows: Iterable[Mapping[Any, Any]], column: str) -> Iterator[Any]:
-    """Yield one column of rows that are mappings."""
+def table_rows(table: Any, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, with those of ``columns`` that it has: of pandas, Polars, Arrow or Hugging Face."""
+    there = columns_of(table) or ()
+    names = [name for name in dict.fromkeys(columns) if name in there]
+    for values in zip(*(_values(table[name]) for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(column: Any) -> Iterable[Any]:
+    """Return the values of a column; those of Arrow are no strings before they are asked to be."""
+    if hasattr(column, "iterchunks"):
+        return chain.from_iterable(chunk.to_pylist() for chunk in column.iterchunks())
+    values: Iterable[Any] = column.to_pylist() if hasattr(column, "to_pylist") else column
+    return values
+
+
+def _column_of_rows(rows: Iterable[Mapping[Any, Any]], column: str, choice: Choice) -> Iterator[Any]:
+    """Yield one column of those rows that are chosen."""
     for number, row in enumerate(rows):
-        _check_column(column, row, f"row {number}")
-        yield row[column]
+        if choice.wants(row):
+            _check_column(column, row, f"row {number}")
+            yield row[column]
+    if not choice.chosen and choice.where:
+        raise InputError(choice.why_none())
+
+
+def _recorded(**how: Any) -> dict[str, Any]:
+    """Return what the counts record of how a text was read; what is as usual is left out.
+
+    >>> _recorded(column=None, where=(("party", ("A", "B")),))
+    {'where': {'party': ['A', 'B']}}
+    """
+    told = {name: value for name, value in how.items() if value}
+    return told | ({"where": {name: list(v) for name, v in told["where"]}} if "where" in told else {})
 
 
 def _check_column(column: str, names: Collection[Any], where: str) -> None:
@@ -502,7 +664,7 @@ def _check_column(column: str, names: Collection[Any], where: str) -> None:
         )
 
 
-def _refuse(given: Mapping[str, str], allowed: tuple[str, ...], why: str) -> None:
+def _refuse(given: Mapping[str, Any], allowed: tuple[str, ...], why: str) -> None:
     """Raise :class:`InputError` if an option was given that has no effect here."""
     for name, value in given.items():
         if name not in allowed:

@@ -11,6 +11,7 @@ import csv
 import dataclasses
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, count, islice
@@ -86,10 +87,13 @@ Kind: TypeAlias = Literal["text", "json", "table", "parquet"]
 
 _SAMPLE_BYTES = 1 << 16
 _ROWS = 4096
+_VALUES = 12  # of a field, that are named
 _JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines", ".json")
 _TAB_NAMES = (".tsv", ".tab")
 _TABLE_NAMES = (".csv", *_TAB_NAMES)
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
+_SNIFFED = 64  # bytes that tell how a file without a telling name is read
+_BEFORE_JSON = codecs.BOM_UTF8 + b" \t\r\n"
 _PARQUET_MAGIC = b"PAR1"
 _FEW = 32  # this many strange bytes are tolerated even in a short file
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
@@ -111,22 +115,21 @@ codecs.register_error("psdvec.bad", lambda error: (_BAD, getattr(error, "end", 0
 class Reader:
     """Reads files one after the other, or the ``byte_range`` of one; ``raw_bytes`` says how much it has read so far.
 
-    ``field`` and ``column`` name what holds the text in JSON lines and in tables, ``"text"`` by default; ``option`` is
-    what the caller's users call them. ``replaced`` counts the stretches of bytes that :meth:`rows` and :meth:`whole`
-    had to replace, and ``damaged`` are the files that hold them.
+    ``column`` names what holds the text in JSON lines and in tables, ``"text"`` by default; of their records, those of
+    ``choice`` are read. ``replaced`` counts the stretches of bytes that :meth:`rows` and :meth:`whole` had to
+    replace, and ``damaged`` are the files that hold them.
     """
 
-    field: str | None = None
     column: str | None = None
+    choice: Choice = dataclasses.field(default_factory=lambda: Choice())
     byte_range: ByteRange | None = None
     encoding: str = UTF8
-    option: str | None = None
     raw_bytes: int = 0
     replaced: int = 0
     damaged: list[str] = dataclasses.field(default_factory=list)
 
     def kind(self, path: str) -> Kind:
-        """Return how ``path`` is read: by its name, or by the option that was given for it."""
+        """Return how ``path`` is read: by its name or, where fields are asked for, by how it begins."""
         if path != STANDARD_INPUT:
             with open_stream(path) as stream:
                 if stream.compression is None and stream.read(4) == _PARQUET_MAGIC:
@@ -134,14 +137,16 @@ class Reader:
         name = _bare(path)
         if name.endswith(_TABLE_NAMES):
             return "table"
-        if name.endswith(_JSON_NAMES) or self.field is not None:
+        if name.endswith(_JSON_NAMES):
             return "json"
-        return "text" if self.column is None else "table"
+        if self.column is None and not self.choice.where:
+            return "text"
+        return "json" if _head(path).lstrip(_BEFORE_JSON).startswith((b"{", b"[")) else "table"
 
-    def name_of_text(self, kind: Kind) -> str:
-        """Return the field or column that holds the text."""
-        given = (self.field, self.column) if kind == "json" else (self.column, self.field)
-        return given[0] or given[1] or "text"
+    @property
+    def name_of_text(self) -> str:
+        """The field or column that holds the text."""
+        return self.column or "text"
 
     def can_be_cut(self, path: str) -> bool:
         """Tell whether part of ``path`` can be read without the rest, as is true of uncompressed text and JSON lines.
@@ -169,8 +174,12 @@ class Reader:
 
         ``fields`` are those to read besides; whoever asks checks that they are there.
         """
-        kind = self.kind(path)
-        name = self.name_of_text(kind)
+        for number, record in self._all_rows(path, fields):
+            if self.choice.wants(record):
+                yield number, record
+
+    def _all_rows(self, path: str, fields: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        kind, name = self.kind(path), self.name_of_text
         if kind == "parquet":
             numbers = count(1)
             for batch in self._parquet_batches(path, (name, *fields)):
@@ -192,10 +201,9 @@ class Reader:
 
     def texts(self, path: str) -> Iterator[str]:
         """Yield the text of each line, record or row."""
-        name = self.name_of_text(self.kind(path))
         for number, record in self.rows(path):
-            check_text(record, name, f"{shown(path)} record {number}", option=self.option or "column")
-            yield record[name]
+            check_text(record, self.name_of_text, f"{shown(path)} record {number}")
+            yield record[self.name_of_text]
 
     def whole(self, path: str, *, most: int) -> str:
         """Return all of a text file, which must have at most ``most`` bytes."""
@@ -228,18 +236,19 @@ class Reader:
                 is_first = False
 
     def _read_json_lines(self, path: str) -> Iterator[bytes]:
-        field, before = self.name_of_text("json"), 0
+        field, before = self.name_of_text, 0
         for lines in split_lines(self._read_text(path)):
             texts = []
             for number, line in enumerate(lines, before + 1):
                 if not line.strip():
                     continue
                 record = self._record(line, path, number)
+                if not self.choice.wants(record):
+                    continue
                 if not isinstance(record.get(field), str):
                     raise InputError(
                         f"{self._place(path, number)} has no text in field '{field}' (it has: "
-                        f"{', '.join(map(str, record))}); name the field that holds the text: "
-                        f'{self.option or "field"}="NAME"'
+                        f'{", ".join(map(str, record))}); name the field that holds the text: column="NAME"'
                     )
                 texts.append(line_of(record[field]))
             yield b"".join(texts)
@@ -269,7 +278,10 @@ class Reader:
 
     def _read_table(self, path: str) -> Iterator[bytes]:
         rows = self._table(path, lambda line: line.decode("utf-8", "surrogateescape"))
-        place = next(rows).index(self.name_of_text("table"))
+        header = next(rows)
+        place = header.index(self.name_of_text)
+        if self.choice.where:
+            rows = (row for row in rows if self.choice.wants(dict(zip(header, row, strict=False))))
         while batch := list(islice(rows, _ROWS)):
             yield b"".join(line_of(row[place], "surrogateescape") for row in batch if row[place])
 
@@ -279,7 +291,7 @@ class Reader:
         csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
         lines = (decode(line) + "\n" for line in _whole_lines(self._read_text(path), shown(path)))
         first = next(lines, "")
-        column = self.name_of_text("table")
+        column = self.name_of_text
         reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, column, path), strict=True)
         try:
             header = [name.strip() for name in next(reader, [])]
@@ -287,8 +299,9 @@ class Reader:
                 has = ", ".join(name[:40] for name in header)
                 raise InputError(
                     f"{shown(path)} has {'several columns' if column in header else 'no column'} '{column}' in its "
-                    f'first row (it has: {has}); name the column that holds the text: {self.option or "column"}="NAME"'
+                    f'first row (it has: {has}); name the column that holds the text: column="NAME"'
                 )
+            self.choice.check(header, shown(path))
             yield header
             for row in reader:
                 if row and (len(row) < len(header) or any(row[len(header) :])):
@@ -305,18 +318,20 @@ class Reader:
             ) from error
 
     def _read_parquet(self, path: str) -> Iterator[bytes]:
-        column = self.name_of_text("parquet")
+        column = self.name_of_text
         for batch in self._parquet_batches(path, (column,)):
             texts = batch[column]
+            if self.choice.where:
+                rows = (dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True))
+                texts = [row[column] for row in rows if self.choice.wants(row)]
             if any(not isinstance(text, str | None) for text in texts):
                 raise InputError(
-                    f"column '{column}' of '{path}' does not hold text; "
-                    f'name the column that does: {self.option or "column"}="NAME"'
+                    f"column '{column}' of '{path}' does not hold text; name the column that does: column=\"NAME\""
                 )
             yield b"".join(line_of(text) for text in texts if text)
 
     def _parquet_batches(self, path: str, columns: Collection[str]) -> Iterator[dict[str, list[Any]]]:
-        """Yield the columns that the file has of these, of which the first must be there."""
+        """Yield the columns that the file has of these, of which the first must be there, and those to choose by."""
         parquet: Any = import_extra("pyarrow.parquet", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         pyarrow: Any = import_extra("pyarrow", extra="parquet", purpose=f"reading '{path}' (Parquet)")
         before = self.raw_bytes
@@ -329,10 +344,12 @@ class Reader:
                 if column not in names:
                     raise InputError(
                         f"'{path}' has no column '{column}' (it has: {', '.join(names)}); "
-                        f'name the column that holds the text: {self.option or "column"}="NAME"'
+                        'name the column that holds the text: column="NAME"'
                     )
+                self.choice.check(names, f"'{path}'")
                 rows = 0
-                read = [name for name in dict.fromkeys(columns) if name in names]
+                wanted = dict.fromkeys((*columns, *(name for name, _ in self.choice.where)))
+                read = [name for name in wanted if name in names]
                 for batch in file.iter_batches(columns=read, batch_size=_ROWS):
                     rows += len(batch)
                     self.raw_bytes = before + size * rows // max(file.metadata.num_rows, 1)
@@ -343,12 +360,93 @@ class Reader:
             ) from error
 
 
-def check_text(record: Mapping[str, Any], name: str, where: str, *, option: str) -> None:
+# Which records are read: by field, the values of which one must stand there, all as they are written.
+Where: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def make_where(given: Mapping[str, Any] | None) -> Where:
+    """Return what ``given`` asks of a record: by the name of a field, its value or several of which one will do.
+
+    >>> make_where({"party": ["B", "A"], "year": 2000})
+    (('party', ('A', 'B')), ('year', ('2000',)))
+    """
+    found = []
+    for name, asked in sorted((given or {}).items()):
+        values = asked if isinstance(asked, list | tuple | set | frozenset | range) else [asked]
+        written = sorted({text for text in map(written_value, values) if text is not None})
+        if not written:
+            raise InputError(f"where has no value for '{name}'; give one, or a list of them")
+        found.append((str(name), tuple(written)))
+    return tuple(found)
+
+
+def written_value(value: Any) -> str | None:
+    """Return the value of a field as text, and None where there is none; years that became 2000.0 are whole again.
+
+    >>> written_value(2000.0), written_value("A"), written_value(float("nan"))
+    ('2000', 'A', None)
+    """
+    if value is None or isinstance(value, dict | list) or value != value:
+        return None
+    is_whole = isinstance(value, float) and value.is_integer()
+    return as_written(str(int(value) if is_whole else value))
+
+
+def as_written(text: str) -> str:
+    r"""Return ``text`` as UTF-8 can write it: names of files, and JSON, may hold halves of characters.
+
+    >>> as_written("caf\u00e9 \ud800")
+    'café ?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclasses.dataclass
+class Choice:
+    """Chooses the records that ``where`` asks for, and can say why it has ``chosen`` none."""
+
+    where: Where = ()
+    chosen: int = 0
+    there: dict[str, dict[str, None]] = dataclasses.field(default_factory=dict)
+
+    def wants(self, record: Mapping[str, Any]) -> bool:
+        """Tell whether a record is one of those asked for."""
+        if all(written_value(record.get(name)) in values for name, values in self.where):
+            self.chosen += 1
+            return True
+        for name, _ in self.where if not self.chosen else ():
+            value, found = written_value(record.get(name)), self.there.setdefault(name, {})
+            if value is not None and len(found) < _VALUES:
+                found[value] = None
+        return False
+
+    def check(self, names: Collection[Any], table: str) -> None:
+        """Raise :class:`InputError` if a column is asked for that a table does not have."""
+        for name, _ in self.where:
+            if name not in names:
+                has = ", ".join(str(one)[:40] for one in names)
+                raise InputError(
+                    f"{table} has no column '{name}' to choose rows by (it has: {has}); check where"
+                )
+
+    def why_none(self) -> str:
+        """Say that no record was as it was asked for, and which values there are."""
+        asked = " and ".join(f"{name}={','.join(values)}" for name, values in self.where)
+        found = "; ".join(
+            f"'{name}' is {', '.join(sorted(values)[: _VALUES - 1])}{' and more' if len(values) == _VALUES else ''}"
+            if values
+            else f"nothing has a field '{name}'"
+            for name, values in self.there.items()
+        )
+        return f"nothing has {asked} ({found or 'there is nothing'}); check where"
+
+
+def check_text(record: Mapping[str, Any], name: str, where: str) -> None:
     """Raise :class:`InputError` unless a record has text in the field ``name``."""
     if name not in record:
         raise InputError(
             f"{where} has no text in field '{name}' (it has: {', '.join(map(str, record))}); leave it out, or name the "
-            f'field that holds the text: {option}="NAME"'
+            'field that holds the text: column="NAME"'
         )
     if not isinstance(record[name], str):
         raise InputError(
@@ -471,6 +569,15 @@ def _delimiter(first: str, column: str, path: str) -> str:
         if column in (cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])):
             return delimiter
     return "\t" if tabs else max(",;\t", key=first.count)
+
+
+def _head(path: str) -> bytes:
+    """Return how a file begins, decompressed; nothing of standard input is lost by it."""
+    if path == STANDARD_INPUT:
+        source: Any = None if sys.stdin is None else sys.stdin.buffer
+        return b"" if source is None else bytes(source.peek(1)[:_SNIFFED])
+    with open_stream(path) as stream:
+        return stream.read(_SNIFFED)
 
 
 def _bare(path: str) -> str:

@@ -7,7 +7,7 @@ text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parq
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,19 @@ import numpy as np
 from psdvec.arrays import Float64s, Int32s, Int64s
 from psdvec.errors import InputError
 from psdvec.progress import Progress, count_of
-from psdvec.text.corpus import are_files, read_corpus, report_damage
-from psdvec.text.readers import UTF8, Reader, check_text, find_encoding
+from psdvec.text.corpus import are_files, columns_of, read_corpus, report_damage, table_rows
+from psdvec.text.readers import (
+    UTF8,
+    Choice,
+    Reader,
+    as_written,
+    check_text,
+    find_encoding,
+    make_where,
+    written_value,
+)
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import make_tokenizer
 
 
 @dataclass(frozen=True)
@@ -97,35 +107,41 @@ def read_documents(
     source: Source,
     embeddings: Embeddings,
     *,
-    text: str | None = None,
+    column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     by: Sequence[str] = (),
     encoding: str = UTF8,
+    tokenizer: str | Callable[[str], Any] | None = None,
     progress: Progress,
 ) -> Documents:
     """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
 
-    ``text`` names the field, or the column, that holds the text, ``"text"`` by default; ``by`` names further fields to
-    keep. ``encoding`` is that of files.
+    With ``tokenizer``, they are cut by that.
+
+    ``column`` names the field, or the column, that holds the text, ``"text"`` by default; ``where`` says which records
+    to read, and ``by`` names further fields to keep. ``encoding`` is that of files.
     """
-    ids, tokenize = embeddings.key_to_index, embeddings.tokenize
+    ids, tokenize = embeddings.key_to_index, make_tokenizer(embeddings, tokenizer)
     names: list[str] = []
     pieces: list[Int32s] = []
     fields: dict[str, list[str | None]] = {name: [] for name in by}
-    reader = Reader(column=text, encoding=find_encoding(encoding), option="text")
-    text = text or "text"
+    reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
+    text = reader.name_of_text
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, where, record in _records(source, reader, text=text, by=by):
-            if where:
-                check_text(record, text, where, option="text")
+        for name, place, record in _records(source, reader, by=by):
+            if place:
+                check_text(record, text, place)
                 name = name if record.get("id") is None else str(record["id"])
             names.append(name)
             given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
-                values.append(_value(record.get(field)))
+                values.append(written_value(record.get(field)))
             if len(names) % _ROWS == 0:
                 stage.advance(_ROWS)
+    if not names and reader.choice.where:
+        raise InputError(reader.choice.why_none())
     if not names:
         raise InputError("there are no documents; give a file with one document a line, or a folder of texts")
     for field, values in fields.items():
@@ -144,56 +160,45 @@ def read_documents(
     return Documents(tuple(map(as_written, names)), tokens, starts, kept)
 
 
-def as_written(text: str) -> str:
-    r"""Return ``text`` as UTF-8 can write it: names of files, and JSON, may hold halves of characters.
-
-    >>> as_written("caf\u00e9 \ud800")
-    'café ?'
-    """
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _value(value: Any) -> str | None:
-    """Return what a field says, as text; numbers such as years are written as they are."""
-    return (
-        None if value is None or isinstance(value, dict | list) or value != value else as_written(str(value))
-    )
-
-
-def _records(source: Source, reader: Reader, *, text: str, by: Sequence[str]) -> Iterator[Record]:
+def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:
     """Yield documents; those that are no records surely have a text, and do not say where they are from."""
     if isinstance(source, str | Path | Files):
         names = source.names if isinstance(source, Files) else [source]
-        yield from _read_files(names, reader, text=text, by=by)
+        yield from _read_files(names, reader, by=by)
         return
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError("documents are names of files, texts or a table; give a list of texts")
-    table: Any = source
-    rows: list[Any] = table.to_dict("records") if hasattr(table, "columns") else list(table)
+    text, columns = reader.name_of_text, columns_of(source)
+    fields = (text, "id", *by, *(name for name, _ in reader.choice.where))
+    reader.choice.check(columns or fields, "the table")
+    rows: list[Any] = list(source if columns is None else table_rows(source, fields))
     is_list = isinstance(source, list | tuple) or (rows and isinstance(rows[0], Path))
     if is_list and are_files(rows):
-        yield from _read_files(rows, reader, text=text, by=by)
+        yield from _read_files(rows, reader, by=by)
         return
     for number, row in enumerate(rows):
         is_cut = isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
         if isinstance(row, str) or is_cut:
+            if reader.choice.where:
+                raise InputError(
+                    f"row {number} has no fields to choose it by; leave out where, or give a table"
+                )
             yield str(number), "", {text: row}
         elif isinstance(row, Mapping):
-            yield str(number), f"row {number}", row
+            if reader.choice.wants(row):
+                yield str(number), f"row {number}", row
         else:
             raise InputError(f"row {number} of the documents is {row!r:.40}, not a text; leave such rows out")
 
 
-def _read_files(
-    paths: Sequence[str | Path], reader: Reader, *, text: str, by: Sequence[str]
-) -> Iterator[Record]:
+def _read_files(paths: Sequence[str | Path], reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:
     """Yield the documents of all files; where there are several files, names say from which a document is."""
     found = [(path, file) for path in paths for file in read_corpus(path).files]
     for path, file in found:
         kind = reader.kind(file)
         if kind == "text" and Path(path).is_dir():
             name = str(Path(file).relative_to(path) if len(paths) == 1 else file)
-            yield name, "", {text: reader.whole(file, most=_WHOLE)}
+            yield name, "", {reader.name_of_text: reader.whole(file, most=_WHOLE)}
             continue
         origin = f"{Path(file).name} " if len(found) > 1 else ""
         what = "row" if kind in ("parquet", "table") else "line"

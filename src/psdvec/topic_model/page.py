@@ -25,8 +25,8 @@ from psdvec.pages.plots import Series, colour_at, draw_areas
 from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
-from psdvec.text.tokenizers import find_tokenizer
-from psdvec.topic_model.documents import as_written
+from psdvec.text.readers import as_written
+from psdvec.text.tokenizers import find_tokenizer, is_custom, parameters_of, tokenizer_of
 from psdvec.topic_model.learn import Prior, Space
 from psdvec.topic_model.topics import KIND, Topics, describe_topics
 
@@ -51,7 +51,7 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
     described, joined, arrays = describe_topics(topics), hierarchy(topics), _arrays_of(topics)
     parameters = {
         "topics": len(topics), "words": len(topics.space.words), "dim": int(topics.tilts.shape[1]),
-        "documents": len(topics.names), "tokenizer": topics.tokenizer, "labels": list(topics.labels),
+        "documents": len(topics.names), **parameters_of(topics.tokenizer), "labels": list(topics.labels),
         "prior": [topics.prior.topic, topics.prior.background], "hold": topics.hold, "bounds": list(topics.bounds),
         "fields": list(topics.fields),
     }  # fmt: skip
@@ -103,7 +103,7 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             proportions=arrays["proportions"],
             coherence=arrays["coherence"],
             bounds=tuple(made["bounds"]),
-            tokenizer=made["tokenizer"],
+            tokenizer=_known(made),
             prior=Prior(topic, background),
             hold=made["hold"],
             sources=artefact.sources,
@@ -115,6 +115,14 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
     return found
+
+
+def _known(made: Mapping[str, Any]) -> str | None:
+    """Return the tokenizer that is recorded; one that there is none of is refused."""
+    name = made["tokenizer"]
+    if name is not None and not is_custom(name):
+        find_tokenizer(name)
+    return tokenizer_of(made)
 
 
 def _check(topics: Topics) -> None:
@@ -138,8 +146,6 @@ def _check(topics: Topics) -> None:
     texts = (*topics.labels, *topics.names, *topics.fields, *values)
     if len(topics.labels) != k or not all(isinstance(text, str) for text in texts):
         raise ValueError("its labels, names or fields do not fit")
-    if topics.tokenizer is not None:
-        find_tokenizer(topics.tokenizer)
 
 
 def _arrays_of(topics: Topics) -> dict[str, Array]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,13 +16,15 @@ from typing import Any, Literal
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.errors import InputError, checked, demand_positive, demand_seed
+from psdvec.errors import InputError, checked, demand_positive, demand_seed, old_names
 from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
-from psdvec.topic_model.documents import Documents, Source, as_written, choose_words, read_documents
+from psdvec.text.readers import as_written
+from psdvec.text.tokenizers import choose_tokenizer
+from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
 from psdvec.topic_model.learn import (
     HOLD,
     PRIOR,
@@ -169,13 +171,16 @@ class Topics(Shown):
     def _spelled(self, chosen: Iterable[Int64s]) -> list[list[str]]:
         return [[self.space.words[i] for i in ids] for ids in chosen]
 
+    @old_names(text="column")
     @checked
     def transform(
         self,
         documents: Source,
         *,
-        text: str | None = None,
+        column: str | None = None,
+        where: Mapping[str, Any] | None = None,
         encoding: str = "utf-8",
+        tokenizer: str | Callable[[str], Any] | None = None,
         model: Embeddings | None = None,
         workers: int | None = None,
     ) -> Float32s:
@@ -186,7 +191,10 @@ class Topics(Shown):
         """
         space = self.space if model is None else with_words(self.space, model)
         words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
-        read = read_documents(documents, words, text=text, encoding=encoding, progress=SilentProgress())
+        read = read_documents(
+            documents, words, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
+            progress=SilentProgress(),
+        )  # fmt: skip
         read = replace(read, weights=space.weights)
         gamma = infer_documents(read, space, self.tilts, prior=self.prior, hold=self.hold, workers=workers)
         return proportions_of(read, gamma, self.prior)
@@ -413,15 +421,18 @@ def _heldout_likelihood(
 _ANCHOR = 0.1  # of an average topic: the words that seed words stand for
 
 
+@old_names(text="column")
 @checked
 def topics(
     model: Embeddings | str | Path,
     documents: Source,
     topics: int | Literal["auto"] = 50,
     *,
-    text: str | None = None,
+    column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     by: str | Sequence[str] = (),
     encoding: str = ENCODING,
+    tokenizer: str | Callable[[str], Any] | None = None,
     seed_words: Mapping[str, Sequence[str]] | None = None,
     min_documents: int | None = None,
     quick: bool = False,
@@ -441,13 +452,16 @@ def topics(
     documents
         The name of a file (a line of text, a record of JSON lines or a row of CSV, TSV or Parquet is a document), of a
         folder (each text file is one), a glob, or a list of ``Path`` objects; a list of texts or of lists of words; a
-        DataFrame or a list of records.
+        table of pandas, Polars, Arrow or Hugging Face, or a list of records.
     topics
         How many, or ``"auto"``: as many as give held-out documents the highest likelihood.
-    text, by
-        The field that holds the text, ``"text"`` by default, and fields to show topics over, such as ``"year"``.
+    column, where, by
+        The field or column that holds the text, ``"text"`` by default; which records to read, such as
+        ``{"party": "A"}``; and fields to show topics over, such as ``"year"``.
     encoding
         The encoding of files, by any name that Python knows.
+    tokenizer
+        How to cut texts into words, by name or by a function of your own; as the text of the vectors was, if None.
     seed_words
         Words that some topics are to be about, by the name of the topic: ``{"economy": ["bank", "loan"]}``.
     min_documents
@@ -477,7 +491,10 @@ def topics(
     check_resumable(output, kind=KIND, overwrite=overwrite)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     fields = (by,) if isinstance(by, str) else tuple(by)
-    read = read_documents(documents, embeddings, text=text, by=fields, encoding=encoding, progress=progress)
+    read = read_documents(
+        documents, embeddings, column=column, where=where, by=fields, encoding=encoding, tokenizer=tokenizer,
+        progress=progress,
+    )  # fmt: skip
     kept, ids = choose_words(read, embeddings, min_documents)
     empty = int((kept.lengths == 0).sum())
     if empty:
@@ -508,6 +525,8 @@ def topics(
             seed=seed, quick=quick, workers=workers, work=work, progress=progress,
         )  # fmt: skip
         found = _summed_up(kept, space, state, tuple(anchors_of), embeddings)
+        if tokenizer is not None:
+            found = replace(found, tokenizer=choose_tokenizer(tokenizer))
         if output is not None:
             found.save(output, overwrite=overwrite)
     return found
@@ -588,7 +607,7 @@ def _summed_up(
     tilts, expected = state.tilts[order], state.expected[:, order]
     chosen = top_ids(space, space.log_chances(tilts), topn=10)
     own = tuple(", ".join(space.words[i] for i in ids[:3]) for ids in chosen)
-    origin: dict[str, Any] = dict(getattr(embeddings, "origin", {"vectors": "in memory"}))
+    origin: dict[str, Any] = getattr(embeddings, "provenance", {"vectors": "in memory"})
     return Topics(
         space=space,
         tilts=tilts,

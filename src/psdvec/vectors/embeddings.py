@@ -21,7 +21,7 @@ import numpy as np
 from psdvec.arrays import Bools, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
-from psdvec.text.tokenizers import find_tokenizer, split_runs, split_words
+from psdvec.text.tokenizers import can_cut, find_tokenizer, split_runs, split_words
 from psdvec.vectors.neighbours import (
     TAIL,
     Interval,
@@ -123,8 +123,8 @@ class Embeddings(Shown):
                     f"{name} must hold one number per word; found shape {np.shape(values)} for {len(vectors)} words"
                 )
             object.__setattr__(self, name, None if values is None else as_numbers(name, values, dtype))
-        if self.tokenizer is not None:
-            find_tokenizer(self.tokenizer)
+        if self.tokenizer is not None and can_cut(self.tokenizer):
+            find_tokenizer(self.tokenizer)  # refuses what is none
 
     def _facts(self) -> dict[str, str]:
         return {"size": f"{count_of(len(self), 'word')} × {self.dim} dimensions"}
@@ -261,7 +261,8 @@ class Embeddings(Shown):
 
         In a vocabulary that keeps case, it is in lower case if only that is known, as at the beginning of a sentence.
         """
-        forms = [word] if word in self else self.tokenize(word)
+        knows_how = self.tokenizer is None or can_cut(self.tokenizer)
+        forms = [word] if word in self or not knows_how else self.tokenize(word)
         if len(forms) != 1:
             return word
         small = forms[0].lower() if self.tokenizer == "unicode-cased" else forms[0]

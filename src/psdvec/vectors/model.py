@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
-from psdvec.counts.matrix import UNIT
+from psdvec.counts.matrix import UNIT, summed_up
 from psdvec.counts.vocabulary import MOST, WordList, read_words
 from psdvec.errors import InputError, StoreError, check_fields
 from psdvec.options import Recipe
@@ -30,7 +30,7 @@ from psdvec.storage.artefact import (
     release_memory,
     write_safetensors,
 )
-from psdvec.text.tokenizers import tokenizer_of
+from psdvec.text.tokenizers import parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
@@ -123,6 +123,13 @@ class Model(Embeddings):
             object.__setattr__(self, "tokenizer", tokenizer_of(self.counting))
         super().__post_init__()
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What is told of this model by what is made from it: where it is, and what was ``read`` for its counts."""
+        sources = self.sources if "model" in self.origin else ()  # of other vectors, nothing is known
+        read = [one for source in sources for one in source.get("read", ())]
+        return {**self.origin, **({"read": summed_up(read)} if read else {})}
+
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
         return {one.name: getattr(self, one.name) for one in fields(Model)}
@@ -174,7 +181,7 @@ def write_model(
         if embeddings.rows is not embeddings.vectors:
             arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
     elif embeddings.tokenizer is not None:
-        made["tokenizer"] = embeddings.tokenizer
+        made |= parameters_of(embeddings.tokenizer)
     if csr is not None:
         made["columns"] = embeddings.dim
         arrays |= {name: getattr(csr, name) for name in SPARSE}
@@ -252,9 +259,9 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             raise StoreError(f"{damaged} ({error}); make it again") from error
         if subwords.dim != vectors.shape[1]:
             raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
-    if "constants" not in made:
-        return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
     try:
+        if "constants" not in made:
+            return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
         recipe = Recipe(**(BEFORE | made["recipe"]))
         arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors

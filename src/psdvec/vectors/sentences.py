@@ -7,22 +7,23 @@ cuts texts into words as the text of the vectors was cut. SIF (Arora, Liang and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.storage.files import replaced_file
 from psdvec.text.corpus import report_damage
-from psdvec.text.readers import Reader, find_encoding
+from psdvec.text.readers import Choice, Reader, find_encoding, make_where
 from psdvec.text.streams import STANDARD_INPUT, file_status
-from psdvec.text.tokenizers import find_tokenizer, split_words
+from psdvec.text.tokenizers import choose_tokenizer, is_custom, split_words, words_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
 
@@ -38,10 +39,12 @@ def make_tokenizer(embeddings: Embeddings, tokenizer: str | Tokenizer | None = N
     """
     if tokenizer is None:
         return embeddings.tokenize
-    if callable(tokenizer):
-        return tokenizer
-    find_tokenizer(tokenizer)  # refuses an unknown one before any work
-    return partial(split_words, tokenizer=tokenizer)
+    own = choose_tokenizer(tokenizer)  # refuses an unknown one before any work
+    if callable(tokenizer) and not is_custom(
+        embeddings.tokenizer
+    ):  # words that were cut elsewhere may hold blanks
+        return lambda text: words_of(tokenizer(text), own, joined=False)
+    return partial(split_words, tokenizer=own)
 
 
 def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:
@@ -176,6 +179,7 @@ def vectorize_file(
     tokenizer: str | Tokenizer | None = None,
     unseen: UnseenInText = "ignore",
     column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str = "utf-8",
     overwrite: bool = False,
     progress: Progress = LogProgress(),
@@ -188,9 +192,9 @@ def vectorize_file(
     a vector are left out, or have one by their spelling with ``unseen="spelling"``.
 
     Records of JSON lines and rows of CSV, TSV and Parquet are lines, too; ``column`` names what holds their text,
-    ``"text"`` by default. ``encoding`` is that of the file.
+    ``"text"`` by default, and ``where`` which of them to read. ``encoding`` is that of the file.
     """
-    reader = Reader(column=column, encoding=find_encoding(encoding), option="column")
+    reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     tokenize = make_tokenizer(embeddings, tokenizer)
     if wants_spelling(unseen, otherwise="ignore"):
         need_subwords(embeddings.subwords)
@@ -211,6 +215,8 @@ def vectorize_file(
                 empty += int((found.known + found.spelled == 0).sum())
                 stage.advance(reader.raw_bytes - position, lines=len(block))
                 position = reader.raw_bytes
+        if not lines and reader.choice.where:
+            raise InputError(reader.choice.why_none())
         file.seek(0)
         shape = (lines, embeddings.dim)
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
