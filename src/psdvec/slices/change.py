@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,9 @@ class Change(Shown):
     ``occurrences`` (words, slices). ``distance``: how far apart the uses of a word are in two slices, equation (28),
     the mean over the steps from each slice to the next, with its 95 % interval from ``low`` to ``high``; chance adds
     nothing to it, so that it may be below 0. ``cosine``: between the uses, likewise. ``p``: how likely so large a
-    change is where documents have nothing to do with slices; ``q``: the share of false discoveries among the words with a p no larger. ``vectors`` (slices, words, d):
-    where the word is in each slice, on the axes of the model. ``only``: words of one slice alone, with how often they
-    occur there.
+    change is where documents have nothing to do with slices. ``q``: the share of false discoveries among the words
+    with a p no larger. ``vectors`` (slices, words, d): where the word is in each slice, on the axes of the model.
+    ``only``: words of one slice alone, with how often they occur there.
     """
 
     slices: tuple[str, ...]
@@ -125,8 +125,10 @@ def change(
     *,
     by: str | None = None,
     slices: Mapping[str, Any] | None = None,
-    text: str | None = None,
+    column: str | None = None,
+    where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
+    tokenizer: str | Callable[[str], Any] | None = None,
     window: int = 5,
     min_count: int = 20,
     permutations: int = 200,
@@ -150,7 +152,7 @@ def change(
         is of. Dates are put into years, decades or months, whichever gives at most 24 slices.
     slices
         In place of both: documents by the name of their slice.
-    text, encoding
+    column, where, encoding, tokenizer
         As for :func:`psdvec.topics`.
     window
         Contexts reach this many words to either side.
@@ -169,20 +171,22 @@ def change(
     if permutations < 20:
         raise InputError(f"permutations={permutations} is too few for a test; give 20 or more")
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
+    read_one = partial(
+        read_documents, embeddings=embeddings, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
+        progress=progress,
+    )  # fmt: skip
     if slices is not None:
         if documents is not None or by is not None:
             raise InputError(
                 "slices are given, and documents as well; give either slices, or documents and by"
             )
-        read, names, owners = _read_slices(
-            slices, embeddings, text=text, encoding=encoding, progress=progress
-        )
+        read, names, owners = _read_slices([read_one(source) for source in slices.values()], slices)
     else:
         if documents is None or by is None:
             raise InputError(
                 "nothing says which document is of which slice; give documents and by, or slices"
             )
-        read = read_documents(documents, embeddings, text=text, by=[by], encoding=encoding, progress=progress)
+        read = read_one(documents, by=[by])
         names, owners = _slices_of(read.fields[by], by, progress)
     sizes = [int((owners == number).sum()) for number in range(len(names))]
     small = min(range(len(names)), key=sizes.__getitem__)
@@ -204,13 +208,9 @@ def change(
 
 
 def _read_slices(
-    slices: Mapping[str, Any], embeddings: Embeddings, *, text: str | None, encoding: str, progress: Progress
+    parts: Sequence[Documents], slices: Iterable[str]
 ) -> tuple[Documents, tuple[str, ...], Int64s]:
-    """Read the documents of each slice, and join them."""
-    parts = [
-        read_documents(source, embeddings, text=text, encoding=encoding, progress=progress)
-        for source in slices.values()
-    ]
+    """Join the documents of several slices."""
     if len(parts) < 2:
         raise InputError(f"there is only {count_of(len(parts), 'slice')}; give two or more to compare")
     owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -322,10 +322,7 @@ def _measure(
     with progress.stage("testing", total=int(enough.sum()), unit="words") as stage:
         for words in ranges:
             ids = words.start + np.flatnonzero(enough[words.start : words.stop])
-            sums = kept.get(words)
-            if sums is None:
-                sums = blocks.sums(words)
-            own = sums[:, ids - words.start]
+            own = (kept[words] if words in kept else blocks.sums(words))[:, ids - words.start]
             results.append((ids, *_compare(own[..., :-1] @ matrix, own[..., -1], slices, orders, typical)))
             stage.advance(len(ids))
     ids = np.concatenate([one[0] for one in results])
