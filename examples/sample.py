@@ -5,6 +5,8 @@ python examples/sample.py text corpus.txt             the same articles as plain
 python examples/sample.py medical medical.txt         other articles, some with medical words
 python examples/sample.py german korpus.txt           another language
 python examples/sample.py articles articles.jsonl     the same articles as JSON lines, each with an id and a year
+python examples/sample.py orders orders.csv           the orders of a shop, a row for each thing bought
+python examples/sample.py more-orders more.csv        later ones, with things that are new
 
 The text is about countries, animals, music, kitchens and hospitals. It is far too small and too regular for real
 vectors, but with it every command in the documentation runs within seconds and without a network.
@@ -114,6 +116,16 @@ GERMAN_COUNTRIES = [
     "Frankreich Paris", "Österreich Wien", "Dänemark Kopenhagen", "Ungarn Budapest", "Rumänien Bukarest",
 ]  # fmt: skip
 
+GOODS = [
+    ["cornflakes", "muesli", "honey", "jam", "orange juice", "yogurt"],
+    ["spaghetti", "tomato sauce", "parmesan", "olive oil", "basil", "garlic"],
+    ["flour", "sugar", "baking powder", "eggs", "vanilla", "cocoa"],
+    ["beer", "crisps", "salted nuts", "red wine", "cheese", "olives"],
+    ["cat food", "dog food", "cat litter", "dog biscuits"],
+]
+STAPLES = ["milk", "bread", "butter"]
+NEW_GOODS = [["oat drink", "granola"], ["gluten-free spaghetti"], [], ["tonic water"], []]
+
 
 def make_articles(
     patterns: Patterns, fillers: Fillers, countries: list[str], *, number: int, seed: int = 0
@@ -158,6 +170,21 @@ def make_records() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def make_orders(*, number: int, seed: int, new: bool = False) -> str:
+    """Return orders as a table whose rows are not sorted; each order keeps to one kind of goods, or two."""
+    rng = random.Random(seed)
+    goods = [old + more for old, more in zip(GOODS, NEW_GOODS, strict=True)] if new else GOODS
+    rows = []
+    for order in range(1, number + 1):
+        wanted = [item for kind in rng.sample(goods, rng.choice([1, 1, 2])) for item in kind]
+        bought = rng.sample(wanted, min(len(wanted), rng.randrange(2, 6))) + rng.sample(
+            STAPLES, rng.randrange(2)
+        )
+        rows += [f"{order},{item},{rng.randrange(1, 4)}\n" for item in bought]
+    rng.shuffle(rows)
+    return "order_id,sku,pieces\n" + "".join(rows)
+
+
 def make_dump() -> str:
     """Return the articles of ``text`` as a MediaWiki dump, with markup for the extraction to remove."""
     pages = []
@@ -182,7 +209,12 @@ def make_dump() -> str:
 
 def main() -> None:
     """Write what the command line asks for."""
-    makers = {"dump": make_dump, "articles": make_records}
+    makers = {
+        "dump": make_dump,
+        "articles": make_records,
+        "orders": lambda: make_orders(number=2000, seed=3),
+        "more-orders": lambda: make_orders(number=60, seed=4, new=True),
+    }
     if len(sys.argv) != 3 or sys.argv[1] not in (*makers, "text", "medical", "german"):
         sys.exit(__doc__)
     kind, path = sys.argv[1], Path(sys.argv[2])

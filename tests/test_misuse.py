@@ -46,6 +46,27 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "window": 2, "weighting": "flat", "gaps": "keep", "memory": None, "workers": 1, "client": None,
          "block_size": None},
     ),
+    "find_phrases": (
+        psdvec.find_phrases,
+        {"corpus": TEXT, "tokenizer": None, "case": None, "min_count": 1, "min_score": 0.1, "fdr": 0.5,
+         "max_length": 2, "connectors": None, "memory": None, "workers": 1},
+    ),
+    "phrases": (psdvec.count_pairs, {"corpus": TEXT, "phrases": None}),
+    "Phrases": (psdvec.Phrases, {"phrases": ("to be",), "counts": np.ones(1, int), "scores": np.ones(1), "made": ""}),
+    "Phrases.of": (psdvec.Phrases.of, {"phrases": ["to be"]}),
+    "Phrases.join": (psdvec.Phrases.of(["to be"]).join, {"words": ["to", "be"]}),
+    "cut_by": (psdvec.Phrases.of(["to be"]).cut_by, {"tokenizer": "unicode"}),
+    "count_walks": (
+        psdvec.count_walks,
+        {"edges": [("a", "b")], "directed": False, "window": 2, "weighting": "flat", "walks": 10, "exact": None,
+         "nodes": None, "seed": 0, "memory": None, "workers": 1},
+    ),
+    "from_matrix": (Cooccurrence.from_matrix, {"matrix": np.eye(2), "names": ["a", "b"], "symmetric": False}),
+    "from_edges": (Cooccurrence.from_edges, {"edges": [("a", "b")], "directed": False}),
+    "place_by_features": (
+        psdvec.place_by_features,
+        {"model": MODEL, "features": {"to": [1.0], "be": [2.0], "new": [3.0]}, "ridge": 2.0},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,
@@ -82,7 +103,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Embeddings": (
         Embeddings,
         {"words": ("a", "b"), "vectors": np.eye(2), "counts": None, "deviations": None, "tokenizer": None,
-         "subwords": None},
+         "phrases": None, "subwords": None},
     ),
     "from_counts": (Vocabulary.from_counts, {"counts": {"a": 1}}),
     "Recipe": (Recipe, {name: getattr(Recipe(), name) for name in inspect.signature(Recipe).parameters}),
@@ -159,13 +180,13 @@ def test_no_wrong_argument_ends_in_an_error_that_is_not_ours(name, tmp_path, mon
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "dim=None": (lambda: psdvec.fit(COUNTS, dim=None), "dim is None; give a whole number"),
     "dim=True": (lambda: psdvec.fit(COUNTS, dim=True), "dim is True; give a whole number"),
-    "weighting=None": (lambda: psdvec.count_pairs(TEXT, weighting=None), "weighting is None; give a string"),
+    "weighting=3": (lambda: psdvec.count_pairs(TEXT, weighting=3), "weighting is 3; give a string"),
     "memory=b'1G'": (lambda: psdvec.count_pairs(TEXT, memory=b"1G"), "memory is b'1G'; give a number, or a string"),
     "memory=-1": (lambda: psdvec.count_pairs(TEXT, memory=-1), "'-1' is not a size"),
     "rounds=1.5": (lambda: psdvec.fit(COUNTS, changes={"rounds": 1.5}), "rounds is 1.5; give a whole number"),
     "a matrix": (
         lambda: psdvec.fit(sparse.csr_matrix(np.eye(2))),
-        "counts is an object of type csr_matrix; give Cooccurrence, or the name of a file or folder",
+        r"of type csr_matrix; give Cooccurrence, such as Cooccurrence.from_matrix\(matrix, names\) makes",
     ),
     "load(None)": (lambda: psdvec.load(None), "path is None; give the name of a file or folder"),
     "load(3)": (lambda: psdvec.load(3), "path is 3; give the name of a file or folder"),

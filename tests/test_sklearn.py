@@ -11,6 +11,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.formats import save
-from psdvec.sklearn import Topics, WordVectors
+from psdvec.sklearn import ItemVectors, Topics, WordVectors
 from psdvec.solver.fit import fit
+from psdvec.solver.train import train
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import common_direction, mean_vectors, sif_weights, without_direction
 
@@ -268,3 +270,50 @@ def test_wrong_use_of_topics_is_explained():
     ):
         with pytest.raises(InputError, match=sentence):
             made.fit(texts)
+
+
+# Baskets, and vectors that are trained in fit
+
+
+ORDERS = [["bread", "butter"], ["bread", "butter", "jam"], ["beer", "crisps"], ["beer", "crisps", "jam"]] * 6
+MEALS = ["breakfast", "breakfast", "evening", "evening"] * 6
+
+
+def test_item_vectors_are_the_means_of_what_train_finds():
+    baskets = [[1, 2, 3], [2, 3], [3, 1, 3]] * 5
+    rows = ItemVectors(dim=2).fit_transform([*baskets, [99]])
+    model = train([*baskets, [99]], items=True, dim=2, quiet=True)
+    assert (rows[0] == mean_vectors(model, [[1, 2, 3]])[0]).all()
+    assert (rows[2] == mean_vectors(model, [[3, 1]])[0]).all()
+    assert not rows[-1].any()
+    assert ItemVectors(dim=2).fit(baskets).get_feature_names_out().tolist() == [
+        "itemvectors0",
+        "itemvectors1",
+    ]
+
+
+def test_item_vectors_are_cloned_and_searched_like_any_estimator():
+    pipeline = make_pipeline(ItemVectors(min_count=1), LogisticRegression())
+    search = GridSearchCV(pipeline, {"itemvectors__dim": [2, 3], "itemvectors__window": [None, 2]}, cv=2)
+    search.fit(ORDERS, MEALS)
+    assert search.best_score_ == 1.0
+    assert search.predict([["bread"], {"crisps", "beer"}]).tolist() == ["breakfast", "evening"]
+    assert clone(ItemVectors(dim=7)).get_params()["dim"] == 7
+
+
+def test_baskets_that_are_none_are_refused():
+    with pytest.raises(InputError, match="basket 0 is 'bread', not a list of items"):
+        ItemVectors(dim=2, min_count=1).fit(["bread"])
+    with pytest.raises(InputError, match="basket 0 is 'bread', not a list of items"):
+        ItemVectors(dim=2, min_count=1).fit(ORDERS).transform(["bread"])
+    with pytest.raises(InputError, match=r"dim is 2\.5; give a whole number"):
+        ItemVectors(dim=2.5).fit(ORDERS)
+
+
+@pytest.mark.parametrize("tokenizer", [None, "whitespace", str.split])
+def test_word_vectors_without_vectors_are_trained_on_the_texts(tokenizer):
+    texts = [" ".join(order) for order in ORDERS]
+    rows = WordVectors(dim=3, tokenizer=tokenizer).fit_transform(texts)
+    assert (rows == WordVectors(train(texts, dim=3, quiet=True)).fit_transform(texts)).all()
+    with pytest.raises(InputError, match="was given vectors, and dim to train others"):
+        WordVectors(toy(), dim=3).fit(texts)

@@ -1,28 +1,28 @@
 """Counting and solving on a Dask cluster of this machine, against one process without Dask.
 
     python -m benchmarks.bench.bench_distributed CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
+    [--record FILE]
 
 CORPUS is raw text, plain or compressed; it is unpacked beforehand, so that it can be cut. Each worker has one thread,
 and so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
-The runs alternate and the quickest of each counts. The load of the machine is printed with the figures, and processor
-seconds, which mean something on a loaded machine too; then how much two processes without Dask get in each other's
-way, which is what two workers can gain at best here; then what each stage took and left on disk, which is what
-docs/scaling.md reckons with.
+The runs alternate and the quickest of each counts. Processor seconds mean something on a loaded machine too. Beside
+this stands how much two processes without Dask get in each other's way, which is what two workers can gain at best
+here; the record also holds what each stage took and left on disk, which is what docs/scaling.md reckons with.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import shutil
 import tempfile
 import time
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from benchmarks.lib.corpora import add_corpus_arguments
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
+from benchmarks.lib.records import make_parser, publish
 
 from psdvec.cluster.client import open_client, run_jobs
 from psdvec.counts.count import count_pairs
@@ -34,10 +34,8 @@ from psdvec.solver.fit import fit
 from psdvec.text.corpus import read_corpus
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> None:
+    parser = make_parser(__doc__)
     add_corpus_arguments(parser)
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--window", type=int, default=10)
@@ -49,13 +47,30 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-distributed-") as temporary:
         folder = Path(temporary)
         text = unpack(options.corpus, folder / "text")
-        print(f"{text.stat().st_size:,} bytes of text; {os.cpu_count()} cores; load {load()}")
         with open_client(cluster="local:1") as one, open_client(cluster="local:2") as two:
             clients = {"without Dask": None, "Dask, 1 worker": one, "Dask, 2 workers": two}
-            bench_counting(text, folder, clients, options)
-            bench_neighbours(text, folder, options)
-            bench_stages(text, folder, one, options)
-            bench_solving(folder, clients, options)
+            figures = {
+                "bytes": text.stat().st_size,
+                "counting": bench_counting(text, folder, clients, options),
+                "neighbours": bench_neighbours(text, folder, options),
+                "stages": bench_stages(text, folder, one, options),
+                "new_words": options.new_words,
+                "solving": bench_solving(folder, clients, options),
+            }
+    publish(figures, table, record=options.record)
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write what counting and solving took without Dask, with one worker and with two."""
+    rows = []
+    for work, title in (("counting", "count"), ("solving", f"place {record['new_words']:,} words")):
+        for name, run in record[work]["runs"].items():
+            processor = run["here"] + sum(run["workers"])
+            rows.append([f"{title}, {name}", f"{run['wall']:.1f}", f"{processor:.1f}"])
+    one, two = record["neighbours"]
+    rows.append(["count, one process without Dask", f"{one:.1f}", ""])
+    rows.append(["count, each of two such processes at the same time", f"{two:.1f}", ""])
+    return markdown(["", "seconds", "processor seconds"], rows)
 
 
 def unpack(corpus, path):
@@ -63,10 +78,6 @@ def unpack(corpus, path):
         for block in read_corpus(corpus).blocks():
             file.write(block.data)
     return path
-
-
-def load():
-    return ", ".join(f"{value:.1f}" for value in os.getloadavg())
 
 
 def count(source, output, client, options, **more):
@@ -87,13 +98,13 @@ def bench_counting(text, folder, clients, options):
     def work(name, client):
         count(text, folder / name, client, options, block_size=options.block_size)
 
-    compare("counting", work, warm_up, folder, clients, options.repeats)
+    found = compare("", work, warm_up, folder, clients, options.repeats)
     counts = load_counts(folder / "without Dask")
-    print(f"    {counts.tally.tokens:,} tokens, {len(counts):,} words, {len(counts.values):,} cells")
+    return {**found, "tokens": counts.tally.tokens, "words": len(counts), "cells": len(counts.values)}
 
 
 def bench_neighbours(text, folder, options):
-    """Print how long one process takes to count everything, and two at the same time."""
+    """Return how long one process takes to count everything, and each of two at the same time."""
     seconds = []
     with get_context("spawn").Pool(2) as pool:
         pool.starmap(count, [(folder / "tiny", folder / f"warm {i}", None, options) for i in range(2)], 1)
@@ -103,21 +114,17 @@ def bench_neighbours(text, folder, options):
                 timed(lambda jobs=jobs: pool.starmap(count, jobs, 1), None) for _ in range(options.repeats)
             ]
             seconds.append(min(wall for wall, _, _ in runs))
-    one, two = seconds
-    print(
-        f"    without Dask, one process {one:.2f} s, each of two at the same time {two:.2f} s: "
-        f"two do {2 * one / two:.2f} times the work of one"
-    )
     for i in range(2):
         shutil.rmtree(folder / f"neighbour {i}")
+    return seconds
 
 
 class Stages(LogProgress):
-    """A progress that prints how long each stage took and what is in the workspace after it."""
+    """A progress that keeps how long each stage took and what is in the workspace after it."""
 
     def __init__(self, work, client):
         super().__init__()
-        self.work, self.client = work, client
+        self.work, self.client, self.found = work, client, []
 
     @contextmanager
     def stage(self, label, *, total, unit):
@@ -131,9 +138,8 @@ class Stages(LogProgress):
             for path in sorted(self.work.iterdir())
             if path.is_dir()
         }
-        on_disk = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in sizes.items())
-        print(
-            f"    {label:<24} processor {here:.2f} s here, {there:.2f} s worker; {total:,} {unit}; on disk: {on_disk}"
+        self.found.append(
+            {"stage": label, "here": here, "worker": there, "total": total, "unit": unit, "bytes": sizes}
         )
 
     def processor(self):
@@ -142,19 +148,25 @@ class Stages(LogProgress):
 
 
 def bench_stages(text, folder, client, options):
-    print(f"stages on one worker; load {load()}")
+    """Return what each stage of counting takes on one worker, and a thousand jobs that do nothing."""
+    stages = Stages(folder / "stages.work", client)
     count_pairs(
         read_corpus(text, tokenizer=options.tokenizer), max_words=options.words, window=options.window,
         memory=options.memory, output=folder / "stages", client=client, block_size=options.block_size,
-        progress=Stages(folder / "stages.work", client),
+        progress=stages,
     )  # fmt: skip
     shutil.rmtree(folder / "stages")
     jobs = [(number,) for number in range(1000)]
     wall, here, there = timed(lambda: list(run_jobs(client, abs, jobs, label="nothing")), client)
-    print(
-        f"    a job that does nothing: {wall:.2f} ms wall; processor {here:.2f} ms here with the scheduler, "
-        f"{there[0]:.2f} ms worker"
-    )
+    idle = {
+        "stage": "nothing",
+        "here": here,
+        "worker": there[0],
+        "wall": wall,
+        "total": len(jobs),
+        "unit": "jobs",
+    }
+    return [*stages.found, idle]
 
 
 def bench_solving(folder, clients, options):
@@ -173,11 +185,11 @@ def bench_solving(folder, clients, options):
     def work(name, client):
         extend(folder / f"{name} model", client, words[core : core + options.new_words])
 
-    compare(f"solving {options.new_words:,} words", work, warm_up, folder, clients, options.repeats)
+    return compare(" model", work, warm_up, folder, clients, options.repeats)
 
 
-def compare(title, work, warm_up, folder, clients, repeats):
-    """Print the quickest run of each, the ratios asked for, and whether the results are the same bytes."""
+def compare(suffix, work, warm_up, folder, clients, repeats):
+    """Return the quickest run of each, whether the results are the same bytes, and the peak memory of a worker."""
     found = {name: [] for name in clients}
     for client in clients.values():
         warm_up(client)
@@ -185,29 +197,20 @@ def compare(title, work, warm_up, folder, clients, repeats):
         for name, client in clients.items():
             found[name].append(timed(lambda name=name, client=client: work(name, client), client))
     best = {name: min(runs, key=lambda run: run[0]) for name, runs in found.items()}
-    print(f"{title}; load {load()}")
-    for name, (wall, driver, workers) in best.items():
-        each = ", ".join(f"{seconds:.2f}" for seconds in workers) or "none"
-        print(f"    {name:<16} {wall:8.2f} s wall; processor {driver:.2f} s here, workers {each}")
-    alone, one, two = (wall for wall, _, _ in best.values())
-    print(
-        f"    wall: two workers against one {one / two:.2f}; one worker against no Dask {one / alone - 1:+.0%}"
-    )
-    busy = [driver + sum(workers) for _, driver, workers in best.values()]
-    free = [driver + max(workers, default=0.0) for _, driver, workers in best.values()]
-    print(
-        f"    processor: one worker against no Dask {busy[1] / busy[0] - 1:+.0%}; two workers against one, were "
-        f"every process alone on a core and nothing overlapped: {free[1] / free[2]:.2f}"
-    )
-    suffix = "" if title == "counting" else " model"
     kept = [
         {path.name: path.read_bytes() for path in (folder / f"{name}{suffix}").iterdir()} for name in clients
     ]
-    print(f"    same bytes: {kept[0] == kept[1] == kept[2]}")
-    peaks = [max(client.run(peak_memory).values()) for client in clients.values() if client is not None]
-    print(f"    peak memory of a worker: {max(peaks) / 1e6:.0f} MB")
     for name in list(clients)[1:]:
         shutil.rmtree(folder / f"{name}{suffix}")
+    return {
+        "runs": {
+            name: dict(zip(("wall", "here", "workers"), run, strict=True)) for name, run in best.items()
+        },
+        "same_bytes": kept[0] == kept[1] == kept[2],
+        "memory": max(
+            max(client.run(peak_memory).values()) for client in clients.values() if client is not None
+        ),
+    }
 
 
 def timed(work, client):

@@ -21,7 +21,6 @@ With ``--domain``, the nearest words of the most frequent words that the model l
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import tempfile
 import time
@@ -33,7 +32,7 @@ from typing import Any
 import numpy as np
 from benchmarks.lib.corpora import add_corpus_arguments, write_words
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, write_record
 from benchmarks.studies.nine_sets import nine_tasks, score, test_words
 from benchmarks.studies.split import take
 
@@ -53,9 +52,7 @@ FEWEST = 10  # questions with a word left out that a set must have, to be in the
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     add_corpus_arguments(parser)
     parser.add_argument("testsets")
     parser.add_argument("--domain", help="another corpus, to place the words from")
@@ -69,7 +66,6 @@ def main():
     parser.add_argument("--unigrams", nargs="+", default=["corpus"])
     parser.add_argument("--fasttext", action="store_true")
     parser.add_argument("--epochs", type=int, default=5, help="of fastText")
-    parser.add_argument("--record", type=Path, help="file for the rows, as JSON")
     options = parser.parse_args()
     tasks = nine_tasks(options.testsets)
     counts = count(options.corpus, options)

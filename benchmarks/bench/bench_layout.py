@@ -1,6 +1,6 @@
 """How long a map of words takes to draw, the memory that takes, and how many neighbours it keeps.
 
-    python -m benchmarks.bench.bench_layout MODEL [--words 20000 50000]
+    python -m benchmarks.bench.bench_layout MODEL [--words 20000 50000] [--record FILE]
 
 Each layout is drawn in a process of its own, from reading the model to naming the regions. Fidelity is the share of a
 word's ten nearest words by cosine, among those on the map, that are among its ten nearest dots.
@@ -8,13 +8,15 @@ word's ten nearest words by cosine, among those on the map, that are among its t
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from benchmarks.lib.measure import run, run_script
+from benchmarks.lib.measure import COST, cells, markdown, run, run_script
+from benchmarks.lib.records import make_parser, publish
 
 from psdvec.formats import load
 from psdvec.maps.drawing import LAYOUTS, LayoutName, draw, take_words
@@ -28,9 +30,7 @@ def draw_once(model: str, words: int, layout: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("model")
     parser.add_argument("--words", type=int, nargs="+", default=[20_000, 50_000])
     parser.add_argument("--layout", choices=LAYOUTS, help="draw this one here, and print its fidelity")
@@ -38,18 +38,24 @@ def main() -> None:
     if options.layout:
         draw_once(options.model, options.words[0], options.layout)
         return
-    print(f"{'':<24} {'wall s':>8} {'cpu s':>8} {'peak MB':>8} {'fidelity':>9}")
+    maps = []
     with tempfile.TemporaryDirectory() as folder:
-        for words in options.words:
-            for layout in LAYOUTS:
-                command = [sys.executable, "-m", "benchmarks.bench.bench_layout", options.model]
-                printed = Path(folder) / "fidelity"
-                cost = run([*command, "--words", str(words), "--layout", layout], stdout=printed)
-                numbers = f"{cost.wall:8.1f} {cost.processor:8.1f} {cost.memory / 1e6:8.0f}"
-                print(
-                    f"{f'{layout}, {words:,} words':<24} {numbers} {float(printed.read_text()):9.3f}",
-                    flush=True,
-                )
+        printed = Path(folder) / "fidelity"
+        for layout, words in product(LAYOUTS, options.words):
+            command = [sys.executable, "-m", "benchmarks.bench.bench_layout", options.model]
+            cost = run([*command, "--words", str(words), "--layout", layout], stdout=printed)
+            found = {"layout": layout, "words": words, "fidelity": float(printed.read_text())}
+            maps.append({**found, **asdict(cost)})
+    dim = load(options.model, progress=SilentProgress()).dim
+    publish({"dim": dim, "maps": maps}, table, record=options.record)
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write what each map took, and its fidelity."""
+    rows = [
+        [one["layout"], f"{one['words']:,}", *cells(one), f"{one['fidelity']:.3f}"] for one in record["maps"]
+    ]
+    return markdown(["layout", f"words × {record['dim']}", *COST, "fidelity"], rows)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.bench.bench_extend import as_header, as_row, counts_of, table, timed, train_fasttext
 from benchmarks.lib.corpora import add_corpus_arguments, write_words
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, write_record
 from benchmarks.studies.nine_sets import named_tasks
 from benchmarks.studies.split import take
 
@@ -49,16 +49,13 @@ __all__ = ["table"]  # of the records of this benchmark too
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     add_corpus_arguments(parser)
     parser.add_argument("testsets")
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--fasttext", action="store_true")
     parser.add_argument("--epochs", type=int, default=5, help="of fastText")
-    parser.add_argument("--record", type=Path, help="file for the rows, as JSON")
     options = parser.parse_args()
     (task,) = named_tasks(["rare-words"], options.testsets)
     corpus = read_corpus(options.corpus, tokenizer=options.tokenizer)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import nine_tasks
 
 import psdvec
@@ -267,9 +267,7 @@ def picture(record: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("corpus", type=Path, help="raw text, a paragraph a line")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--testsets", type=Path, required=True)
@@ -289,7 +287,6 @@ def main() -> None:
     parser.add_argument(
         "--kept", action="store_true", help="run nothing: all steps of CORPUS that --work holds"
     )
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     parser.add_argument("--settings", type=json.loads, default={}, help="only steps with these, as JSON")
     parser.add_argument("--text", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--method", help=argparse.SUPPRESS)
@@ -301,9 +298,7 @@ def main() -> None:
         return
     results = kept_steps(options) if options.kept else list(run_steps(options))
     figures = {"rivals": RIVALS, "steps": [{**key, **result} for key, result in results]}
-    if options.record:
-        write_record(options.record, figures)
-    print(table(figures))
+    publish(figures, table, record=options.record)
 
 
 if __name__ == "__main__":

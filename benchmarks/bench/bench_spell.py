@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from benchmarks.bench.bench_sizes import NEVER_CHOSEN_ON, RIVALS, SIMILARITY, mean_of_nine, points
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, publish
 from benchmarks.studies.split import all_parts
 
 import psdvec
@@ -151,26 +151,19 @@ def _choice(found: dict[str, float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("texts", type=Path, nargs="+", help="raw text")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--testsets", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--variants", action="store_true")
-    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     parts = all_parts(options.testsets)
     first, *others = options.texts
     jobs = [(first, "skipgram", dim) for dim in (100, 300)]
     jobs += [(first, "glove", 100), *((text, "skipgram", 100) for text in others)]
     record = {"steps": [step(*job, options, parts) for job in jobs]}
-    if options.record:
-        write_record(options.record, record)
-    print(table(record))
-    if options.variants:
-        print(choices(record))
+    publish(record, table, *[choices] * options.variants, record=options.record)
 
 
 if __name__ == "__main__":

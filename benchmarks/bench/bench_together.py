@@ -1,38 +1,33 @@
 """All words fitted together, and the paper's split beside it: a core together, the other words placed by ridge.
 
     python -m benchmarks.bench.bench_together TESTSETS CORPUS [CORPUS ...] --work FOLDER [--words 200000] [--core 25000]
-    [--dim 300] [--memory 4G]
+    [--dim 300] [--memory 4G] [--record FILE]
 
 The texts, raw, plain or compressed, are counted together by ``--tokenizer paper`` and a window of 20; the counts are
-kept below FOLDER. Each fit is one command in a process of its own. Prints a table in Markdown: what each took, the mean
-of the nine sets over the questions that it covers, and Spearman correlations times 100 on Rare Words: over the pairs
+kept below FOLDER. Each fit is one command in a process of its own. The table says what each took, the mean of the nine
+sets over the questions that it covers, and Spearman correlations times 100 on Rare Words: over the pairs
 whose words both have a vector, over all pairs, where a word without one has cosine 0 with every other, and over all
 pairs with unseen words made of their spelling.
 """
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bench.bench_rare import correlation
 from benchmarks.lib.corpora import count_together
-from benchmarks.lib.measure import PSDVEC, Cost, run, run_script
+from benchmarks.lib.measure import COST, PSDVEC, cells, markdown, run, run_script
+from benchmarks.lib.records import make_parser, publish
 from benchmarks.studies.nine_sets import named_tasks, nine_tasks, score
 
 import psdvec
 from psdvec.evaluation.tasks import Pairs, Task
-from psdvec.resources import format_size
-
-TITLES = (
-    "fit", "vectors", "s", "processor s", "peak memory", "mean of nine", "Rare Words, covered", "all", "all, spelled",
-)  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> None:
+    parser = make_parser(__doc__)
     parser.add_argument("testsets")
     parser.add_argument("corpus", nargs="+", help="raw text, plain or compressed")
     parser.add_argument("--work", type=Path, required=True, help="folder for counts and models")
@@ -43,31 +38,42 @@ def main():
     options = parser.parse_args()
     nine, (rare,) = nine_tasks(options.testsets), named_tasks(["rare-words"], options.testsets)
     counts = count_together(options.corpus, options.work, words=options.words)
-    print(f"| {' | '.join(TITLES)} |\n{'|---' * len(TITLES)}|", flush=True)
-    for name, core in (("together", []), (f"--core {options.core}", ["--core", str(options.core)])):
+    fits = []
+    for core in ([], ["--core", str(options.core)]):
         model = options.work / f"model-{'split' if core else 'together'}"
         command = [*PSDVEC, "fit", counts, "-o", model, "--dim", str(options.dim), "--memory", options.memory]
         cost = run([*command, *core, "--overwrite", "--quiet"])
-        print(f"| {' | '.join([name, *cells(cost, model, nine, rare)])} |", flush=True)
+        fits.append({"options": " ".join(core), **asdict(cost), **scores(model, nine, rare)})
+    publish({"dim": options.dim, "rare_words": len(rare.items), "fits": fits}, table, record=options.record)
 
 
-def cells(cost: Cost, path: Path, nine: list[Task], rare: Pairs) -> list[str]:
-    """Return what a fit took and what its model scores."""
+def scores(path: Path, nine: list[Task], rare: Pairs) -> dict[str, float]:
+    """Return what a model scores."""
     model = psdvec.load(path)
     unseen = sorted({word.lower() for item in rare.items for word in item} - set(model.words))
     covered, number = correlation(model, rare)
-    everything, _ = correlation(model, rare, oov="zero")
-    spelled, _ = correlation(model.with_spelled(unseen), rare, oov="zero")
-    return [
-        f"{len(model):,}",
-        f"{cost.wall:.1f}",
-        f"{cost.processor:.1f}",
-        format_size(cost.memory),
-        f"{score(model, nine)['mean']:.1f}",
-        f"{covered:.1f} ({number:,} of {len(rare.items):,})",
-        f"{everything:.1f}",
-        f"{spelled:.1f}",
-    ]
+    return {
+        "vectors": len(model),
+        "nine": score(model, nine)["mean"],
+        "covered": covered,
+        "covered_pairs": number,
+        "all": correlation(model, rare, oov="zero")[0],
+        "spelled": correlation(model.with_spelled(unseen), rare, oov="zero")[0],
+    }
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write what each fit took and scores."""
+    titles = ["mean of nine", "Rare Words, covered", "all", "all, spelled"]
+    rows = [
+        [
+            f"`{fit['options']}`" if fit["options"] else "together", f"{fit['vectors']:,}", *cells(fit),
+            f"{fit['nine']:.1f}", f"{fit['covered']:.1f} ({fit['covered_pairs']:,} of {record['rare_words']:,})",
+            f"{fit['all']:.1f}", f"{fit['spelled']:.1f}",
+        ]
+        for fit in record["fits"]
+    ]  # fmt: skip
+    return markdown(["fit", "vectors", *COST, *titles], rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Topics as features of a classifier, in the setting of TopicVec.
 
-python -m benchmarks.bench.bench_topic_features DATA --work WORK [--quotes]
+python -m benchmarks.bench.bench_topic_features DATA --work WORK [--quotes] [--record FILE]
 
 Vectors are learned from the postings of 20 Newsgroups, training and test part, without labels. Topics are learned for
 each labelled group of the training part by itself; the proportions of all of them (square roots) are the features of a
@@ -11,7 +11,6 @@ mean vectors.
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
 from pathlib import Path
@@ -19,7 +18,8 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_topics import read_news, strip_posting
-from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
+from benchmarks.lib.records import make_parser, publish
 
 import psdvec
 from psdvec.progress import SilentProgress
@@ -46,7 +46,8 @@ def features(kept: Documents, space: Any, labels: Any, is_train: Any) -> Any:
     return proportions_of(kept, infer_documents(kept, space, every, prior=prior, hold=_HOLD), prior)
 
 
-def judge(name: str, found: Any, labels: Any, is_train: Any) -> None:
+def judge(name: str, found: Any, labels: Any, is_train: Any) -> dict[str, Any]:
+    """Return macro F1 on the test part, and the strength that the training part chose."""
     from sklearn.metrics import f1_score
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import LinearSVC
@@ -54,13 +55,11 @@ def judge(name: str, found: Any, labels: Any, is_train: Any) -> None:
     model = GridSearchCV(LinearSVC(dual=True), {"C": (0.1, 1.0, 10.0)}, cv=3, scoring="f1_macro")
     model.fit(found[is_train], labels[is_train])
     score = f1_score(labels[~is_train], model.predict(found[~is_train]), average="macro")
-    print(f"{name:<28} macro F1 {100 * score:.1f} (C {model.best_params_['C']:g})", flush=True)
+    return {"features": name, "macro_f1": float(score), "C": model.best_params_["C"]}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--quotes", action="store_true", help="keep quoted lines")
@@ -81,13 +80,26 @@ def main() -> None:
     kept, ids = choose_words(read, model, 5)
     space = Space.of(kept, model, ids)
     means = document_vectors(kept, space)
-    judge("TF-IDF", tf_idf(texts), labels, is_train)
-    judge("mean vectors", means, labels, is_train)
     begun = time.process_time()
     found = np.sqrt(features(kept, space, labels, is_train))
-    print(f"{found.shape[1]} topics in {time.process_time() - begun:.0f} processor seconds")
-    judge("proportions", found, labels, is_train)
-    judge("proportions, mean vectors", np.hstack([found, means]), labels, is_train)
+    took = time.process_time() - begun
+    features_of = {
+        "TF-IDF": tf_idf(texts),
+        "mean vectors": means,
+        "proportions": found,
+        "proportions and mean vectors": np.hstack([found, means]),
+    }
+    rows = [judge(name, each, labels, is_train) for name, each in features_of.items()]
+    figures = {"dim": given.dim, "topics": found.shape[1], "processor": took, "rows": rows}
+    publish(figures, table, record=given.record)
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write macro F1 of each kind of features, in points."""
+    return markdown(
+        ["features", "macro F1"],
+        [[row["features"], f"{100 * row['macro_f1']:.1f}"] for row in record["rows"]],
+    )
 
 
 def tf_idf(texts: list[str]) -> Any:

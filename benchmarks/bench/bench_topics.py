@@ -1,14 +1,15 @@
 """Topics beside those of other programs, on 20 Newsgroups and on BBC News, as OCTIS measures them.
 
 python -m benchmarks.bench.bench_topics DATA --work WORK --rivals PYTHON --model MODEL --counts COUNTS
+[--topics 10 20 30 40 50] [--runs 3] [--stability] [--record FILE]
 
 DATA holds the two sets (see the options), PYTHON is an interpreter with the rivals (``topic_rivals.py`` says which),
 MODEL and COUNTS are vectors of other text and the counts they were made from, by ``--tokenizer paper``. Every method
 gets the same words: 20 Newsgroups without headers, quotes and signatures, lower case, letters only, no stop words of
-scikit-learn's list, words of at least one in two hundred documents; BBC News as it is. For 10 to 50 topics in tens:
+scikit-learn's list, words of at least one in two hundred documents; BBC News as it is. For each number of topics:
 coherence (NPMI of the ten top words, windows of ten words, same text; by our count, and to the digit of OCTIS),
 diversity, NMI with the labels, purity, and what whole commands cost. Our numbers (ρ, λ, sixteen words) were chosen on
-20 Newsgroups; BBC News had no part in it. ``--stability`` learns topics from each half of the documents instead,
+20 Newsgroups; BBC News had no part in it. ``--stability`` also learns topics from each half of the documents,
 matches them one to one, and says how many of their ten words they share. Finished runs are kept in WORK, and the same
 command goes on after them.
 """
@@ -29,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import PSDVEC, run, run_script
-from benchmarks.lib.records import Records
+from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
+from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.octis_npmi import octis_coherence
 
 from psdvec.compare.values import Cost
@@ -44,6 +45,11 @@ RIVALS = ("lda", "nmf", "tomotopy", "bertopic", "top2vec")
 HALF_TOPICS = 20  # of each half of the documents
 FROM_ALL = "psdvec, vectors of all"  # documents, so that the halves have something in common
 OURS = ("psdvec, vectors of the half", FROM_ALL)
+NAMES = {
+    "lda": "LDA, scikit-learn", "nmf": "NMF, scikit-learn", "tomotopy": "LDA, tomotopy", "bertopic": "BERTopic",
+    "top2vec": "Top2Vec",
+}  # fmt: skip
+TITLES = {"bbc": "BBC News", "newsgroups": "20 Newsgroups"}
 _QUOTED = re.compile(r"(writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>)")
 
 
@@ -129,12 +135,12 @@ def judge(data: Set, words: list[list[str]], proportions: Any) -> dict[str, floa
 
 
 def run_rival(data: Set, method: str, seed: int, given: argparse.Namespace, records: Records) -> None:
-    key = {"set": data.name, "method": method, "seed": seed}
+    key = {"set": data.name, "method": method, "topics": list(given.topics), "seed": seed}
     if records.find(key) is not None:
         return
     place = given.work / f"{data.name}-{method}-{seed}"
-    cost = learn_rival(data, method, NUMBERS, seed, place, given)
-    scores = {number: judge(data, *read_rival(place, number)) for number in NUMBERS}
+    cost = learn_rival(data, method, given.topics, seed, place, given)
+    scores = {number: judge(data, *read_rival(place, number)) for number in given.topics}
     records.add(key, {**asdict(cost), "scores": scores})
 
 
@@ -154,21 +160,23 @@ def read_rival(place: Path, number: int) -> tuple[list[list[str]], Any]:
         return [each.split() for each in found["words"].tolist()], found["proportions"]
 
 
-def own_vectors(data: Set, given: argparse.Namespace) -> tuple[Path, Path]:
-    """Return counts of the documents themselves, and vectors from them."""
+def own_vectors(data: Set, given: argparse.Namespace, records: Records) -> tuple[Path, Path]:
+    """Return counts of the documents themselves, and vectors from them; what they took is kept in the records."""
     text, _ = data.write(given.work)
-    counts, own = given.work / f"{data.name}-counts", given.work / f"{data.name}-model"
+    counts = given.work / f"{data.name}-counts"
+    own = given.work / f"{data.name}-model"
     if not own.exists():
-        how = ["--tokenizer", "paper", "--min-count", "1"]
-        run([*PSDVEC, "count", text, "-o", counts, *how])
-        run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100"])
+        how = ["--tokenizer", "paper", "--min-count", "1", "--overwrite"]
+        cost = run([*PSDVEC, "count", text, "-o", counts, *how])
+        cost += run([*PSDVEC, "fit", counts, "-o", own, "--dim", "100"])
+        records.add({"vectors of": data.name}, asdict(cost))
     return counts, own
 
 
-def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
+def vectors_of(data: Set, given: argparse.Namespace, records: Records) -> dict[str, Path]:
     """Return our vectors by where they come from: other text, the documents themselves, both."""
-    counts, own = own_vectors(data, given)
-    found = {"documents": own}
+    counts, own = own_vectors(data, given, records)
+    found = {"the documents": own}
     if given.model:
         found["other text"] = given.model
     if given.counts:
@@ -181,13 +189,15 @@ def vectors_of(data: Set, given: argparse.Namespace) -> dict[str, Path]:
 
 
 def run_ours(data: Set, given: argparse.Namespace, records: Records) -> None:
-    for name, vectors in vectors_of(data, given).items():
+    for name, vectors in vectors_of(data, given, records).items():
         for seed in range(given.runs):
-            key = {"set": data.name, "method": f"psdvec, {name}", "seed": seed}
+            key = {
+                "set": data.name, "method": f"psdvec, vectors of {name}", "topics": list(given.topics), "seed": seed
+            }  # fmt: skip
             if records.find(key) is not None:
                 continue
             scores, costs = {}, []
-            for number in NUMBERS:
+            for number in given.topics:
                 found, cost = learn_ours(data, vectors, number, seed, given)
                 costs.append(cost)
                 scores[number] = judge(data, found.top_words(), found.proportions)
@@ -215,7 +225,7 @@ def run_stability(data: Set, method: str, seed: int, given: argparse.Namespace, 
     for half in halves:
         if method in OURS:
             source = data if method == FROM_ALL else half
-            vectors = own_vectors(source, given)[1]
+            vectors = own_vectors(source, given, records)[1]
             found.append(learn_ours(half, vectors, HALF_TOPICS, seed, given)[0].top_words())
         else:
             place = given.work / f"{half.name}-{method}-{seed}"
@@ -233,48 +243,63 @@ def shared_words(first: list[list[str]], second: list[list[str]]) -> float:
     return float(common[rows, columns].sum() / max(len(first), len(second)))
 
 
-def table(records: Records) -> str:
-    """Write the means over numbers of topics and runs, a row for each method and set."""
-    lines = [
-        "| set | method | NPMI | by OCTIS | diversity | NMI | purity | told | processor s a number | peak MB | runs |",
-        "|---|---|" + "---:|" * 9,
-    ]
-    for (name, method), results in by_method(records, "set"):
+def table(record: dict[str, Any]) -> str:
+    """Write the means over numbers of topics and runs, a row for each method and set, the most coherent first.
+
+    Seconds are those for one number of topics, with those of the documents' own vectors where these were used.
+    """
+    vectors = {step["vectors of"]: step["processor"] for step in record["steps"] if "vectors of" in step}
+    rows = []
+    for (name, method), results in by_method(record, "set"):
         scores = [score for result in results for score in result["scores"].values()]
-        means = [
-            np.mean([score[what] for score in scores])
-            for what in ("npmi", "octis", "diversity", "nmi", "purity", "told")
+        measures = ("npmi", "octis", "diversity", "nmi", "purity", "told")
+        means = [f"{np.mean([score[what] for score in scores]):.3f}" for what in measures]
+        fitted = vectors[name] if method.endswith("the documents") else 0.0
+        seconds = f"{sum(result['processor'] for result in results) / len(scores) + fitted:.1f}"
+        memory = f"{max(result['memory'] for result in results) / 1e9:.2f}"
+        rows.append([TITLES[name], NAMES.get(method, method), *means, seconds, memory, str(len(scores))])
+    rows.sort(key=lambda row: (row[0], -float(row[2])))
+    titles = [
+        "method",
+        "NPMI",
+        "by OCTIS",
+        "diversity",
+        "NMI",
+        "purity",
+        "told",
+        "processor seconds",
+        "GB of memory",
+        "runs",
+    ]
+    return markdown(["set", *titles], rows, names=2)
+
+
+def stability_table(record: dict[str, Any]) -> str:
+    """Write how many words the topics of two halves share, a row for each method and set, the most stable first."""
+    rows = [
+        [
+            TITLES[name],
+            NAMES.get(method, method),
+            f"{np.mean([one['shared'] for one in results]):.2f}",
+            str(len(results)),
         ]
-        seconds = np.mean([result["processor"] for result in results]) / len(NUMBERS)
-        memory = max(result["memory"] for result in results) / 1e6
-        shown = " | ".join(f"{mean:.3f}" for mean in means)
-        lines.append(f"| {name} | {method} | {shown} | {seconds:.1f} | {memory:.0f} | {len(results)} |")
-    return "\n".join(lines)
+        for (name, method), results in by_method(record, "halves of")
+    ]
+    rows.sort(key=lambda row: (row[0], -float(row[2])))
+    return markdown(["set", "method", "shared words", "runs"], rows, names=2)
 
 
-def stability_table(records: Records) -> str:
-    """Write how many words the topics of two halves share, a row for each method and set."""
-    lines = ["| set | method | shared words | runs |", "|---|---|---:|---:|"]
-    for (name, method), results in by_method(records, "halves of"):
-        mean = np.mean([result["shared"] for result in results])
-        lines.append(f"| {name} | {method} | {mean:.3f} | {len(results)} |")
-    return "\n".join(lines)
-
-
-def by_method(records: Records, what: str) -> list[tuple[tuple[str, str], list[dict[str, Any]]]]:
-    """Return the results of each set and method; ``what`` is how their keys name the set."""
+def by_method(record: dict[str, Any], what: str) -> list[tuple[tuple[str, str], list[dict[str, Any]]]]:
+    """Return the steps of each set and method; ``what`` is how they name the set."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for text, result in records.found.items():
-        key = json.loads(text)
-        if what in key:
-            rows.setdefault((key[what], key["method"]), []).append(result)
+    for step in record["steps"]:
+        if what in step:
+            rows.setdefault((step[what], step["method"]), []).append(step)
     return sorted(rows.items())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("data", type=Path, help="folder of 20news-bydate-*.jsonl.xz and bbc-octis.tsv.xz")
     parser.add_argument(
         "--work", type=Path, required=True, help="folder to keep results in; a later run goes on there"
@@ -283,8 +308,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=RIVALS, choices=RIVALS)
     parser.add_argument("--model", type=Path, help="vectors of other text")
     parser.add_argument("--counts", type=Path, help="counts of that text")
+    parser.add_argument("--topics", type=int, nargs="+", default=NUMBERS, help="numbers of topics")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--stability", action="store_true", help="only compare the topics of two halves")
+    parser.add_argument("--stability", action="store_true", help="compare the topics of two halves too")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     if not (given.data / "bbc-octis.tsv.xz").is_file():
@@ -292,16 +318,16 @@ def main() -> None:
     records = Records(given.work / "topics.jsonl")
     sets = [bbc(given.data), newsgroups(given.data)]
     rivals = given.methods if given.rivals else ()
-    if given.stability:
-        for seed, method, data in product(range(given.runs), (*OURS, *rivals), sets):
-            run_stability(data, method, seed, given, records)
-        print(stability_table(records))
-        return
     for data in sets:
         run_ours(data, given, records)
     for seed, method, data in product(range(given.runs), rivals, sets):
         run_rival(data, method, seed, given, records)
-    print(table(records))
+    if given.stability:
+        for seed, method, data in product(range(given.runs), (*OURS, *rivals), sets):
+            run_stability(data, method, seed, given, records)
+    steps = [{**json.loads(key), **result} for key, result in records.found.items()]
+    asked = [step for step in steps if step.get("topics", list(given.topics)) == list(given.topics)]
+    publish({"steps": asked}, table, *[stability_table] * given.stability, record=given.record)
 
 
 if __name__ == "__main__":

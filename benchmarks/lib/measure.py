@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from psdvec.compare.values import Cost, FailedCommandError, measure
 from psdvec.errors import PSDVecError
 
+COST = ("seconds", "processor seconds", "GB of memory")
 PSDVEC = [sys.executable, "-m", "psdvec"]
 
 
@@ -34,13 +35,18 @@ def best(costs: Sequence[Cost]) -> Cost:
     return min(costs, key=lambda cost: cost.wall)
 
 
-def table(rows: Sequence[tuple[str, Cost]], *, against: str) -> str:
-    """Write costs as a table, with ratios of wall time against one of the rows."""
-    reference = dict(rows)[against].wall
-    lines = [f"{'':<44} {'wall s':>8} {'cpu s':>8} {'peak MB':>8} {'ratio':>7}"]
-    for name, cost in rows:
-        ratio = reference / cost.wall
-        lines.append(
-            f"{name:<44} {cost.wall:8.2f} {cost.processor:8.2f} {cost.memory / 1e6:8.0f} {ratio:7.2f}"
-        )
-    return "\n".join(lines)
+def quickest(costs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Return the :func:`best` of several costs as a record holds them."""
+    return min(costs, key=lambda cost: cost["wall"])
+
+
+def cells(cost: Mapping[str, float]) -> list[str]:
+    """Write a cost, as a record holds it: seconds, processor seconds and peak memory, with :data:`COST` above them."""
+    return [f"{cost['wall']:.1f}", f"{cost['processor']:.1f}", f"{cost['memory'] / 1e9:.2f}"]
+
+
+def markdown(titles: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1) -> str:
+    """Write a table in Markdown: the columns of ``names`` to the left, the others to the right."""
+    rule = "|---" * names + "|---:" * (len(titles) - names) + "|"
+    shown = [f"| {' | '.join(row)} |" for row in (titles, *rows)]
+    return "\n".join([shown[0], rule, *shown[1:]])

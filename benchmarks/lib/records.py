@@ -6,12 +6,14 @@ holds all raw figures. :mod:`benchmarks.lib.tables` writes the tables of the pag
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +27,24 @@ VERSIONS = (
     "scikit-learn",
 )  # what figures may depend on beside our own code, as far as it is installed
 _IMPORTED = {"scikit-learn": "sklearn"}
+LOAD = os.getloadavg()[0]  # processes that wanted a processor in the minute before the benchmark began
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that shows the ``description`` as it is written, and knows ``--record``."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
+    return parser
+
+
+def publish(figures: dict[str, Any], *tables: Callable[[dict[str, Any]], str], record: Path | None) -> None:
+    """Write the record if one is asked for, and print its tables."""
+    if record:
+        write_record(record, figures)
+    for table in tables:
+        print(f"\n{table(figures)}")
 
 
 def made_by() -> dict[str, Any]:
@@ -45,6 +65,7 @@ def made_by() -> dict[str, Any]:
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": (models or [platform.machine()])[0],
         "processors": os.cpu_count(),
+        "load": round(LOAD, 1),
         "versions": {
             "python": platform.python_version(),
             **{n: version(n) for n in VERSIONS if find_spec(_IMPORTED.get(n, n))},
@@ -64,8 +85,13 @@ def write_record(path: Path, figures: dict[str, Any]) -> None:
 
 def made_where(record: dict[str, Any]) -> str:
     """Return the sentence that stands below the tables of a record: when and on what it was measured."""
-    machine = f"{record['processors']} processors ({record['machine']})"
-    return f"{record['date']}, {machine}: `{record['command']}`"
+    return f"{date_and_machine(record)}: `{record['command']}`"
+
+
+def date_and_machine(record: dict[str, Any]) -> str:
+    """Return when and on what a record was measured, and how busy the machine was where the record says so."""
+    load = f", load {record['load']:.1f} at the start" if "load" in record else ""
+    return f"{record['date']}, {record['processors']} processors ({record['machine']}{load})"
 
 
 class Records:

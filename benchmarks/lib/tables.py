@@ -8,6 +8,10 @@ A record is a JSON file in ``benchmarks/results`` that a benchmark wrote. A page
 ``benchmarks/studies``, and the records that it is given. What stands between this comment and the next ``<!-- end -->``
 is what the function returned, then the record's date, machine and command.
 ``<!-- picture: bench_sizes.picture sizes-english.json images/sizes.svg -->`` has a picture written beside the page.
+``<!-- measured -->``, at the top of a page, is followed by the dates and machines of all its records.
+
+Figures in the text between tables must stand in one of them; :func:`unfounded_figures` finds those that do not. A page
+accounts for others in a comment: ``<!-- figures: 4.6 = 61.5 - 56.9; 3.8 the factor of (12) -->``.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +39,17 @@ TABLE = re.compile(
 )
 PICTURE = re.compile(
     r"<!-- picture: (?P<module>\w+)\.(?P<function>\w+)(?P<records>(?: [\w.-]+\.json)+) (?P<file>\S+) -->"
+)
+MEASURED = re.compile(r"<!-- measured -->\n.*?<!-- end -->", re.DOTALL)
+NO_RECORD = "Measured with version 0.1; there is no record."
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+UNIT = r"\s?(?:s|ms|µs|kB|MB|GB|TB|seconds?|minutes?|hours?|points?|times|%|of 100)(?!\w)"
+FIGURE = re.compile(  # a number, and what makes a whole one a figure: its unit, perhaps that of the next
+    rf"(?<![\w.,/])(?<!\w-)(?<!version )({NUMBER})(?!\d|[.,]\d)(?=({UNIT}|(?:,| to| and| or)\s{NUMBER}{UNIT})|)"
+)
+ACCOUNT = re.compile(rf"({NUMBER}) (?:= ({NUMBER}) ([-+*/]) ({NUMBER})|\w.+)")
+NO_PROSE = re.compile(  # fenced and indented code, inline code, comments, targets of links
+    r"^```.*?^```|^    .*?$|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE
 )
 
 
@@ -69,14 +85,76 @@ def table(match: re.Match[str]) -> str:
     return "\n".join([match["begin"] + render(match).strip(), "", *sources, "<!-- end -->"])
 
 
+def measured(text: str) -> str:
+    """Return when and on what the records that a page shows were measured."""
+    shown = [read_record(name) for match in TABLE.finditer(text) for name in match["records"].split()]
+    dates = " to ".join(sorted({record["date"] for record in shown}))
+    machines = sorted({f"{record['processors']} processors ({record['machine']})" for record in shown})
+    loads = [record["load"] for record in shown if "load" in record]
+    busy = f"; load at the start at most {max(loads)}" if loads else ""
+    return f"<!-- measured -->\nMeasured {dates} on {', '.join(machines)}{busy}.\n<!-- end -->"
+
+
 def written(page: Path) -> dict[Path, str]:
     """Return the page with all of its tables written anew, and its pictures."""
     text = page.read_text(encoding="utf-8")
     pictures = {page.parent / match["file"]: render(match) for match in PICTURE.finditer(text)}
     return {
-        page: TABLE.sub(table, text),
+        page: MEASURED.sub(lambda _: measured(text), TABLE.sub(table, text)),
         **pictures,
     }
+
+
+def unfounded_figures(text: str) -> list[str]:
+    """Return the figures in a page's prose that are in none of its tables and for which no comment accounts.
+
+    Figures are numbers with decimals, and whole ones with a unit. Sections that say so have no record; where the words
+    above the first section do, the page has none.
+    """
+    shown = [value(number) for match in TABLE.finditer(text) for number in numbers_of(match["text"])]
+    entries = [
+        entry.strip()
+        for note in re.findall(r"<!-- figures: (.*?) -->", text, re.DOTALL)
+        for entry in note.split(";")
+    ]
+    wrong = [entry for entry in entries if not accounts(entry, shown)]
+    known = {entry.split()[0] for entry in entries}
+    prose = prose_of(text)
+    found = [match[1] for match in FIGURE.finditer(prose) if "." in match[1] or match[2]]
+    return wrong + [figure for figure in found if figure not in known and not stands_in(figure, shown)]
+
+
+def prose_of(text: str) -> str:
+    """Return what a page says between tables and code, where it does not say that there is no record."""
+    first, *others = re.split(r"^(?=##)", MEASURED.sub("", TABLE.sub("", text)), flags=re.MULTILINE)
+    if NO_RECORD in first:
+        return ""
+    return NO_PROSE.sub("", "".join(part for part in (first, *others) if NO_RECORD not in part))
+
+
+def numbers_of(table: str) -> list[str]:
+    """Return the numbers in the rows of a table."""
+    return re.findall(NUMBER, "\n".join(line for line in table.splitlines() if line.startswith("|")))
+
+
+def value(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
+def stands_in(figure: str, shown: Sequence[float]) -> bool:
+    """Return whether a number that is shown is the figure, at its precision, itself or in hundredths."""
+    near = 0.5 * 10.0 ** -len(figure.partition(".")[2]) + 1e-9
+    return any(abs(scale * each - value(figure)) <= near for each in shown for scale in (1, 100))
+
+
+def accounts(entry: str, shown: Sequence[float]) -> bool:
+    """Return whether an entry gives a reason, or derives a figure rightly from two that are shown."""
+    match = ACCOUNT.fullmatch(entry)
+    if match is None or match[2] is None:
+        return match is not None
+    work = {"+": add, "-": sub, "*": mul, "/": truediv}[match[3]]
+    derived = work(value(match[2]), value(match[4]))
+    return all(stands_in(match[i], shown) for i in (2, 4)) and stands_in(match[1], [derived])
 
 
 def main() -> None:

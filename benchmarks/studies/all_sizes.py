@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from benchmarks.bench.bench_sizes import draw
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import score
 from benchmarks.studies.split import all_parts
 
@@ -138,19 +138,14 @@ def table(record: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("simplewiki", type=Path, help="raw text")
     parser.add_argument("enwiki", type=Path, help="raw text")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--testsets", type=Path, required=True)
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
     figures = {"steps": run_steps(options)}
-    if options.record:
-        write_record(options.record, figures)
-    print(table(figures))
+    publish(figures, table, record=options.record)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ development questions are asked, and the untouched sets.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from unittest.mock import patch
 import numpy as np
 from benchmarks.bench.bench_extend import FEWEST, places_of, without
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import score, test_words
 from benchmarks.studies.split import development_tasks, take, untouched_tasks
 
@@ -199,9 +198,7 @@ def seeds(counts: Cooccurrence, parts, *, dim: int, breadth: float, rounds: int)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("corpora", nargs="+", help="raw text; TEXT:DIM for another number of dimensions")
     parser.add_argument("--testsets", required=True)
     parser.add_argument("--words", type=int, default=50_000)
@@ -209,7 +206,6 @@ def main():
     parser.add_argument("--rounds", type=int, nargs="+", default=[7, 24])
     parser.add_argument("--breadth", type=float, nargs="*", default=[], help="of the cold start")
     parser.add_argument("--work", type=Path, required=True, help="folder for the steps that are done")
-    parser.add_argument("--record", type=Path, help="write the record here")
     options = parser.parse_args()
     parts = {
         "development": development_tasks(options.testsets),
@@ -235,8 +231,7 @@ def main():
             records.add({**key, **setting}, found)
             print(key, setting, found, flush=True)
         steps += [{**key, **setting, "found": records.find({**key, **setting})} for setting in settings]
-    if options.record:
-        write_record(options.record, {"steps": steps})
+    publish({"steps": steps}, table, record=options.record)
 
 
 def table(*records: dict[str, Any]) -> str:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from psdvec.counts.count import count_pairs, count_words
+    from psdvec.counts.graphs import count_walks
     from psdvec.counts.matrix import Cooccurrence
     from psdvec.counts.merge import merge_counts
+    from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import Vocabulary
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
     from psdvec.slices.change import Change, change
-    from psdvec.solver.extend import Extension, extend
+    from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
     from psdvec.text.corpus import read_corpus
+    from psdvec.text.phrases import Phrases
     from psdvec.text.tokenizers import register_tokenizer
     from psdvec.topic_model.topics import Topics, topics
     from psdvec.vectors.embeddings import Embeddings
@@ -39,9 +42,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Recipe", "Report", "Topics",
-    "Vocabulary", "change", "count_pairs", "count_words", "evaluate", "extend", "fit", "load", "merge_counts",
-    "read_corpus", "register_tokenizer", "save", "spell", "topics", "train",
+    "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
+    "Topics", "Vocabulary", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend",
+    "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save",
+    "spell", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -52,17 +56,21 @@ _HOMES = {
     "Extension": "solver.extend",
     "Model": "vectors.model",
     "PSDVecError": "errors",
+    "Phrases": "text.phrases",
     "Recipe": "options",
     "Report": "evaluation.report",
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
+    "count_walks": "counts.graphs",
     "count_words": "counts.count",
     "evaluate": "evaluation.evaluate",
     "extend": "solver.extend",
+    "find_phrases": "counts.phrases",
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",
+    "place_by_features": "solver.extend",
     "read_corpus": "text.corpus",
     "register_tokenizer": "text.tokenizers",
     "save": "formats",

@@ -1,4 +1,4 @@
-"""Names of the array types that signatures use, each for one dtype, and memory that large arrays lie in."""
+"""Names of the array types that signatures use, each for one dtype; memory that large arrays lie in; numbers given."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from psdvec.errors import InputError
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -43,3 +45,23 @@ class Scratch(threading.local):
         if name not in self._held or self._held[name].size < size:
             self._held[name] = own_memory(size, dtype)
         return self._held[name][:size].reshape(shape)
+
+
+def as_numbers(name: str, values: Any, dtype: type) -> Any:
+    """Return ``values`` as an array of ``dtype``; refuse what would become something else by that.
+
+    Fewer digits are fine; texts, complex numbers, and fractions in place of whole numbers are not.
+
+    >>> as_numbers("vectors", [[1, 2]], np.float32).dtype
+    dtype('float32')
+    """
+    given = np.asarray(values)
+    if given.dtype == dtype:
+        return given
+    if given.dtype.kind not in "biuf" and given.size:
+        raise InputError(f"{name} are of type {given.dtype}; give real numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers: Any = given.astype(dtype)
+    if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
+        raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
+    return numbers

@@ -85,17 +85,25 @@ class MissingWordError(PSDVecError, KeyError):
     in a loop stays cheap.
     """
 
-    def __init__(self, word: Any, suggest: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, word: Any, suggest: Callable[[Any], Sequence[Any]], *, kind: str = "str") -> None:
         super().__init__(word)
-        self.word, self.suggest = word, suggest
+        self.word, self.suggest, self.kind = word, suggest, kind
 
     def __str__(self) -> str:
-        if not isinstance(self.word, str):
+        near = ", ".join(map(_named, self.suggest(self.word)))
+        if not isinstance(self.word, str) and self.kind == "str" and not near:
             return f"{_quoted(self.word)} is no word; give a string"
-        near = ", ".join(f"'{word}'" for word in self.suggest(self.word))
         advice = f"did you mean {near}?" if near else "no word in the vocabulary is spelled like it"
-        word = self.word if len(self.word) <= _SHOWN else f"{self.word[:_SHOWN]}..."
-        return one_line(f"there is no vector for '{word}'; {advice}")
+        if self.kind != "str" and not near:
+            advice = f"the keys are of type {self.kind}"
+        return one_line(f"there is no vector for {_named(self.word)}; {advice}")
+
+
+def _named(word: Any) -> str:
+    """Return a word or another key as it stands in a sentence."""
+    written = word if isinstance(word, str) else repr(word)
+    shown = written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
+    return f"'{shown}'" if isinstance(word, str) else shown
 
 
 class MissingExtraError(PSDVecError):
@@ -246,7 +254,7 @@ def _quoted(value: Any) -> str:
     >>> _quoted(2.5), _quoted(range(3)), _quoted(["word"] * 100)
     ('2.5', 'range(0, 3)', 'an object of type list')
     """
-    written = repr(value) if isinstance(value, str | bytes | Real | list | range | type(None)) else ""
+    written = repr(value) if isinstance(value, str | bytes | Real | list | tuple | range | type(None)) else ""
     return written if 0 < len(written) <= _QUOTED else f"an object of type {type(value).__name__}"
 
 
@@ -277,7 +285,7 @@ def _kind_of(hint: Any) -> _Kind:
         return _PLAIN[hint]
     if hint is Any or not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
         return _ANYTHING
-    return _type(hint, hint.__name__)
+    return _type(hint, getattr(hint, "wanted", hint.__name__))
 
 
 def _one_of(kinds: Sequence[_Kind]) -> _Kind:

@@ -31,7 +31,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     model.KIND: model.read_model,
     TOPICS: _load_topics,
 }
-COUNTED = ("tokenizer", "window", "weighting", "gaps", *CHANGES)
+COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
 _DIGITS = 12  # of a digest there
 
@@ -106,10 +106,12 @@ def summarise(artefact: Artefact) -> dict[str, str]:
     counting = facts if artefact.kind == matrix.KIND else facts.get("counting", {})
     tally = facts.get("tally", {"tokens": 0, "sentences": 0})
     # Another program may have counted, and not have said how many sentences there were.
-    sentences = f" in {tally['sentences']:,} sentences" if tally["sentences"] else ""
+    noun = str(counting.get("noun", "word"))
+    grouped = "baskets" if noun == "item" else "sentences"
+    sentences = f" in {tally['sentences']:,} {grouped}" if tally["sentences"] else ""
     lines = {
-        "what": _what(facts),
-        "words": _words(facts),
+        "what": _what(facts, noun),
+        f"{noun}s": _words(facts),
         "dimensions": f"{facts['dim']:,}" if "dim" in facts else "",
         "pairs": f"{facts['pairs']:,}" if "pairs" in facts else "",
         "recipe": facts["recipe name"],
@@ -118,7 +120,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "counted": _listed(
             {name.replace("_", " "): _counted(counting[name]) for name in COUNTED if name in counting}
         ),
-        "read": f"{tally['tokens']:,} words{sentences}" if "tally" in facts else "",
+        "read": f"{tally['tokens']:,} {noun}s{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
         "text": _sources(_texts(artefact.sources)),
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
@@ -174,9 +176,9 @@ def _recipe_name(parameters: Mapping[str, Any]) -> str | None:
         return "of another version of psdvec"
 
 
-def _what(facts: Mapping[str, Any]) -> str:
+def _what(facts: Mapping[str, Any], noun: str) -> str:
     if facts["kind"] == matrix.KIND:
-        return "counts of words and of pairs of words"
+        return f"counts of {noun}s and of pairs of {noun}s"
     if facts["kind"] == MAP:
         return "a map of words, which psdvec explore shows"
     if facts["kind"] == TOPICS:
@@ -184,7 +186,7 @@ def _what(facts: Mapping[str, Any]) -> str:
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:
-        return "a model: word vectors, and what places new words"
+        return f"a model: {noun} vectors, and what places new {noun}s"
     return f"word vectors, by the method {facts['method']}" if "method" in facts else "word vectors"
 
 

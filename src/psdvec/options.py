@@ -28,6 +28,8 @@ SPECTRA = ("signed", "positive")
 STARTS = ("zero", "half")
 UNIGRAMS = ("corpus", "model")  # of these and of the two above, the first is the default
 DIM = 300  # dimensions, and the most that "auto" chooses
+BASKET = "basket"  # the weighting of items whose order says nothing
+LONGEST = 16  # words of a phrase that is looked for
 HUGE = 1e15  # no number of a recipe is as large: half precision ends long before
 RIDGES = tuple(4.0**k / 2 for k in range(8))  # what "auto" tries
 
@@ -212,8 +214,23 @@ _PAPER = Recipe(
     spelling=0.0,
 )
 
+_GRAPH = Recipe(
+    smoothing=0.1,
+    exponent=0.0,
+    majoriser=0.0,
+    unigram=1.0,
+    negligible=0.0,
+    rounds=2,
+    relaxation=1.0,
+    momentum=0.0,
+    damping=0.0,
+    power=0.5,
+    spelling=0.0,
+)
+
 RECIPES: Mapping[str, Recipe] = {
     "default": Recipe(),
+    "graph": _GRAPH,
     "paper": _PAPER,
     "original": replace(_PAPER, damping=0.0005, own_cap=True),
 }
@@ -245,6 +262,9 @@ def make_recipe(name: str = "default", **changes: Any) -> Recipe:
 class Counting:
     """The options that decide the counts: which words (``given`` ones or the frequent ones), and how pairs count.
 
+    ``weighting`` :data:`BASKET` counts every pair of a basket once, whatever the window. ``keys`` is the kind of the
+    words (:func:`psdvec.counts.vocabulary.kind_of`).
+
     The other options of counting (memory, workers, a cluster) make no difference to the result.
     """
 
@@ -253,7 +273,8 @@ class Counting:
     window: int = 20
     weighting: str = "harmonic"
     gaps: str = "keep"
-    given: tuple[str, ...] | None = None
+    given: tuple[Any, ...] | None = None
+    keys: str = "str"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -265,10 +286,31 @@ class Counting:
 
     @cached_property
     def weights(self) -> Int64s:
-        """int64[window]: what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md)."""
+        """int64[window]: what a pair counts at distance 1, 2, ... (equation (H) of docs/theory.md); one for baskets."""
         from psdvec.counts.matrix import pair_weights
 
         return pair_weights(self.window, self.weighting)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The options that decide which phrases are found; see :func:`psdvec.find_phrases`."""
+
+    min_count: int = 5
+    min_score: float = 0.4
+    fdr: float = 0.001
+    max_length: int = 5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        demand_positive(self.min_count, "min_count")
+        for name, holds, wanted in (
+            ("min_score", -1 <= self.min_score <= 1, "a number from -1 to 1"),
+            ("fdr", 0 < self.fdr <= 1, "a share above 0 and up to 1, such as 0.001"),
+            ("max_length", 2 <= self.max_length <= LONGEST, f"a number of words from 2 to {LONGEST}"),
+        ):
+            if not holds:
+                raise InputError(f"{name} is {getattr(self, name)}; give {wanted}")
 
 
 @dataclass(frozen=True)

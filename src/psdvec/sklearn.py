@@ -1,9 +1,10 @@
-"""Word vectors and topics as scikit-learn transformers, which turn texts into a matrix with one row for each.
+"""Word vectors, topics and vectors of items as scikit-learn transformers: each text or basket becomes a row.
 
 The row of :class:`WordVectors` is the mean of a text's word vectors or their SIF-weighted mean
-(:mod:`psdvec.vectors.sentences`); ``fit`` learns only the direction that SIF removes. The row of :class:`Topics` is a
-text's proportions of topics (:mod:`psdvec.topic_model`), which ``fit`` learns. So a pipeline can be fitted on some
-texts and used on others.
+(:mod:`psdvec.vectors.sentences`); ``fit`` learns only the direction that SIF removes or, where it is given no vectors,
+these too. The row of :class:`Topics` is a text's proportions of topics (:mod:`psdvec.topic_model`), which ``fit``
+learns. The row of :class:`ItemVectors` is the mean of the vectors of a basket's items, which ``fit`` learns. So a
+pipeline can be fitted on some texts and used on others.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from psdvec.arrays import Float32s
+from psdvec.counts.items import items_of
 from psdvec.errors import InputError, MissingExtraError, checked_options
 from psdvec.formats import load
+from psdvec.options import Counting
 from psdvec.progress import SilentProgress
+from psdvec.solver.train import train
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
     Tokenizer,
@@ -57,6 +61,7 @@ class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if self.vectors is None:
             raise InputError(
                 f"{type(self).__name__} was given no vectors; give it a model, or the path of one"
+                + ("" if isinstance(self, Topics) else ", or dim, to train some on the texts")
             )
         return self.vectors if isinstance(self.vectors, Embeddings) else load(self.vectors)
 
@@ -105,7 +110,10 @@ class WordVectors(_TextTransformer):
 
     Parameters
     ----------
-    vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads
+    vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads; if None, they are trained
+        on the texts given to ``fit``, with ``dim`` dimensions
+    dim, min_count, window, random_state : of vectors that are trained, as in :func:`psdvec.train`; ``random_state`` is
+        its seed
     weighting : ``"mean"``, or ``"sif"``, which gives rare words more weight and removes the common direction
     a : the constant of SIF
     tokenizer : how texts are cut into words: ``"unicode"``, ``"unicode-cased"``, ``"paper"``, ``"whitespace"``, or a
@@ -136,7 +144,15 @@ class WordVectors(_TextTransformer):
         a: float = 1e-3,
         tokenizer: str | Tokenizer | None = None,
         unseen: UnseenInText = "ignore",
+        dim: int | None = None,
+        min_count: int = Counting.min_count,
+        window: int = Counting.window,
+        random_state: int = 0,
     ) -> None:
+        self.dim = dim
+        self.min_count = min_count
+        self.window = window
+        self.random_state = random_state
         self.vectors = vectors
         self.weighting = weighting
         self.a = a
@@ -144,18 +160,18 @@ class WordVectors(_TextTransformer):
         self.unseen = unseen
 
     def fit(self, X: Iterable[str], y: Any = None) -> WordVectors:
-        """Read the vectors and, for SIF, find the common direction of the texts ``X``."""
+        """Read or train the vectors and, for SIF, find the common direction of the texts ``X``."""
         checked_options(WordVectors.__init__, self.get_params(deep=False))
         if not 0 < self.a < math.inf:
             raise InputError(f"a is {self.a}; give a positive number, such as 0.001")
         if self.weighting not in ("mean", "sif"):
             raise InputError(f"the weighting is {self.weighting!r}; give 'mean' or 'sif'")
-        self.embeddings_ = self._open()
+        texts = self._read(X)
+        self.embeddings_ = self._open() if self.dim is None else self._train(texts)
         if wants_spelling(self.unseen, otherwise="ignore"):
             need_subwords(self.embeddings_.subwords)
         self.n_features_out_ = self.embeddings_.dim
         self.direction_ = None
-        texts = self._read(X)
         if self.weighting == "sif":
             means = self._means(texts)
             self.direction_ = common_direction(means.T.astype(np.float64) @ means)
@@ -166,6 +182,18 @@ class WordVectors(_TextTransformer):
         check_is_fitted(self)
         means = self._means(X)
         return means if self.direction_ is None else without_direction(means, self.direction_)
+
+    def _train(self, texts: list[str]) -> Embeddings:
+        if self.vectors is not None:
+            raise InputError(
+                "WordVectors was given vectors, and dim to train others; leave out one of the two"
+            )
+        is_function = callable(self.tokenizer)
+        return train(
+            [self.tokenizer(text) for text in texts] if callable(self.tokenizer) else texts,
+            tokenizer=None if is_function else cast("str | None", self.tokenizer),
+            dim=cast(int, self.dim), min_count=self.min_count, window=self.window, seed=self.random_state, quiet=True,
+        )  # fmt: skip
 
     def _means(self, X: Any) -> Float32s:
         weights = sif_weights(self.embeddings_, a=self.a) if self.weighting == "sif" else None
@@ -241,3 +269,68 @@ class Topics(_TextTransformer):
         """Return the proportions of the texts, (len(X), number of topics) float32; the topics stay as they are."""
         check_is_fitted(self)
         return self.topics_.transform(self._cut(X))
+
+
+class ItemVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Turn baskets of items into vectors, which are learned from the baskets given to ``fit``.
+
+    Parameters
+    ----------
+    dim, min_count : dimensions, and in how many baskets an item must be to get a vector
+    window : None, if the order of a basket's items says nothing; otherwise how far apart two may stand
+    random_state : a number, the seed of the fit
+
+    Baskets are lists or sets of items, one per row; items are strings, whole numbers or tuples. The row of a basket is
+    the mean of its items' vectors, zeros if none has one.
+
+    Attributes
+    ----------
+    model_ : what was learned, a :class:`psdvec.Model`
+    n_features_out_ : dim
+
+    Examples
+    --------
+    >>> orders = [["bread", "butter"], ["bread", "butter", "jam"], ["beer", "crisps"], ["beer", "crisps", "jam"]]
+    >>> ItemVectors(dim=2, min_count=1).fit_transform(orders).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        dim: int = 100,
+        min_count: int = Counting.min_count,
+        window: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.dim = dim
+        self.min_count = min_count
+        self.window = window
+        self.random_state = random_state
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out_
+
+    def fit(self, X: Iterable[Iterable[Any]], y: Any = None) -> ItemVectors:
+        """Learn the vectors of the items of the baskets ``X``."""
+        checked_options(ItemVectors.__init__, self.get_params(deep=False))
+        self.model_ = train(
+            X, items=True, dim=self.dim, min_count=self.min_count, window=self.window, seed=self.random_state,
+            quiet=True,
+        )  # fmt: skip
+        self.n_features_out_ = self.model_.dim
+        return self
+
+    def transform(self, X: Iterable[Iterable[Any]]) -> Float32s:
+        """Return the vectors of baskets, (len(X), dim) float32; items without a vector are left out."""
+        check_is_fitted(self)
+        ordered = self.window is not None
+        baskets = [list(items_of(basket, row, ordered=ordered)) for row, basket in enumerate(X)]
+        return mean_vectors(self.model_, baskets, unseen="ignore")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -104,8 +104,8 @@ def test_words_fitted_together_and_words_placed_are_counted_once_and_both_scored
     monkeypatch.setattr(bench_together, "nine_tasks", lambda folder: named_tasks(["rare-words"], folder))
     work = tmp_path / "work"
     run(monkeypatch, bench_together, tmp_path, text, "--work", work, "--words", 20, "--core", 12, "--dim", 4)
-    together, split = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert (together[0], split[0]) == ("| together", "| --core 12")
+    together, split = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[3:]]
+    assert (together[0], split[0]) == ("| together", "| `--core 12`")
     assert together[1] == split[1] == "20"
     assert together[6].endswith("(3 of 4)")
     other = tmp_path / "other.txt"

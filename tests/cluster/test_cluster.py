@@ -78,6 +78,7 @@ def test_given_words_closed_gaps_and_few_words_are_the_same_bytes(client, corpus
     for name, options in {
         "given": {"vocabulary": ["w1", "w2", "w9", "absent"], "gaps": "close"},
         "few": {"max_words": 20, "weighting": "flat"},
+        "phrases": {"phrases": ["w1 w2", "w2 w1 w1", "w1 w1"]},
     }.items():
         options = OPTIONS | options
         count_pairs(text, **options, client=client, block_size=3000, output=tmp_path / name)

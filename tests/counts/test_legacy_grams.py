@@ -104,7 +104,7 @@ def test_without_the_word_file_words_are_counted_by_the_pairs_that_they_end(read
     assert alone.vocabulary.words == ("cat", "the", "dog")
     assert alone.vocabulary.counts.tolist() == [4, 3, 2]
     assert cells(alone) == cells(both)
-    with pytest.raises(InputError, match="counted with word_counts None, store 2 with word_counts second of"):
+    with pytest.raises(InputError, match="counted without word_counts, store 2 with word_counts second of"):
         merge_counts([both, alone])
 
 

@@ -19,7 +19,7 @@ SPACED = st.lists(
 
 
 def number(spaced: bytes, *, joined: bool = False, closed: bool = True):
-    words, counts, ids, overlong, _ = number_words(
+    words, counts, ids, overlong, *_ = number_words(
         np.frombuffer(spaced, np.uint8), joined=joined, closed=closed
     )
     return ids.tolist(), words.encoded(), counts.tolist(), overlong

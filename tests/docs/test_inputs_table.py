@@ -72,7 +72,14 @@ def names(tmp_path, monkeypatch) -> dict[str, Any]:
         rows = [list(RECORDS[0]), *(list(map(str, record.values())) for record in RECORDS)]
         Path(name).write_text("".join(f"{separator.join(row)}\n" for row in rows))
     Path("speeches.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS))
+    orders = [(order, sku) for order in range(10) for sku in (1001, 1002, 1003 + order % 2)]
+    Path("orders.csv").write_text("order,sku\n" + "".join(f"{order},{sku}\n" for order, sku in orders))
+    edges = [("a", "b"), ("b", "c", 2.5), ("c", "d"), ("d", "a")]
+    Path("graph.edges").write_text("".join(f"{' '.join(map(str, edge))}\n" for edge in edges))
+    Path("list.txt").write_text("the city\n")
     return {
+        "baskets": [{1001, 1002, 1003 + order % 2} for order in range(10)], "edges": edges,
+        "matrix": [[0, 2.5, 1], [2.5, 0, 0], [1, 0, 0]], "things": ["tea", "milk", "sugar"],
         "psdvec": psdvec, "texts": texts, "records": RECORDS, "chinese": ["我来到北京清华大学"] * 5,
         "reads": ["ACGTACGT"] * 5,
     }  # fmt: skip
@@ -120,8 +127,9 @@ def told(found: Any) -> str:
     if isinstance(found, psdvec.Topics):
         return f"{len(found)} topics of {len(found.names)} documents"
     if isinstance(found, psdvec.Model):
-        return f"a model of {len(found)} words"
-    return f"counts of {len(found)} words in {found.tally.sentences} sentences"
+        return f"a model of {len(found)} {found.noun}s"
+    of = f"counts of {len(found)} {found.noun}s"
+    return f"{of} in {found.tally.sentences} sentences" if found.tally.sentences else of
 
 
 @pytest.mark.filterwarnings("ignore:::(?!psdvec)")

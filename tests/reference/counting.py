@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
 
 from psdvec.counts.segments import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.text import tokenizer_kernels as roles
@@ -116,6 +118,23 @@ def count_pairs(
             for weight, focus in zip(weights, kept[i + 1 :], strict=False):
                 if context in words and focus in words:
                     counts[context, focus] += weight
+    return dict(counts)
+
+
+def count_baskets(
+    baskets: Sequence[Sequence[Any]], items: Sequence[Any], unit: int
+) -> dict[tuple[Any, Any], int]:
+    """Count the pairs of ``items`` that stand in a basket together, in both directions, each once per basket.
+
+    An item beside itself counts 1, others ``unit``.
+
+    >>> count_baskets([["a", "b", "a"]], ["a", "b"], 9)
+    {('a', 'a'): 1, ('a', 'b'): 9, ('b', 'a'): 9, ('b', 'b'): 1}
+    """
+    counts: Counter[tuple[Any, Any]] = Counter()
+    for basket in baskets:
+        for one, other in product([item for item in dict.fromkeys(basket) if item in items], repeat=2):
+            counts[one, other] += 1 if one == other else unit
     return dict(counts)
 
 

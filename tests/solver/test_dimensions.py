@@ -158,7 +158,7 @@ def test_halves_vary_as_if_every_meeting_were_tossed_for():
 
 
 def test_counts_that_do_not_say_how_they_were_made_are_split_by_whole_numbers():
-    counts = replace(count_pairs(["a b"] * 4, min_count=1), parameters={"tokenizer": "unknown"})
+    counts = replace(count_pairs(["a b"] * 4, min_count=1), parameters={"tokenizer": "unknown", "unit": UNIT})
     assert all(value % UNIT == 0 for value in cells(half_of(counts, 2, seed=1)).values())
 
 

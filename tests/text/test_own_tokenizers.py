@@ -109,6 +109,12 @@ def test_pipelines_and_documents_are_taken_for_their_words():
     for kind in (Doc, Document):
         assert count_words(TEXTS, tokenizer=Pipeline(kind), min_count=1) == expected
         assert count_words([kind(text) for text in TEXTS], min_count=1) == expected
+        vectors = psdvec.Embeddings(["Sache", "der"], np.eye(2, dtype=np.float32), tokenizer="whitespace")
+        one, other = (
+            psdvec.topics(vectors, documents, 1, min_documents=1, quiet=True)
+            for documents in (TEXTS, [kind(text) for text in TEXTS])
+        )
+        assert np.array_equal(one.lengths, other.lengths)
 
 
 def test_blanks_inside_words_become_underscores():

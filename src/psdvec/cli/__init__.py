@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from psdvec import __version__
-from psdvec.cli import change, compare, count, evaluate, extract, learn, query, topics
+from psdvec.cli import change, compare, count, evaluate, extract, graphs, learn, query, topics
 from psdvec.cli.options import grouped
 from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
@@ -106,7 +106,9 @@ def describe_program(
 
 app.command(rich_help_panel=MAKE)(grouped(learn.train))
 app.command(rich_help_panel=MAKE)(extract.extract)
+app.command(rich_help_panel=MAKE)(grouped(count.phrases))
 app.command(rich_help_panel=MAKE)(grouped(count.count))
+app.command(rich_help_panel=MAKE)(grouped(graphs.walks))
 app.command(rich_help_panel=MAKE)(grouped(learn.fit))
 app.command(rich_help_panel=MAKE)(grouped(learn.extend))
 app.command(rich_help_panel=MAKE)(grouped(learn.spell))

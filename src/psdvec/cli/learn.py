@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psdvec.cli import options
+from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError, printable
 from psdvec.formats import Format, choose_format, load, save
@@ -49,8 +49,8 @@ Dim = Annotated[
 RecipeName = Annotated[
     str,
     typer.Option(
-        help="Recipe to start from: default, paper or original. The numbers under Solver are the default recipe's; "
-        "the other recipes have others."
+        help="Recipe to start from: default, graph, paper or original. The numbers under Solver are the default "
+        "recipe's; the other recipes have others."
     ),
 ]
 Core = Annotated[
@@ -161,13 +161,16 @@ def extend(
     model: Annotated[
         Path, typer.Argument(help="A model, or other vectors: a file in any format psdvec reads.")
     ],
-    counts: Annotated[Path, typer.Argument(help="Counts that hold the new words.")],
+    counts: Annotated[
+        Path,
+        typer.Argument(help="Counts that hold the new words, or edges; with --items, a file of baskets."),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Recipe for vectors that psdvec did not fit: paper, original or default; paper if not given. A model "
-            "has its own.",
+            help="Recipe for vectors that psdvec did not fit: paper, original, graph or default; paper if not given. A "
+            "model has its own.",
             show_default=False,
         ),
     ] = None,
@@ -178,6 +181,16 @@ def extend(
     refresh: Annotated[
         Path | None, typer.Option(help="Also solve the old words of this file again, one per line.")
     ] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            help="counts, or edges: a file of edges, for a model of walks those of the whole graph, old and new."
+        ),
+    ] = graphs.COUNTS,
+    items: options.Items = False,
+    basket: options.Basket = None,
+    item: options.Item = None,
+    separator: options.Separator = None,
     core: Annotated[
         int | None,
         typer.Option(help="Solve against the N most frequent core words; default: all.", metavar="N"),
@@ -210,16 +223,19 @@ def extend(
     are solved.
     """
     from psdvec.cluster.client import open_client
-    from psdvec.counts.vocabulary import read_word_list
+    from psdvec.counts.vocabulary import key_text, read_word_list
     from psdvec.solver.extend import extend as extend_model
     from psdvec.solver.extend import write_report
 
     if report is not None:
         check_file_output(report, overwrite=overwrite)
+    stale = () if refresh is None else read_word_list(refresh)
+    given = graphs.what_to_extend(model, counts, format=format, refresh=stale)
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         extension = extend_model(
-            model, counts, recipe=recipe, words=None if words is None else read_word_list(words),
-            refresh=() if refresh is None else read_word_list(refresh), core=core, ridge=ridge, damping=damping,
+            *given, items=items, basket=basket, item=item, separator=separator, recipe=recipe,
+            words=None if words is None else read_word_list(words), refresh=stale, core=core, ridge=ridge,
+            damping=damping,
             unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
             overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
         )  # fmt: skip
@@ -232,16 +248,16 @@ def extend(
     if report is not None:
         write_report(rows, extension.unplaced, report, overwrite=overwrite)
     cells = [
-        (row.word, " ".join(row.nearest), f"{row.occurrences:,}", f"{row.contexts:,}", f"{row.spelling:.2f}",
-         f"{row.deviation:.3f}")
+        (key_text(row.word), " ".join(map(key_text, row.nearest)), f"{row.occurrences:,}", f"{row.contexts:,}",
+         f"{row.spelling:.2f}", f"{row.deviation:.3f}")
         for row in rows[:SHOWN]
     ]  # fmt: skip
-    print_table(("word", "nearest", "seen", "contexts", "spelling", "deviation"), cells, left=2)
+    print_table((extension.noun, "nearest", "seen", "contexts", "spelling", "deviation"), cells, left=2)
     _print_rest(len(extension.learned) + len(extension.refreshed))
     for word, reason in list(extension.unplaced.items())[:SHOWN]:
-        print(f"not placed: {printable(word)} ({reason})")
+        print(f"not placed: {printable(key_text(word))} ({reason})")
     _print_rest(len(extension.unplaced))
-    print(f"{len(extension.learned):,} words learned, {len(extension.refreshed):,} refreshed")
+    print(f"{len(extension.learned):,} {extension.noun}s learned, {len(extension.refreshed):,} refreshed")
     _report(extension, output)
 
 
@@ -265,8 +281,13 @@ def train(
     where: options.Where = None,
     errors: options.Errors = ERRORS,
     encoding: options.Encoding = ENCODING,
-    window: options.Window = Counting.window,
-    weighting: options.Weighting = Counting.weighting,
+    phrases: options.Phrases = None,
+    items: options.Items = False,
+    basket: options.Basket = None,
+    item: options.Item = None,
+    separator: options.Separator = None,
+    window: options.Window = None,
+    weighting: options.Weighting = None,
     gaps: options.Gaps = Counting.gaps,
     min_contexts: MinContexts = Fitting.min_contexts,
     seed: Seed = Fitting.seed,
@@ -283,7 +304,8 @@ def train(
 ) -> None:
     """Count a corpus, fit vectors and place the rarer words, all in one command.
 
-    Example: `psdvec train corpus.txt.xz -o model/ --max-words 50000 --dim 300`
+    Example: `psdvec train corpus.txt.xz -o model/ --max-words 50000 --dim 300`, or for what is bought together
+    `psdvec train orders.csv -o model/ --items --basket order_id --item sku`
 
     If it is interrupted, the same command continues with the first unfinished stage.
     """
@@ -297,10 +319,11 @@ def train(
     )  # fmt: skip
     with open_client(scheduler=scheduler, cluster=cluster) as client:
         model = train_model(
-            text, output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
+            text, items=items, basket=basket, item=item, separator=separator,
+            output=output, keep=keep, min_count=min_count, max_words=max_words, window=window,
             weighting=weighting, gaps=gaps, dim=dim, recipe=recipe, changes=changes, core=core,
             min_contexts=min_contexts, seed=seed, memory=memory, workers=workers, device=device, overwrite=overwrite,
-            client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
+            client=client, allow_unlike=allow_unlike, phrases=phrases, progress=make_progress(quiet=quiet),
         )  # fmt: skip
     _report(model, output, draw=with_map, quiet=quiet)
 
@@ -367,6 +390,6 @@ def _report(
         drawing, kept = make_map(output, progress=make_progress(quiet=quiet))
         where = "it could not be kept" if kept is None else f"kept in {kept}"
         print(
-            f"map of {len(drawing.places):,} words: {drawing.fidelity:.0%} of the ten nearest words are among the ten "
-            f"nearest dots; {where}"
+            f"map of {len(drawing.places):,} {model.noun}s: {drawing.fidelity:.0%} of the ten nearest are among the "
+            f"ten nearest dots; {where}"
         )

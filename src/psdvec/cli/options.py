@@ -82,21 +82,49 @@ Where = Annotated[
 ]
 Errors = Annotated[str, typer.Option(help="What to do with bytes that are not text: replace or strict.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the text, such as latin-1, cp1252 or utf-16.")]
+Phrases = Annotated[
+    str | None,
+    typer.Option(
+        help="Count expressions such as new york as one word: auto finds them, or a file, one a line; default: none."
+    ),
+]
 MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often than this.")]
 MaxWords = Annotated[int | None, typer.Option(help="Keep only the N most frequent words.", metavar="N")]
-Window = Annotated[int, typer.Option(help="Greatest distance between the two words of a pair.")]
+Items = Annotated[
+    bool,
+    typer.Option("--items", help="Read baskets of items instead of text, such as orders; see --basket."),
+]
+Basket = Annotated[
+    str | None,
+    typer.Option(help="Of items: column of a table that tells which basket; default: each line is a basket."),
+]
+Item = Annotated[str | None, typer.Option(help="Of items: column of a table that holds the items.")]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Of items: what stands between those of a line; default: tabs, commas or blanks."),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        help="Greatest distance between the two words of a pair; default: 20, and of items the whole basket."
+    ),
+]
 Weighting = Annotated[
-    str, typer.Option(help="Weight of a pair by distance: harmonic, flat, linear or power:P.")
+    str | None,
+    typer.Option(help="Weight of a pair by distance: harmonic, flat, linear or power:P; default: harmonic."),
 ]
 Gaps = Annotated[
     str, typer.Option(help="Whether words outside the vocabulary keep their place (keep) or not (close).")
 ]
 
-COUNTING, SOLVER, MACHINE = "Counting", "Solver", "Machine"
+COUNTING, ITEMS, SOLVER, MACHINE = "Counting", "Items", "Solver", "Machine"
 
 PANELS = {
     **dict.fromkeys(("tokenizer", "case", "stop_words", "lemmas", "numbers", "punctuation"), COUNTING),
-    **dict.fromkeys(("column", "where", "errors", "encoding", "window", "weighting", "gaps"), COUNTING),
+    **dict.fromkeys(
+        ("column", "where", "errors", "encoding", "phrases", "window", "weighting", "gaps"), COUNTING
+    ),
+    **dict.fromkeys(("items", "basket", "item", "separator"), ITEMS),
     **dict.fromkeys(("min_contexts", "unigrams", *(field.name for field in fields(Recipe))), SOLVER),
     **dict.fromkeys(
         ("memory", "workers", "device", "scheduler", "cluster", "allow_unlike", "block_size"), MACHINE

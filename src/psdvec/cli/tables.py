@@ -109,7 +109,7 @@ def spell_options(sentence: str, parameters: Iterable[Any]) -> str:
         name, value = match["name"], match["value"]
         if name == "client" and "scheduler" in options:
             return CLUSTER
-        found = options.get(RENAMED.get(name, name)) if name else None
+        found = (options.get(name) or options.get(RENAMED.get(name, name))) if name else None
         return match[0] if found is None else _spell(*found, value) or match[0]
 
     return _ARGUMENT.sub(spell, sentence)

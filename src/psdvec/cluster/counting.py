@@ -34,6 +34,7 @@ from psdvec.counts import segments
 from psdvec.counts.count import Counted
 from psdvec.counts.matrix import Rows, Tally
 from psdvec.counts.pairs import Range, Run, cut_ranges, sizes_of
+from psdvec.counts.phrases import Joiner
 from psdvec.counts.vocabulary import Vocabulary, WordCounts, WordList, select_chosen
 from psdvec.errors import InputError
 from psdvec.options import Counting
@@ -41,6 +42,7 @@ from psdvec.progress import Progress, SilentProgress
 from psdvec.resources import parse_size
 from psdvec.storage.workspace import PLAN, piece_folder, read_piece, write_piece
 from psdvec.text.corpus import Corpus
+from psdvec.text.phrases import Phrases
 from psdvec.text.streams import STANDARD_INPUT, ByteRange, file_status, open_file
 
 MOST_IDS = 1 << 30  # ids in a group, however many fit: they must be counted again if a worker is lost
@@ -120,6 +122,7 @@ def count_blocks(
     blocks: Sequence[Corpus],
     what: Counting,
     work: Path,
+    phrases: Phrases | None = None,
     *,
     memory: int | None,
     progress: Progress,
@@ -128,7 +131,7 @@ def count_blocks(
     work = work.absolute()
     threads = sum(check_workers(client, work / PLAN).values())
     parts = _FEWEST_PARTS + sum(block.raw_size or 0 for block in blocks) // _BYTES_PER_PART
-    read = _number_blocks(client, blocks, parts, work, progress)
+    read = _number_blocks(client, blocks, parts, phrases, work, progress)
     tally = sum((block.tally for block in read), Tally())
     if not tally.tokens:
         files = tuple(dict.fromkeys(file for block in blocks for file in block.files))
@@ -162,12 +165,12 @@ def _make_missing(
 
 
 def _number_blocks(
-    client: Any, blocks: Sequence[Corpus], parts: int, work: Path, progress: Progress
+    client: Any, blocks: Sequence[Corpus], parts: int, phrases: Phrases | None, work: Path, progress: Progress
 ) -> list[segments.NumberedText]:
     """Number all blocks, each with its words in ``parts``, and return what each holds."""
     (work / "blocks").mkdir(exist_ok=True)
     sizes = [block.raw_size or 0 for block in blocks]
-    jobs = {_block(work, number): (block, parts) for number, block in enumerate(blocks)}
+    jobs = {_block(work, number): (block, parts, phrases) for number, block in enumerate(blocks)}
     with progress.stage("reading blocks", total=sum(sizes), unit="B") as stage:
         made = _make_missing(client, number_block, jobs, label="reading block")
         for size, _ in zip(sizes, made, strict=True):
@@ -179,11 +182,14 @@ def _block(work: Path, number: int) -> Path:
     return work / "blocks" / f"{number:06d}"
 
 
-def number_block(path: Path, block: Corpus, parts: int) -> None:
-    """Number a block into the folder ``path``, with its words in ``parts``."""
+def number_block(path: Path, block: Corpus, parts: int, phrases: Phrases | None = None) -> None:
+    """Number a block into the folder ``path``, with its ``phrases`` joined and its words in ``parts``."""
+    change = None if phrases is None else Joiner(phrases)
     with piece_folder(path, existing="keep") as new:
         folder = new / "segments"
-        segments.number_corpus(end_at_lines(block), folder, workers=1, progress=SilentProgress())
+        segments.number_corpus(
+            end_at_lines(block), folder, workers=1, progress=SilentProgress(), change=change
+        )
         for part, words in enumerate(segments.add_up_words(segments.segment_files(folder)).split(parts)):
             segments.write_word_counts(new / f"words-{part}", words)
 

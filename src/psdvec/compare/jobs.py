@@ -26,12 +26,14 @@ import numpy as np
 
 import psdvec
 from psdvec.compare.values import Cost, FailedCommandError, Setup, TrainingRun, complaint, measure
-from psdvec.counts.count import count_pairs, report_tally
+from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import Tally
+from psdvec.counts.segments import report_tally
 from psdvec.errors import InputError, ResourceError, StoreError
 from psdvec.methods import METHODS
 from psdvec.methods.psd import paper_core
 from psdvec.methods.run import fit_method
+from psdvec.options import Counting
 from psdvec.progress import Progress
 from psdvec.storage.artefact import META, open_artefact, parse_json, seal, verify_artefact
 from psdvec.storage.files import whole_file
@@ -39,9 +41,7 @@ from psdvec.text.corpus import read_corpus
 
 CORE = "psd-core"
 PAPER = ("psd", "psd-unreg", "psd-original")  # their core words and the others are two steps
-COUNTING = {
-    name: inspect.signature(count_pairs).parameters[name].default for name in ("window", "weighting", "gaps")
-}
+COUNTING = {name: getattr(Counting, name) for name in ("window", "weighting", "gaps")}
 _RECORD = b'{\n "key": '  # how the record of a step begins
 _THREADS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 

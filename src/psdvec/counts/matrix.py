@@ -12,16 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
-from psdvec.counts.vocabulary import MOST, TOO_MANY, Vocabulary, exact_sum, read_vocabulary, write_vocabulary
+from psdvec.counts.vocabulary import (
+    MOST,
+    TOO_MANY,
+    Key,
+    Vocabulary,
+    exact_sum,
+    read_vocabulary,
+    write_vocabulary,
+)
 from psdvec.errors import InputError, StoreError, checked, demand_whole
+from psdvec.options import BASKET
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, release_memory, verify_artefact
 from psdvec.storage.workspace import digest_of
+from psdvec.text.phrases import PHRASES, Phrases, phrases_in
 
 # What a pair of words counts at a distance, as an integer in a fixed unit (equation (H) of docs/theory.md).
 
@@ -39,7 +49,9 @@ def pair_weights(window: int, weighting: str) -> Int64s:
         raise InputError(f"the window is {window}; give a number from 1 to 1000")
     name, _, power = weighting.partition(":")
     distances = range(1, window + 1)
-    if weighting == "flat":
+    if weighting == BASKET:
+        weights = [Fraction(1)]
+    elif weighting == "flat":
         weights = [Fraction(1)] * window
     elif weighting == "harmonic":
         weights = [Fraction(1, d) for d in distances]
@@ -86,6 +98,7 @@ class Tally:
     sentences: int = 0
     overlong_words: int = 0
     replaced_bytes: int = 0
+    written_phrases: int = 0
 
     def __post_init__(self) -> None:
         for name, number in asdict(self).items():
@@ -98,6 +111,10 @@ class Tally:
     def __neg__(self) -> Tally:
         return Tally(*(-getattr(self, f.name) for f in fields(self)))
 
+    def recorded(self) -> dict[str, int]:
+        """Return what counts say of themselves; of phrases, only if there were any."""
+        return {name: number for name, number in asdict(self).items() if number or name != "written_phrases"}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cooccurrence(Shown):
@@ -105,7 +122,8 @@ class Cooccurrence(Shown):
 
     ``indptr`` int64[n + 1], ``indices`` int32[cells], rising within a row, ``values`` int64[cells], all above 0:
     the count of a cell is ``values / 720720``. ``parameters`` say how it was counted, ``tally`` what was read,
-    ``sources`` from what. ``origin`` names these counts among the sources of what is made from them.
+    ``sources`` from what. ``origin`` names these counts among the sources of what is made from them. ``phrases`` are
+    those that count as words, if any do.
     """
 
     vocabulary: Vocabulary
@@ -116,15 +134,90 @@ class Cooccurrence(Shown):
     tally: Tally
     sources: tuple[Mapping[str, Any], ...] = ()
     origin: Mapping[str, Any] = field(default_factory=lambda: {"counts": "in memory"})
+    phrases: Phrases | None = None
+    wanted: ClassVar[str] = "Cooccurrence, such as Cooccurrence.from_matrix(matrix, names) makes"
+
+    def __post_init__(self) -> None:
+        if self.parameters.get("unit") != UNIT or self.values.dtype != np.int64:
+            raise InputError(
+                f"these counts are not in units of 1/{UNIT}, which their parameters would say; make them with "
+                "Cooccurrence.from_matrix(matrix, names), which takes any weights"
+            )
+
+    @classmethod
+    @checked
+    def from_matrix(cls, matrix: Any, names: Iterable[Any], *, symmetric: bool = False) -> Cooccurrence:
+        """Return the counts of a matrix of weights: row i and column j say how often name i stood before name j.
+
+        How often a name occurs is its row sum, or its column sum if that is more. Names that stand with none are left
+        out. Rows and columns are put in the order of ``vocabulary``, the most frequent name first.
+
+        Parameters
+        ----------
+        matrix
+            A sparse matrix of SciPy, or a square array. Weights are 0 or more; those that are not whole are rounded to
+            1/720720, and refused if nothing would be left of them.
+        names
+            One for each row: strings, whole numbers or tuples of these, all of one kind.
+        symmetric
+            Whether order means nothing: a triangle is then mirrored, and any other matrix must be symmetric.
+
+        Examples
+        --------
+        >>> Cooccurrence.from_matrix([[0, 2.5], [0, 0]], ["tea", "milk"], symmetric=True).row("milk")
+        {'tea': 2.5}
+        """
+        from psdvec.counts.graphs import counts_of_matrix
+
+        return counts_of_matrix(matrix, names, symmetric=symmetric, sources=[{"name": "matrix from Python"}])
+
+    @classmethod
+    @checked
+    def from_edges(cls, edges: Any, *, directed: bool = False) -> Cooccurrence:
+        """Return the counts of the edges of a graph; edges that are there twice are added up.
+
+        Parameters
+        ----------
+        edges
+            Pairs of names, or triples with a weight; a table of pandas, Polars or Arrow with the columns ``source``,
+            ``target`` and perhaps ``weight``; a graph of networkx; or the name of a file with two names a line and, if
+            there is one, a weight, separated by tabs, commas or blanks.
+        directed
+            Whether an edge leads only from its first name to its second.
+
+        Examples
+        --------
+        >>> Cooccurrence.from_edges([("tea", "milk", 2), ("tea", "sugar")]).row("tea")
+        {'milk': 2.0, 'sugar': 1.0}
+        """
+        from psdvec.counts.graphs import counts_of_edges
+
+        return counts_of_edges(edges, directed=directed)
+
+    def to_matrix(self) -> Any:
+        """Return the counts as a sparse matrix of SciPy, (n, n) float64, its rows in the order of ``vocabulary``.
+
+        >>> Cooccurrence.from_edges([("tea", "milk", 2)]).to_matrix().toarray().tolist()
+        [[0.0, 2.0], [2.0, 0.0]]
+        """
+        from scipy import sparse
+
+        n = len(self)
+        return sparse.csr_array((self.values / UNIT, self.indices, self.indptr), shape=(n, n))
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def noun(self) -> str:
+        """What is counted: ``"word"``, or of baskets ``"item"``."""
+        return str(self.parameters.get("noun", "word"))
+
     def _facts(self) -> dict[str, str]:
         how = (name for name in ("tokenizer", "window", "weighting", "gaps") if name in self.parameters)
         return {
-            "size": f"{count_of(len(self), 'word')}, {count_of(len(self.values), 'pair')}",
-            "read": count_of(self.tally.tokens, "word"),
+            "size": f"{count_of(len(self), self.noun)}, {count_of(len(self.values), 'pair')}",
+            "read": count_of(self.tally.tokens, self.noun),
             **{name: str(self.parameters[name]) for name in how},
         }
 
@@ -135,14 +228,18 @@ class Cooccurrence(Shown):
         return {**self.origin, "words": tokens, "sentences": sentences, "read": summed_up(self.sources)}
 
     @checked
-    def row(self, word: str) -> dict[str, float]:
-        """Return the words that follow ``word``, with their counts."""
+    def row(self, word: Key) -> dict[Key, float]:
+        """Return the words that follow ``word``, or the other items of its baskets, with their counts."""
         i = self.vocabulary.ids[word]
         cells = slice(self.indptr[i], self.indptr[i + 1])
         counts = (self.values[cells] / UNIT).tolist()
+        is_basket = (
+            self.parameters.get("weighting") == BASKET
+        )  # where what an item counts beside itself is a sign
         return {
             self.vocabulary.words[j]: count
             for j, count in zip(self.indices[cells].tolist(), counts, strict=True)
+            if not (is_basket and i == j)
         }
 
     def identity(self) -> dict[str, Any]:
@@ -160,6 +257,7 @@ class Cooccurrence(Shown):
         write_counts(
             path, [rows], self.vocabulary, cells=self.indices.size,
             parameters=self.parameters, tally=self.tally, sources=self.sources, overwrite=overwrite,
+            phrases=self.phrases,
         )  # fmt: skip
 
 
@@ -213,7 +311,10 @@ def map_counts(path: str | Path | Artefact, vocabulary: Vocabulary | None = None
     )
     if vocabulary is None:
         vocabulary = read_vocabulary(artefact)
-    return Cooccurrence(vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin)
+    phrases = phrases_in(artefact)
+    return Cooccurrence(
+        vocabulary, indptr, indices, values, parameters, tally, artefact.sources, origin, phrases
+    )
 
 
 def _fault(counts: Cooccurrence) -> str | None:
@@ -337,6 +438,7 @@ def write_counts(
     sources: Sequence[Mapping[str, Any]],
     overwrite: bool,
     cells: int | None = None,
+    phrases: Phrases | None = None,
 ) -> Cooccurrence:
     """Write rows as an artefact, one block at a time, as ``blocks`` yields them; it is quicker if ``cells`` is known.
 
@@ -347,10 +449,12 @@ def write_counts(
         (dict(source) for source in sources), key=lambda source: sorted(map(str, source.items()))
     )
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters={**parameters, "tally": asdict(tally)},
+        path, kind=KIND, version=VERSION, parameters={**parameters, "tally": tally.recorded()},
         sources=in_order, overwrite=overwrite,
     ) as writer:  # fmt: skip
         write_vocabulary(writer, vocabulary)
+        if phrases is not None:
+            writer.add_text(PHRASES, phrases.text())
         with (
             writer.stream_array("indices", np.int32, length=cells) as indices,
             writer.stream_array("values", np.int64, length=cells) as values,

@@ -73,6 +73,7 @@ def merge_counts(
         merged = write_counts(  # adds up a block of rows at a time, as it writes them
             place, _checked(blocks, aligned[: len(added)], union, vocabulary, progress), vocabulary,
             parameters=parameters, sources=_add_sources(added, subtracted), overwrite=overwrite,
+            phrases=added[0].phrases,
             tally=sum((*(store.tally for store in added), *(-store.tally for store in subtracted)), Tally()),
         )  # fmt: skip
         return in_memory(merged) if output is None else merged
@@ -85,9 +86,11 @@ def _common_parameters(stores: Sequence[Cooccurrence]) -> Mapping[str, Any]:
         for name in {**first, **store.parameters}:
             value, other = first.get(name), store.parameters.get(name)
             if value != other:
+                first_with, other_with = (
+                    f"without {name}" if one is None else f"with {name} {one!s:.60}" for one in (value, other)
+                )
                 raise InputError(
-                    f"store 1 was counted with {name} {value!s:.60}, store {number} with {name} {other!s:.60}; "
-                    "count them all in the same way"
+                    f"store 1 was counted {first_with}, store {number} {other_with}; count them all in the same way"
                 )
     return first
 

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from psdvec.arrays import Int32s, Int64s
-from psdvec.counts.matrix import Rows
+from psdvec.counts.matrix import UNIT, Rows
 from psdvec.counts.segments import SENTENCE_END, WordTable
 from psdvec.errors import ResourceError
 from psdvec.kernels import kernel, prefetch
-from psdvec.options import Counting
+from psdvec.options import BASKET, Counting
 from psdvec.progress import Progress
 from psdvec.resources import format_size, map_ordered, memory_in_use
 from psdvec.storage.artefact import read_numbers
@@ -87,16 +87,23 @@ def cut_ranges(sizes: Int64s, *, cells: int) -> list[Range]:
 
 
 def count_rows(
-    pool: Executor, tokens: Int32s, own: int, *, weights: Int64s, portions: Portions
+    pool: Executor, tokens: Int32s, own: int, *, weights: Int64s | None, portions: Portions
 ) -> Iterator[Rows]:
-    """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of ``portions`` in order."""
+    """Count the pairs whose first word is among ``tokens[:own]``; yield the rows of ``portions`` in order.
+
+    Without ``weights``, sentences are baskets, and all their items are pairs, in both directions.
+    """
     positions, starts = index_positions(pool, tokens, own, rows=portions.rows, workers=portions.workers)
-    bound = np.minimum(np.diff(starts) * len(weights), portions.n)
+    reach = len(weights) if weights is not None else _longest_basket(tokens)
+    bound = np.minimum(np.diff(starts) * reach, portions.n)
     bench = Workbench(portions.n)
 
     def count(part: Range) -> Rows:
         room = room_for(int(bound[part.begin : part.end].sum()) + 1, part.size)
-        used = _count_rows(tokens, positions, starts, *part, weights, *bench.arrays, *room)
+        if weights is None:
+            used = _count_baskets(tokens, positions, starts, *part, reach, *bench.arrays, *room)
+        else:
+            used = _count_rows(tokens, positions, starts, *part, weights, *bench.arrays, *room)
         return Rows(room.columns[:used], room.values[:used], room.sizes)
 
     return map_ordered(pool, count, cut_ranges(bound, cells=portions.cells), ahead=2 * portions.workers)
@@ -269,6 +276,46 @@ def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, top
     return at
 
 
+def _longest_basket(tokens: Int32s) -> int:
+    """Return how many ids the longest basket has, and at least 1."""
+    ends = np.flatnonzero(tokens == SENTENCE_END)
+    return int(np.diff(ends, prepend=-1, append=len(tokens)).max())
+
+
+# reach: ids of the longest basket; sizes int64[rows] out: cells of each row; returns the number of cells
+@kernel
+def _count_baskets(tokens, positions, starts, begin, end, reach, sums, marks, tops, columns, values, sizes):
+    """Count, for the items of rows ``begin`` to ``end``, the other items of their baskets, each once per basket.
+
+    An item is in its own basket, too. That counts the least that can be counted: the fit leaves the pair out, but it
+    must not take it for one that never was.
+    """
+    at = 0
+    for row in range(begin, end):
+        is_marked = (starts[row + 1] - starts[row]) * reach < len(sums)
+        for k in range(starts[row], starts[row + 1]):
+            item = tokens[positions[k]]
+            sums[item] += 1
+            if is_marked:
+                _mark(marks, tops, item)
+            for step in (-1, 1):
+                p = np.int64(positions[k]) + step
+                while 0 <= p < len(tokens) and tokens[p] != SENTENCE_END:
+                    other = tokens[p]
+                    if other >= 0:
+                        sums[other] += UNIT
+                        if is_marked:
+                            _mark(marks, tops, other)
+                    p += step
+        before = at
+        if is_marked:
+            at = _emit_row(columns, values, at, sums, marks, tops)
+        else:
+            at = _emit_full_row(columns, values, at, sums)
+        sizes[row - begin] = at - before
+    return at
+
+
 # in_columns int32, in_values int64: cells of all parts end to end; bounds int64[parts, rows + 1]: where each row lies
 @kernel
 def _add_rows(in_columns, in_values, bounds, signs, sums, marks, tops, columns, values, sizes):
@@ -327,7 +374,8 @@ def count_text(
     """
     portions = choose_portions(ids, n=len(words), rows=rows, memory=memory, workers=workers)
     with ThreadPoolExecutor(workers) as pool:
-        count = partial(count_rows, pool, weights=what.weights, portions=portions)
+        weights = None if what.weighting == BASKET else what.weights
+        count = partial(count_rows, pool, weights=weights, portions=portions)
         chunks = partial(_read_chunks, text, words, what, portions, pool)
         if portions.ids <= portions.chunk:  # all text fits into memory at once
             with progress.stage("counting pairs", total=portions.rows.size, unit="words") as stage:
@@ -395,7 +443,7 @@ def _read_chunks(
 ) -> Iterator[_Chunk]:  # fmt: skip
     """Yield the text from ``offset`` in a ``segment`` on; each chunk is valid until the next is asked for.
 
-    It is cut at sentence ends, or anywhere in a sentence that is longer than a chunk.
+    It is cut at sentence ends, or anywhere in a sentence that is longer than a chunk, which no basket is.
     """
     halo = len(what.weights)  # ids after its own that a chunk needs
     capacity = min(portions.chunk, portions.ids) + halo + 1

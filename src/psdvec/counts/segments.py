@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from psdvec.progress import Progress
 from psdvec.resources import map_ordered
 from psdvec.storage.files import discard_folder
 from psdvec.storage.workspace import piece_file, read_piece, write_piece
-from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts
+from psdvec.text.corpus import Block, Corpus, Place, Sentences, Texts, report_damage
+from psdvec.text.phrases import JOINT
+from psdvec.text.readers import UTF8
 from psdvec.text.tokenizers import Cutting, changes_words
 
 # Words as numbers: their bytes are read eight at a time, and a key of 64 bits stands for each word.
@@ -150,7 +152,8 @@ _scratch = Scratch()
 class Segment(NamedTuple):
     """Numbered text: ``ids`` int32[t] into ``words``, SENTENCE_END and GAP among them; ``counts`` int64[n].
 
-    ``overlong`` words left gaps, and ``replaced`` stretches were not UTF-8.
+    ``overlong`` words left gaps, ``replaced`` stretches were not UTF-8, and ``written`` words of the text look like
+    phrases that were joined.
     """
 
     words: WordList
@@ -158,6 +161,7 @@ class Segment(NamedTuple):
     ids: Int32s
     overlong: int = 0
     replaced: int = 0
+    written: int = 0
 
 
 def number_words(text: Bytes, *, joined: bool, closed: bool) -> Segment:
@@ -438,11 +442,11 @@ def _write_segment(path: Path, segment: Segment, end: Place, closed: bool) -> di
     too, the ids at its edges (gaps if there are none), and how many words and ids it has. The array of ids comes last,
     so that the words can be read without it.
     """
-    words, counts, ids, overlong, replaced = segment
+    words, counts, ids, overlong, replaced, written = segment
     sentences = int(np.count_nonzero(ids == SENTENCE_END))
     tally = {
         "tokens": len(ids) - sentences, "sentences": sentences,
-        "overlong_words": overlong, "replaced_bytes": replaced,
+        "overlong_words": overlong, "replaced_bytes": replaced, "written_phrases": written,
     }  # fmt: skip
     first, last = (int(ids[0]), int(ids[-1])) if len(ids) else (GAP, GAP)
     edges = {"end": end, "closed": closed, "first_id": first, "last_id": last}
@@ -522,14 +526,25 @@ NO_SENTENCES = (
 )
 
 
+# What is done to each segment before it is written, such as joining its phrases.
+Change: TypeAlias = Callable[[Segment], Segment]
+
+
 def number_text(
-    corpus: Corpus | Texts | Sentences, folder: Path, *, workers: int, progress: Progress
+    corpus: Corpus | Texts | Sentences,
+    folder: Path,
+    *,
+    workers: int,
+    progress: Progress,
+    change: Change | None = None,
 ) -> NumberedText:
     """Number a corpus, texts or sentences into ``folder``; what holds no words is refused."""
     if isinstance(corpus, Corpus | Texts):
-        number_corpus(corpus, folder, workers=workers, progress=progress)
+        number_corpus(corpus, folder, workers=workers, progress=progress, change=change)
     else:
-        _number_sentences(corpus, folder, progress=progress)
+        batches = _number_batches(corpus)
+        changed = batches if change is None else map(change, batches)
+        write_segments(changed, folder, unit="sentences", progress=progress)
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
@@ -537,12 +552,33 @@ def number_text(
     return text
 
 
-def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progress: Progress) -> None:
+def report_tally(tally: Tally, text: Any, progress: Progress) -> None:
+    """Say what of a text, or of baskets, was replaced or left out."""
+    read = getattr(text, "corpus", text)  # baskets may be read from files
+    files, encoding = (read.files, read.encoding) if isinstance(read, Corpus) else ((), UTF8)
+    report_damage(
+        replaced=tally.replaced_bytes, words=tally.tokens, overlong=tally.overlong_words, files=files,
+        encoding=encoding, progress=progress,
+    )  # fmt: skip
+    if tally.written_phrases:
+        progress.say(
+            f"words that the text itself writes like phrases, with {JOINT}, counted as these: {tally.written_phrases:,}"
+        )
+
+
+def number_corpus(
+    corpus: Corpus | Texts,
+    folder: Path,
+    *,
+    workers: int,
+    progress: Progress,
+    change: Change | None = None,
+) -> None:
     """Number a corpus, or texts, into ``folder``, continuing after the segments that are there."""
     folder.mkdir(exist_ok=True)
-    done, complete = segment_files(folder), folder / "complete"
-    if complete.exists() and int(complete.read_bytes().split()[0]) == len(done):
+    if _is_complete(folder):
         return
+    done = segment_files(folder)
     place, joined = Place(0, 0), False
     if done:
         last, _ = read_piece(done[-1], first=0)
@@ -551,6 +587,7 @@ def number_corpus(corpus: Corpus | Texts, folder: Path, *, workers: int, progres
     def number_and_write(numbered: tuple[int, Block]) -> tuple[Block, int]:
         number, block = numbered
         segment = number_block(corpus, block)
+        segment = segment if change is None else change(segment)
         tally = _write_segment(_segment_file(folder, number), segment, block.end, block.closed)
         return block, tally["tokens"]
 
@@ -582,17 +619,25 @@ def change_words(segment: Segment, tokenizer: Cutting) -> Segment:
     return segment._replace(words=WordList.pack(kept), counts=counts, ids=ids)
 
 
+def _is_complete(folder: Path) -> bool:
+    """Tell whether the whole text has been numbered into ``folder``."""
+    complete = folder / "complete"
+    return complete.exists() and int(complete.read_bytes().split()[0]) == len(segment_files(folder))
+
+
 def _mark_complete(folder: Path) -> None:
     """Note that the whole text has been numbered, and into how many segments."""
     with piece_file(folder / "complete") as file:
         file.write(b"%d\n" % len(segment_files(folder)))
 
 
-def _number_sentences(sentences: Sentences, folder: Path, *, progress: Progress) -> None:
-    """Number sentences that come from Python, lists of tokens, into ``folder``."""
+def write_segments(segments: Iterable[Segment], folder: Path, *, unit: str, progress: Progress) -> None:
+    """Write ``segments``, as they are made, into ``folder``, unless all of them are there."""
     folder.mkdir(exist_ok=True)
-    with progress.stage("reading", total=None, unit="sentences") as stage:
-        for number, segment in enumerate(_number_batches(sentences)):
+    if _is_complete(folder):
+        return
+    with progress.stage("reading", total=None, unit=unit) as stage:
+        for number, segment in enumerate(segments):
             tally = _write_segment(_segment_file(folder, number), segment, Place(0, 0), True)
             stage.advance(tally["sentences"], tokens=tally["tokens"])
     _mark_complete(folder)
@@ -615,23 +660,25 @@ def _number_batches(sentences: Sentences) -> Iterator[Segment]:
         for token in sentence:
             if not isinstance(token, str) or not token:
                 raise InputError(
-                    f"sentence {number} holds {token!r}, which is not a word; give non-empty strings"
+                    f"sentence {number} holds {token!r}, which is not a word; give non-empty strings, or items=True "
+                    "for other keys"
                 )
             ids.append(local.setdefault(token, len(local)))
         if len(ids) > before:
             ids.append(SENTENCE_END)
         if len(ids) >= BATCH_TOKENS:
-            yield _segment_of(local, ids)
+            yield segment_of(local, ids)
             local, ids = {}, []
     if ids:
-        yield _segment_of(local, ids)
+        yield segment_of(local, ids)
 
 
-def _segment_of(local: dict[str, int], ids: list[int]) -> Segment:
+def segment_of(local: Collection[str], ids: list[int], *, whole: str = "the sentences") -> Segment:
+    """Return ``ids`` of the words ``local``, sentence ends among them, as a segment; ``whole`` is what holds them."""
     for word in local:
         if word != word.strip() or (not word.isprintable() and _SEPARATOR.search(word)):
             raise InputError(
-                f"the sentences hold {word[:80]!r}, which begins, ends or is cut by white space; leave such words out, "
+                f"{whole} hold {word[:80]!r}, which begins, ends or is cut by white space; leave such words out, "
                 "or strip them (a blank inside a word may stay, as in 'New York')"
             )
     words = WordList.pack(local)

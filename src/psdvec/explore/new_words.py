@@ -131,7 +131,7 @@ def _count(model: Model, text: str) -> Cooccurrence:
         if model.tokenizer is not None and model.tokenizer == tokenizer
         else [model.tokenize(line[0]) for line in FILLED_LINE.finditer(text)]
     )
-    return count_pairs(pasted, min_count=1, workers=1, **options)
+    return count_pairs(pasted, min_count=1, workers=1, phrases=model.phrases, **options)
 
 
 def _as_token(model: Model, word: str) -> str:

@@ -85,6 +85,7 @@ def load(
             f"the vectors of '{path}' do not fit into memory; convert them with psdvec convert into a model folder, "
             "which is mapped instead of read, or read fewer of them"
         ) from error
+    embeddings = embeddings.with_text_keys()
     return embeddings if limit is None else embeddings.take(slice(limit))
 
 
@@ -110,6 +111,7 @@ def save(
     name = choose_format(path, format, overwrite=overwrite)
     chosen = next(one for one in TABLE if one.name == name)
     if spaces is not None:
+        embeddings = embeddings.with_text_keys()
         embeddings = replace(
             embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words)
         )

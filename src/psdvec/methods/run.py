@@ -110,7 +110,7 @@ def fit_method(
     if isinstance(vectors, Model):
         write_model(vectors, output, overwrite=overwrite)
         return vectors
-    vectors = replace(vectors, tokenizer=tokenizer_of(store.parameters))
+    vectors = replace(vectors, tokenizer=tokenizer_of(store.parameters), phrases=store.phrases)
     made: dict[str, Any] = {"method": name, "dim": vectors.dim, "words": len(vectors), "seed": seed}
     made["settings"] = {**settings_of(name), **changed}
     write_model(vectors, output, parameters=made, sources=[store.provenance], overwrite=overwrite)

@@ -91,6 +91,7 @@ def spell(
         embeddings.counts,
         deviations,
         tokenizer=embeddings.tokenizer,
+        phrases=embeddings.phrases,
         subwords=subwords,
     )
 

@@ -3,7 +3,7 @@
 The contexts of an occurrence are the words up to ``window`` places away. Its vector is the sum of their vectors, the
 more frequent ones counting less, put through one matrix that makes such sums lie where the model has the word itself
 (Khodak et al. 2018). All of this is linear, so that a word's vector in any set of documents is a sum over the blocks
-that the documents are dealt to, divided by how much was added up: equations (27) and (28) of docs/theory.md.
+that the documents are dealt to, divided by how much was added up (docs/how-to/change.md).
 """
 
 from __future__ import annotations

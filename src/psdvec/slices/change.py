@@ -34,7 +34,7 @@ _DATE = re.compile(r"(\d{3}[\d])-?(\d\d)?(?:-?\d\d)?")
 class Change(Shown):
     """What :func:`change` found, the words that surely changed most first.
 
-    ``occurrences`` (words, slices). ``distance``: how far apart the uses of a word are in two slices, equation (28),
+    ``occurrences`` (words, slices). ``distance``: how far apart the uses of a word are in two slices,
     the mean over the steps from each slice to the next, with its 95 % interval from ``low`` to ``high``; chance adds
     nothing to it, so that it may be below 0. ``cosine``: between the uses, likewise. ``p``: how likely so large a
     change is where documents have nothing to do with slices. ``q``: the share of false discoveries among the words
@@ -252,7 +252,7 @@ def _number(name: str) -> float:
 
 
 def _binned(values: set[str], field: str, progress: Progress) -> dict[str, str]:
-    """Return dates as months, years or decades, the finest of them with few enough slices."""
+    """Return dates as years or, if these are too many, decades or centuries; those of one year as months."""
     dates = {value: _DATE.match(value) for value in values}
     if not all(dates.values()):
         raise InputError(
@@ -260,13 +260,13 @@ def _binned(values: set[str], field: str, progress: Progress) -> dict[str, str]:
             "dates; name a field with fewer"
         )
     ways = {
-        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items() if date},
         "year": {value: date[1] for value, date in dates.items() if date},
         "decade": {value: f"{date[1][:3]}0" for value, date in dates.items() if date},
         "century": {value: f"{date[1][:2]}00" for value, date in dates.items() if date},
+        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items() if date},
     }
     for way, binned in ways.items():
-        if len(set(binned.values())) <= MOST_SLICES:
+        if 2 <= len(set(binned.values())) <= MOST_SLICES:
             progress.say(f"'{field}' holds {len(values):,} dates; slices are by {way}")
             return binned
     raise InputError(f"the dates of '{field}' span too many centuries; name a field with fewer values")

@@ -47,7 +47,7 @@ class Contrast(NamedTuple):
 
 
 def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s) -> Contrast:
-    """Compare two groups of blocks, ``left`` and ``right`` (K, ways) of 0 and 1: equation (28).
+    """Compare two groups of blocks, ``left`` and ``right`` (K, ways) of 0 and 1.
 
     ``grams`` (words, K, K), ``amounts`` (words, K).
     """

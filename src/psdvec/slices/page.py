@@ -61,8 +61,8 @@ def as_html(change: Change) -> str:
             Section("In one slice only", _only(change)),
             Section("All words", _table(change)),
         ],
-        about=f"{slices}; {count_of(len(change), 'word')} occur often enough in each, and {sure:,} of them are used differently at a "
-        "false discovery rate of 5 %.",
+        about=f"{slices}; {count_of(len(change), 'word')} occur often enough in each, and {sure:,} of them are used "
+        "differently at a false discovery rate of 5 %.",
     )
 
 

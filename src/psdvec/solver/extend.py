@@ -20,9 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Array, Bools, Float32s, Int64s
+from psdvec.counts.count import count_pairs
+from psdvec.counts.items import NOUN
 from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.counts.vocabulary import Key, kind_of_all, read_keys
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import UNIGRAMS, Fitting, make_recipe
+from psdvec.options import BASKET, UNIGRAMS, Fitting, Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import Device, open_device
@@ -39,6 +42,7 @@ from psdvec.storage.workspace import (
     read_block,
     write_block,
 )
+from psdvec.text.corpus import Input
 from psdvec.text.tokenizers import CHANGES, parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import (
@@ -51,8 +55,8 @@ from psdvec.vectors.model import (
     read_model,
     write_model,
 )
-from psdvec.vectors.neighbours import csr_of
-from psdvec.vectors.subwords import mix, own_pull, place_spelled
+from psdvec.vectors.neighbours import csr_of, lengths_of
+from psdvec.vectors.subwords import certainty, feature_matrix, mix, own_pull, place_spelled, regress
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
 
@@ -101,6 +105,7 @@ def adopt(vectors: Embeddings, counts: Cooccurrence, *, recipe: str, origin: Map
         sources=(origin, counts.provenance),
         origin=origin,
         tokenizer=old or new,
+        phrases=counts.phrases,
     )
 
 
@@ -179,8 +184,8 @@ def write_report(
 # Solves the words of a setting from counts; ``advance`` is told how many words are done.
 Solve = Callable[..., list[Placed]]
 
-# Or a model and counts do not fit together.
-MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", *CHANGES)
+# In these, a model and counts must agree to fit together.
+MUST_AGREE = ("window", "weighting", "gaps", "tokenizer", "phrases", *CHANGES)
 UNKNOWN = "unknown"  # the tokenizer of counts that another program made
 
 
@@ -219,11 +224,15 @@ class Extension(Model):
 @checked
 def extend(
     model: Embeddings | str | Path,
-    counts: Cooccurrence | str | Path,
+    counts: Cooccurrence | Input,
     *,
+    items: bool = False,
+    basket: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
     recipe: str | None = None,
-    words: Sequence[str] | None = None,
-    refresh: Sequence[str] = (),
+    words: Sequence[Key] | None = None,
+    refresh: Sequence[Key] = (),
     core: int | None = None,
     ridge: float | str | None = None,
     damping: float | None = None,
@@ -247,7 +256,10 @@ def extend(
         psdvec did not fit get their scales from the counts: new words are solved against those of their words that the
         counts have.
     counts
-        A count store, or the folder that holds it.
+        A count store, or the folder that holds it; with ``items``, baskets.
+    items, basket, item, separator
+        Whether ``counts`` are baskets of items, and where they are in tables and files; see :func:`psdvec.count_pairs`.
+        They are counted as those of the model were, also the items that are there only once.
     recipe
         The name of the recipe for vectors that psdvec did not fit; ``"paper"``, if None. A model has its own.
     words
@@ -292,9 +304,21 @@ def extend(
         hardware = open_device(device, workers=workers)
     else:
         _check_cluster(client, counts, output, workers=workers, device=device)
-    store = counts_of(counts)
+    if items:
+        model, store = _count_baskets(
+            model, counts, basket, item, separator, workers=workers, progress=progress
+        )
+    elif isinstance(counts, Cooccurrence | str | Path):
+        store = counts_of(counts)
+    else:
+        raise InputError(
+            f"counts are an object of type {type(counts).__name__}; give counts, or their folder, or, for baskets, "
+            "items=True"
+        )
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_compatible(old, store)
+    kind = kind_of_all(store.vocabulary.words)
+    words, refresh = None if words is None else read_keys(words, kind), read_keys(refresh, kind)
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
         "core": core, "ridge": ridge, "damping": damping, "unigrams": unigrams, "min_contexts": min_contexts
@@ -327,6 +351,30 @@ def extend(
     if extension.unplaced and not is_changed:
         raise InputError(_none_placed(extension.unplaced))
     return extension
+
+
+def _count_baskets(
+    model: Embeddings | str | Path,
+    baskets: Any,
+    basket: str | None,
+    item: str | None,
+    separator: str | None,
+    *,
+    workers: int | None,
+    progress: Progress,
+) -> tuple[Model, Cooccurrence]:
+    """Return the model, and the counts of ``baskets``, counted as those of the model were."""
+    old = model if isinstance(model, Embeddings) else _read_vectors(Path(model), progress)
+    if not isinstance(old, Model) or old.noun != NOUN:
+        raise InputError("the model was not trained on baskets; count what is to be learned as its text was")
+    how = old.counting
+    is_ordered = how.get("weighting") != BASKET
+    counts = count_pairs(
+        baskets, items=True, basket=basket, item=item, separator=separator, min_count=1,
+        window=how["window"] if is_ordered else None, weighting=how["weighting"] if is_ordered else None,
+        gaps=how["gaps"], workers=workers, progress=progress,
+    )  # fmt: skip
+    return old, counts
 
 
 class Chosen(NamedTuple):
@@ -384,10 +432,10 @@ def place(
 def _none_placed(unplaced: Mapping[str, str]) -> str:
     word, reason = next(iter(unplaced.items()))
     if len(unplaced) == 1:
-        return f"'{word}' cannot be placed: it is {reason}; give more text that uses it"
+        return f"'{word}' cannot be placed: it is {reason}; give more text that uses it, or min_contexts=1"
     return (
         f"none of {len(unplaced):,} words can be placed, such as '{word}', which is {reason}; "
-        "give more text that uses them"
+        "give more text that uses them, or min_contexts=1"
     )
 
 
@@ -422,6 +470,11 @@ def check_compatible(model: Model, counts: Cooccurrence) -> None:
     for name in MUST_AGREE:
         old, new = model.counting.get(name), counts.parameters.get(name)
         if old != new and UNKNOWN not in (old, new):
+            if name == "phrases":
+                raise InputError(
+                    f"the model was counted with {'no' if old is None else 'other'} phrases than these counts; count "
+                    f"again {'without' if old is None else 'with those of the model, its phrases.txt'}"
+                )
             raise InputError(
                 f"the model was counted with {name} {old!s:.60}, these counts with {new!s:.60}; count again with "
                 f"{name} {old!s:.60}"
@@ -545,3 +598,72 @@ def _with_rows(old: Array, places: Int64s, new: Array) -> Array:
 
 def _extension(model: Model, **changes: Any) -> Extension:
     return Extension(**{**model.own_fields(), **changes})
+
+
+# Words of which nothing is known but attributes: the ridge that learns spelling, on any features.
+
+_CERTAIN = 0.9  # of b² |p|²; a prediction is never taken to be certain
+
+
+@checked
+def place_by_features(
+    model: Model, features: Mapping[Any, Any], *, ridge: float = Recipe.spelling_ridge, quiet: bool = False
+) -> Extension:
+    """Give words that ``model`` lacks the vectors that their features predict; no old word moves.
+
+    B of equation (14) is learned from the words that have both a vector and features, with features in place of
+    n-grams. With p = z B and b how much of such predictions comes true for words that they were not learned from, (18),
+    and ℓ the mean length of vectors, a new word gets ``ℓ b p``, with the deviation ``ℓ √((1 - b² |p|²) / d)``.
+
+    Parameters
+    ----------
+    model
+        Vectors that psdvec fitted.
+    features
+        For each name a list of numbers, as many for all, or categories: a list of strings, or one string, whose words
+        they are. Names that the model knows teach, the others are placed.
+    ridge
+        λ of equation (14): how little is learned from a few words.
+
+    Examples
+    --------
+    >>> from psdvec import Cooccurrence, fit
+    >>> pairs = [(f"{kind}{i}", f"{kind}{j}") for kind in ("tea", "nut") for i in range(9) for j in range(i)]
+    >>> model = fit(Cooccurrence.from_edges(pairs), dim=4, quiet=True)
+    >>> kinds = {name: name[:3] for name in model.words}
+    >>> larger = place_by_features(model, {**kinds, "oolong": "tea"})
+    >>> larger.most_similar("oolong", topn=1)[0][0][:3]
+    'tea'
+    """
+    known = [name for name in features if name in model.key_to_index]
+    new = [name for name in features if name not in model.key_to_index]
+    if not known or not new:
+        which = "none of these names has a vector" if not known else "all of these names have vectors"
+        raise InputError(f"{which}; give the features of names that the model knows, and of new ones")
+    Z = feature_matrix([features[name] for name in (*known, *new)], teachers=len(known))
+    rows = np.array([model.key_to_index[name] for name in known], np.int64)
+    lengths = lengths_of(model.vectors[rows])
+    certain = certainty(model.counts[rows], noise=model.recipe.spelling_noise)
+    units = model.vectors[rows] / lengths[:, None]
+    progress = SilentProgress() if quiet else LogProgress()
+    B, others = regress(Z[: len(known)], units, certain, ridge=ridge, progress=progress)
+    p, length, b = Z[len(known) :] @ B, float(lengths.mean()), others.slope
+    vectors = np.asarray(length * b * p, np.float32)
+    squares = np.minimum(b * b * np.square(p, dtype=np.float64).sum(axis=1), _CERTAIN)
+    deviations = np.asarray(length * np.sqrt((1 - squares) / model.dim), np.float32)
+    nobody = np.zeros(len(new), np.int64)
+    is_shown = model.rows is not model.vectors
+    all_vectors = np.concatenate([model.vectors, vectors])
+    return _extension(
+        model,
+        words=(*model.words, *new),
+        counts=np.concatenate([model.counts, nobody]),
+        vectors=all_vectors,
+        rows=np.concatenate([model.rows, vectors / model.stretch]) if is_shown else all_vectors,
+        deviations=np.concatenate([model.deviations, deviations]),
+        sources=(model.origin, {"features": "in memory"}),
+        origin={"model": "in memory"},
+        learned=tuple(new),
+        occurrences=nobody,
+        contexts=nobody,
+    )

@@ -18,7 +18,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.counts.matrix import Cooccurrence, counts_of, half_of
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import Fitting, Recipe
+from psdvec.options import BASKET, Fitting, Recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
 from psdvec.resources import arithmetic, format_size, parse_size
 from psdvec.solver.devices import Device, Room, Size, open_device
@@ -246,6 +246,7 @@ def fit(
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
         store = counts_of(counts)
+        what = _suited(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())
         folder = None
@@ -278,12 +279,30 @@ def fit(
             if found.unplaced:
                 some = next(iter(found.unplaced))
                 progress.say(
-                    f"no vector for {len(found.unplaced):,} words that were seen too little, such as '{some}'"
+                    f"no vector for {len(found.unplaced):,} {store.noun}s that were seen too little, such as '{some}'"
                 )
         model = replace(model, arithmetic=computed_with(hardware.others))
         if output is not None:
             write_model(model, output, overwrite=overwrite)
     return model
+
+
+def _suited(what: Fitting, counts: Cooccurrence) -> Fitting:
+    """Return the options for these ``counts``: the letters of names that are no words say nothing, if not asked to.
+
+    In baskets, where an item is only once, what it would be beside itself is not known, and has weight 0.
+    """
+    if "sums" in counts.parameters:
+        raise InputError(
+            "these counts hold the pairs of some nodes only, for extend; count the walks of all nodes to fit them"
+        )
+    if "noun" not in counts.parameters:
+        return what
+    alone = {"diagonal": False} if counts.parameters.get("weighting") == BASKET else {}
+    what = replace(what, changes={"spelling": 0.0, **alone, **(what.changes or {})})
+    if what.settings.spelling and counts.parameters.get("keys", "str") != "str":
+        raise InputError(f"{counts.noun}s that are no strings have no spelling; leave it off")
+    return what
 
 
 def _words_of(counts: Cooccurrence, what: Fitting) -> tuple[int, int]:
@@ -364,7 +383,7 @@ def _model_of(
     demand_finite(filled, counts.vocabulary.words)
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
-    say_empty(progress, kept.size, dim, words=n)
+    say_empty(progress, kept.size, dim, words=n, noun=counts.noun)
     names, seen = counts.vocabulary.words[:n], np.array(counts.vocabulary.counts[:n])
     stretch = stretches(filled, scales.emphases, power=recipe.power)
     subwords = None
@@ -403,6 +422,7 @@ def _model_of(
         core=n,
         counting=dict(counts.parameters),
         sources=(counts.provenance,),
+        phrases=counts.phrases,
     )
 
 
@@ -434,16 +454,17 @@ def plan_fit(
     ``cluster`` is what to call the cluster that would do it, if any; ``fitting``: see :class:`psdvec.options.Fitting`.
     """
     what = Fitting(**fitting)
-    settings = what.settings
     if output is not None:
         check_output(output, overwrite=overwrite, kind=KIND)
     hardware = open_device(what.device, workers=workers)
     store = counts_of(counts)
+    what = _suited(what, store)
+    settings = what.settings
     words, core = _words_of(store, what)
     most, bound = what.most_dim, "at most " if what.dim == "auto" else ""
     lines = [
-        f"fit {core:,} words together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
-        f"place {words - core:,} further words by ridge {settings.ridge}",
+        f"fit {core:,} {store.noun}s together from {int(store.indptr[core]):,} pairs, {settings.rounds} rounds",
+        f"place {words - core:,} further {store.noun}s by ridge {settings.ridge}",
         f"write {words:,} vectors in {bound}{most} dimensions, {bound or 'about '}"
         f"{format_size(_size_of_model(words, most, settings))}",
     ]

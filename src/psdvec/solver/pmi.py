@@ -54,7 +54,13 @@ class WordScales:
 
 
 def margins(counts: Cooccurrence) -> tuple[Float64s, Float64s]:
-    """Return the row sums r and the column sums c of the whole store, in counts, each (n,)."""
+    """Return the row sums r and the column sums c of the whole store, in counts, each (n,).
+
+    Counts that hold the pairs of some words only say so: the sums of all words are then how often each occurs.
+    """
+    if counts.parameters.get("sums") == "words":
+        seen = np.asarray(counts.vocabulary.counts, np.float64)
+        return seen, seen
     n = counts.indptr.size - 1
     add = partial(add_margins, counts.indptr, counts.indices, counts.values)
     rows, columns = sums_over_rows(counts, n, add, (n,), (n,))

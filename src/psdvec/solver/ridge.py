@@ -391,7 +391,11 @@ def solve_word(
     F = regressors.features[cells.rows]
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
     b = rho * log_kappa * regressors.total + cells.targets.astype(np.float32) @ F
-    F *= np.sqrt(cells.weights[:, None], dtype=np.float32)
+    weighty = np.flatnonzero(
+        cells.weights
+    )  # where all pairs weigh the same, seen ones add nothing to the background
+    F = F if weighty.size == len(F) else F[weighty]
+    F *= np.sqrt(cells.weights[weighty, None], dtype=np.float32)
     A = rho * regressors.gram + F.T @ F  # of one array, half the work to NumPy
     square = cells.square + rho * log_kappa**2 * regressors.square
     if mean is not None:

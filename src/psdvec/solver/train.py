@@ -13,8 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from psdvec.counts.count import Description, count_pairs, describe_counts, report_tally
+from psdvec.counts.count import Description, count_pairs, counting_of, describe_counts, read_what_counts
+from psdvec.counts.items import Baskets
 from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.counts.phrases import resolve_phrases
+from psdvec.counts.segments import report_tally
 from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
@@ -22,7 +25,8 @@ from psdvec.solver.devices import open_device
 from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
 from psdvec.storage.workspace import check_resumable, open_workspace, sweep_finished
-from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
+from psdvec.text.corpus import Corpus, Input, Sentences, Texts
+from psdvec.text.phrases import Phrases
 from psdvec.vectors.model import KIND, Model
 
 _ENDING = ".train.work"
@@ -33,6 +37,10 @@ _ENDING = ".train.work"
 def train(
     corpus: Input,
     *,
+    items: bool = False,
+    basket: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
     tokenizer: str | Callable[[str], Any] | None = None,
     case: str | None = None,
     stop_words: str | Path | Iterable[str] | None = None,
@@ -43,10 +51,11 @@ def train(
     where: Mapping[str, Any] | None = None,
     errors: str | None = None,
     encoding: str | None = None,
+    phrases: str | Path | Phrases | Iterable[str] | None = None,
     min_count: int = Counting.min_count,
     max_words: int | None = Counting.max_words,
-    window: int = Counting.window,
-    weighting: str = Counting.weighting,
+    window: int | None = None,
+    weighting: str | None = None,
     gaps: str = Counting.gaps,
     dim: int | Literal["auto"] = Fitting.dim,
     recipe: str = Fitting.recipe,
@@ -65,7 +74,7 @@ def train(
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Model:
-    """Count the words and pairs of a text, and fit vectors to them.
+    """Count the words and pairs of a text, or the items of baskets, and fit vectors to them.
 
     Parameters
     ----------
@@ -74,9 +83,12 @@ def train(
         strings or a column of a DataFrame, each cut into words like a line of a file; sentences as lists of words; a
         table of pandas, Polars, Arrow or Hugging Face. ``Path`` objects in a list are files, strings in a list are
         texts. What can be read only once, such as a generator, is read once.
+    items, basket, item, separator
+        Whether baskets of items are given instead of text, and where they are in tables and files; see
+        :func:`psdvec.count_pairs`.
     tokenizer, case, stop_words, lemmas, numbers, punctuation, column, where, errors, encoding
         How text is read; see :func:`psdvec.read_corpus`. ``column`` and ``where`` also hold for a table.
-    min_count, max_words, window, weighting, gaps
+    phrases, min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
         How vectors are fitted; see :func:`psdvec.fit`.
@@ -101,12 +113,15 @@ def train(
     >>> model = train(["to be or not to be", "not to be is to be not"], min_count=1, dim=2)
     >>> len(model), model.dim
     (5, 2)
+    >>> orders = [[1, 2, 3], [2, 3], [1, 2, 3, 4], [3, 4]]
+    >>> train(orders, items=True, min_count=1, dim=2, min_contexts=1, quiet=True).most_similar(1, topn=1)[0][0]
+    4
     """
     progress = SilentProgress() if quiet else progress
-    text = read_input(
-        corpus, tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
-        punctuation=punctuation, column=column, where=where,
-        errors=errors, encoding=encoding,
+    text = read_what_counts(
+        corpus, items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
+        tokenizer=tokenizer, case=case, stop_words=stop_words, lemmas=lemmas, numbers=numbers,
+        punctuation=punctuation, column=column, where=where, errors=errors, encoding=encoding,
     )  # fmt: skip
     counting: dict[str, Any] = {
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
@@ -115,17 +130,22 @@ def train(
         "dim": dim, "recipe": recipe, "changes": changes, "core": core, "min_contexts": min_contexts, "seed": seed,
         "device": device, "memory": memory,
     }  # fmt: skip
-    what = Counting(**counting)
+    what = counting_of(text, **counting)
     Fitting(**fitting)  # whatever makes no sense is refused before the first stage begins
     if client is None:
         open_device(device, workers=workers)
     common: dict[str, Any] = {"workers": workers, "client": client, "progress": progress}
     check_resumable(output, kind=KIND, overwrite=overwrite, endings=(".work", _ENDING))
-    described = describe_counts(text, what)
+    joined = resolve_phrases(
+        phrases, corpus, text, column=column, where=where, memory=memory, workers=workers, progress=progress
+    )
+    described = describe_counts(text, what, joined)
     with ExitStack() as stack:
         place = None if keep is None else Path(keep)
         if output is not None:
-            plan = {"counting": counting, "input": described.input}
+            plan: dict[str, Any] = {"counting": counting, "input": described.input}
+            if joined is not None:
+                plan["phrases"] = joined.digest
             work = stack.enter_context(
                 open_workspace(
                     Path(output), plan=plan, progress=progress, ending=_ENDING, overwrite=overwrite
@@ -137,13 +157,13 @@ def train(
         if place is not None and (place / META).is_file():
             counts = _open_counts(place, text, described, progress)
         else:
-            counts = count_pairs(text, **counting, **common, memory=memory, output=place)
+            counts = count_pairs(text, **counting, **common, memory=memory, output=place, phrases=joined)
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 
 
 def _open_counts(
-    folder: Path, text: Corpus | Texts | Sentences, described: Description, progress: Progress
+    folder: Path, text: Corpus | Texts | Sentences | Baskets, described: Description, progress: Progress
 ) -> Cooccurrence:
     """Return the counts in ``folder``, or raise :class:`InputError` if they are not those that would be made now."""
     sweep_finished(folder)

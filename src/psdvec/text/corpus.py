@@ -60,6 +60,7 @@ from psdvec.text.tokenizers import (
     cut_lines,
     find_tokenizer,
     is_custom,
+    is_document,
     split_spaced,
     words_of,
 )
@@ -529,11 +530,10 @@ def _read_rows(
     _refuse(given, cutting, "no file is read and no table; leave it out")
     if isinstance(first, str):
         return Texts(rows, choose_tokenizer(**{"tokenizer": TOKENIZER, **given}), how or {})
-    is_document = hasattr(first, "iter_tokens") or hasattr(first, "text")  # of Stanza, or of spaCy
-    if not isinstance(first, Iterable) and not is_document:
+    if not isinstance(first, Iterable) and not is_document(first):
         raise InputError(f"row 0 is {_name(first)}, not a text; {_DROP}")
     _refuse(given, (), "the sentences are cut into words already; leave it out, or give texts")
-    return (words_of(row, "documents") for row in rows) if is_document else rows
+    return (words_of(row, "documents") for row in rows) if is_document(first) else rows
 
 
 def are_files(rows: Sequence[Any]) -> bool:

@@ -199,6 +199,11 @@ class Reader:
                 elif text.strip():
                     yield number, self._record(text, path, number)
 
+    def lines(self, path: str) -> Iterator[str]:
+        """Yield the lines of a file as text, whatever its name, without their line ends."""
+        for line in _whole_lines(self._read_text(path), shown(path)):
+            yield self._mended(path, line).rstrip("\r")
+
     def texts(self, path: str) -> Iterator[str]:
         """Yield the text of each line, record or row."""
         for number, record in self.rows(path):

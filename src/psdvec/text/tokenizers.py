@@ -323,6 +323,11 @@ def as_counted(words: list[str], tokenizer: str) -> list[str]:
     return [form for form in map(tokenizer.form_of, words) if form is not None]
 
 
+def is_document(value: Any) -> bool:
+    """Tell whether a value is a document that Stanza or spaCy has cut into words."""
+    return hasattr(value, "iter_tokens") or hasattr(value, "text")
+
+
 def words_of(found: Any, name: str, *, joined: bool = True) -> list[str]:
     """Return the words in what a function of one's own returned: a list, or a document of spaCy or Stanza.
 

@@ -29,6 +29,7 @@ from psdvec.text.readers import (
     make_where,
     written_value,
 )
+from psdvec.text.tokenizers import is_document, words_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import make_tokenizer
 
@@ -176,7 +177,8 @@ def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[R
     if is_list and are_files(rows):
         yield from _read_files(rows, reader, by=by)
         return
-    for number, row in enumerate(rows):
+    for number, one in enumerate(rows):
+        row = words_of(one, "documents") if is_document(one) else one
         is_cut = isinstance(row, list | tuple) and all(isinstance(word, str) for word in row)
         if isinstance(row, str) or is_cut:
             if reader.choice.where:

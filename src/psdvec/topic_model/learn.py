@@ -19,6 +19,7 @@ from psdvec.resources import limit_blas, map_ordered, resolve_workers
 from psdvec.storage.workspace import read_piece, write_piece
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
 
 # The space that topics live in: the words of the documents, their vectors, and how frequent they are.
 
@@ -85,9 +86,11 @@ def unit(rows: Float64s) -> Float64s:
 
 
 def unit_rows(embeddings: Embeddings, ids: Int64s) -> Float32s:
-    """Return the vectors of some words, scaled to length 1."""
-    lengths = np.maximum(embeddings.lengths[ids], 1e-12)
-    return np.asarray(embeddings.vectors[ids] / lengths[:, None], dtype=np.float32)
+    """Return the vectors of some words, scaled to length 1, without spelling: topics are not of words spelled alike."""
+    shown = embeddings.unspelled if isinstance(embeddings, Model) else embeddings.vectors
+    vectors = np.asarray(shown[ids], np.float32)
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 HOLD = 0.02  # ρ: what holds topics near the background; chosen on 20 Newsgroups, see docs/topic-model.md

@@ -25,6 +25,7 @@ from psdvec.pages.plots import Series, colour_at, draw_areas
 from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
+from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import find_tokenizer, is_custom, parameters_of, tokenizer_of
 from psdvec.topic_model.learn import Prior, Space
@@ -70,6 +71,8 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
             {"name": name, **{field: values[i] for field, values in topics.fields.items()}}
             for i, name in enumerate(topics.names)
         ]
+        if topics.phrases is not None:
+            writer.add_text(PHRASES, topics.phrases.text())
         writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
         writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
         writer.add_text("hierarchy.json", json.dumps(joined, indent=1) + "\n")
@@ -107,6 +110,7 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             prior=Prior(topic, background),
             hold=made["hold"],
             sources=artefact.sources,
+            phrases=phrases_in(artefact),
         )
         _check(found)
         said = [made[name] for name in ("topics", "dim", "words", "documents")]

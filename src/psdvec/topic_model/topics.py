@@ -22,6 +22,7 @@ from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
+from psdvec.text.phrases import Phrases
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import choose_tokenizer
 from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
@@ -113,6 +114,7 @@ class Topics(Shown):
     prior: Prior = PRIOR
     hold: float = HOLD
     sources: tuple[Mapping[str, Any], ...] = ()
+    phrases: Phrases | None = None
 
     def __len__(self) -> int:
         return len(self.tilts)
@@ -190,7 +192,7 @@ class Topics(Shown):
         vector: a word that was learned yesterday by ``extend`` needs no new topics.
         """
         space = self.space if model is None else with_words(self.space, model)
-        words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer)
+        words = Embeddings(space.words, space.vectors, tokenizer=self.tokenizer, phrases=self.phrases)
         read = read_documents(
             documents, words, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
             progress=SilentProgress(),
@@ -621,4 +623,5 @@ def _summed_up(
         bounds=state.bounds,
         tokenizer=embeddings.tokenizer,
         sources=(origin,),
+        phrases=embeddings.phrases,
     )

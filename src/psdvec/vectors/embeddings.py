@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -18,9 +18,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpa
 
 import numpy as np
 
-from psdvec.arrays import Bools, Float32s, Float64s, Int64s
+from psdvec.arrays import Bools, Float32s, Float64s, Int64s, as_numbers
+from psdvec.counts.vocabulary import KEY_TYPES, TEXT_KEYS, Key, demand_keys, key_text, kind_of, read_key
 from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
 from psdvec.progress import Shown, count_of
+from psdvec.text.phrases import Phrases
 from psdvec.text.tokenizers import can_cut, find_tokenizer, split_runs, split_words
 from psdvec.vectors.neighbours import (
     TAIL,
@@ -39,9 +41,9 @@ from psdvec.vectors.neighbours import (
 )
 from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
 
-Query: TypeAlias = str | Float32s | tuple[str | Float32s, float]
+Query: TypeAlias = Key | Float32s | tuple[Key | Float32s, float]
 Queries: TypeAlias = Query | Iterable[Query] | None
-Ranking: TypeAlias = list[tuple[str, float]]
+Ranking: TypeAlias = list[tuple[Key, float]]
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
@@ -74,13 +76,14 @@ class Embeddings(Shown):
 
     Parameters
     ----------
-    words : n different strings
+    words : n different strings; of items, they may all be whole numbers or all be tuples
     vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.neighbours.SparseRows`
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of each coordinate of a word's vector
     subwords : what makes vectors of the spelling of words that have none, or None
     tokenizer : how the vectors' text was cut into words, one of :data:`~psdvec.text.tokenizers.TOKENIZERS`; or None, if
         that is not known
+    phrases : those that were joined in the vectors' text, each a word such as ``new_york``; or None
 
     Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
     that its spelling tells. Only the words of the vocabulary are ever answers.
@@ -92,18 +95,19 @@ class Embeddings(Shown):
     [('both', 0.7071067690849304)]
     """
 
-    words: Sequence[str]
+    words: Sequence[Key]
     vectors: Float32s
     counts: Int64s | None = None
     deviations: Float32s | None = None
     tokenizer: str | None = field(default=None, kw_only=True)
+    phrases: Phrases | None = field(default=None, kw_only=True)
     subwords: Subwords | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.words, (list, tuple)):
-            object.__setattr__(self, "words", tuple(demand_words(self.words)))
+            object.__setattr__(self, "words", tuple(demand_keys(self.words)))
         elif self.words and not isinstance(self.words[0], str):  # all would take as long as opening a model
-            demand_words(self.words)
+            demand_keys(self.words)
         if self.subwords is not None and not isinstance(self.subwords, Subwords):
             raise InputError(
                 "subwords must be what a model has learned of spelling; give those of a model, or None"
@@ -127,7 +131,7 @@ class Embeddings(Shown):
             find_tokenizer(self.tokenizer)  # refuses what is none
 
     def _facts(self) -> dict[str, str]:
-        return {"size": f"{count_of(len(self), 'word')} × {self.dim} dimensions"}
+        return {"size": f"{count_of(len(self), self.noun)} × {self.dim} dimensions"}
 
     def __eq__(self, other: object) -> bool:
         """Say whether both hold the same words, numbers and, where there are any, scales."""
@@ -142,36 +146,53 @@ class Embeddings(Shown):
         csr = csr_of(self.vectors)
         vectors = (self.vectors,) if csr is None else (csr.data, csr.indices, csr.indptr, self.dim)
         spelling = () if self.subwords is None else self.subwords.parts()
-        return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling)
+        phrases = () if self.phrases is None else (self.phrases.digest,)
+        return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling, *phrases)
 
     def __deepcopy__(self, memo: object) -> Embeddings:
         return self  # a value that never changes need not be copied
+
+    @property
+    def noun(self) -> str:
+        """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
+        return "word"
 
     # Words in their order, and how they are spelled
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
         try:
-            return word in self.key_to_index
+            return self._id_of(word) >= 0
         except TypeError:  # a list, for one, can be no key
             return False
 
-    def __getitem__(self, word: str | Sequence[str]) -> Float32s:
+    def __getitem__(self, word: Key | Sequence[Key]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
-        return self.get_vector(word) if isinstance(word, str) else self.vectors_of(word)
+        return self.get_vector(word) if self._is_key(word) else self.vectors_of(word)
+
+    @cached_property
+    def _kind(self) -> str:
+        """The kind of the keys, see :func:`psdvec.counts.vocabulary.kind_of`."""
+        return kind_of(self.words[0]) if self.words and not isinstance(self.words[0], str) else TEXT_KEYS
+
+    def _is_key(self, given: object) -> bool:
+        """Tell whether ``given`` is one key, rather than a list of some; a string always is."""
+        return isinstance(given, (str, KEY_TYPES[self._kind])) or (
+            self._kind == "int" and isinstance(given, np.integer)
+        )
 
     @property
-    def index_to_key(self) -> Sequence[str]:
+    def index_to_key(self) -> Sequence[Key]:
         """The words, in the order of their ids."""
         return self.words
 
     @cached_property
-    def key_to_index(self) -> dict[str, int]:
+    def key_to_index(self) -> dict[Key, int]:
         """The id of every word."""
         ids = {word: i for i, word in enumerate(self.words)}
         if len(ids) < len(self.words):
@@ -200,15 +221,26 @@ class Embeddings(Shown):
             )
         return lengths
 
-    def get_index(self, word: str) -> int:
+    def get_index(self, word: Key) -> int:
         """Return the id of ``word``; the error for a missing word names the closest spellings."""
         try:
-            return self.key_to_index[word]
-        except (KeyError, TypeError):
-            raise MissingWordError(word, self.closest_spellings) from None
+            found = self._id_of(word)
+        except TypeError:  # no key
+            found = -1
+        if found < 0:
+            raise MissingWordError(word, self.closest_spellings, kind=self._kind)
+        return found
+
+    def _id_of(self, word: Any) -> int:
+        """Return the id of ``word``, also of a phrase that is written with blanks, or -1 if it has none."""
+        found = self.key_to_index.get(word, -1)
+        if found < 0 and self.phrases is not None and isinstance(word, str) and " " in word:
+            forms = self.tokenize(word)
+            return self.key_to_index.get(forms[0], -1) if len(forms) == 1 else -1
+        return found
 
     @checked
-    def look_up(self, word: str, *, unseen: Unseen = "error") -> str:
+    def look_up(self, word: Key, *, unseen: Unseen = "error") -> Key:
         """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
 
         Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
@@ -232,6 +264,7 @@ class Embeddings(Shown):
     def tokenize(self, text: str) -> list[str]:
         """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
 
+        Phrases that were joined in that text are joined here, too.
         Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
         the vocabulary has a capital.
 
@@ -242,42 +275,58 @@ class Embeddings(Shown):
         ['king', 'of', 'the', 'u.s']
         """
         if self.tokenizer is not None:
-            return split_words(text, tokenizer=self.tokenizer)
-        return split_runs(text if self.has_capitals else text.lower())
+            words = split_words(text, tokenizer=self.tokenizer)
+        else:
+            words = split_runs(text if self.has_capitals else text.lower())
+        return words if self.phrases is None else self.phrases.join(words)
 
     @cached_property
     def has_capitals(self) -> bool:
         """Whether any word changes when it is put into lower case."""
-        return any(word != word.lower() for word in self.words)
+        return self._kind == TEXT_KEYS and any(word != word.lower() for word in self.words)
 
     @checked
-    def closest_spellings(self, word: str) -> list[str]:
+    def closest_spellings(self, word: Key) -> list[Key]:
         """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
-        form, near = self._form_of(word), closest_spellings(word, self.words, self.key_to_index)
+        form = self._form_of(word)
+        if self._kind != TEXT_KEYS or not isinstance(word, str):
+            return [form] if form in self else []
+        near = closest_spellings(word, self.words, self.key_to_index)
         return list(dict.fromkeys([form, *near]))[: max(len(near), 1)] if form in self else near
 
-    def _form_of(self, word: str) -> str:
+    def _form_of(self, word: Key) -> Key:
         """Return ``word`` as it is if it is known or no single word, otherwise as the tokenizer writes it.
 
         In a vocabulary that keeps case, it is in lower case if only that is known, as at the beginning of a sentence.
+        Keys that are no strings are also known by their texts, and strings by the numbers that they look like.
         """
+        if self._kind != TEXT_KEYS or not isinstance(word, str):
+            return self._key_like(word)
         knows_how = self.tokenizer is None or can_cut(self.tokenizer)
-        forms = [word] if word in self or not knows_how else self.tokenize(word)
+        forms = [word] if word in self.key_to_index or not knows_how else self.tokenize(word)
         if len(forms) != 1:
             return word
         small = forms[0].lower() if self.tokenizer == "unicode-cased" else forms[0]
         return small if forms[0] not in self and small in self else forms[0]
 
+    def _key_like(self, word: Key) -> Key:
+        """Return the key whose text is that of ``word``, or ``word`` itself."""
+        try:
+            key = read_key(key_text(word), self._kind)
+        except InputError:
+            return word
+        return key if key in self else word
+
     # Looking up
 
-    def get_vector(self, word: str, *, norm: bool = False) -> Float32s:
+    def get_vector(self, word: Key, *, norm: bool = False) -> Float32s:
         """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
         index = self.get_index(word)
         vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
         vector.setflags(write=False)
         return vector
 
-    def vector(self, word: str, *, unseen: Unseen = "error") -> Float32s:
+    def vector(self, word: Key, *, unseen: Unseen = "error") -> Float32s:
         """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
 
         A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
@@ -289,33 +338,35 @@ class Embeddings(Shown):
         vector.setflags(write=False)
         return vector
 
-    def vectors_of(self, words: Sequence[str], *, unseen: Unseen = "error") -> Float32s:
+    def vectors_of(self, words: Sequence[Key], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        words, spell, ids = listed(words), wants_spelling(unseen), self.key_to_index
+        words, spell = listed(words), wants_spelling(unseen)
         try:
-            missing = [word for word in words if word not in ids]
+            ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
         except TypeError:
             demand_words(words)  # says which of them is no word
             raise
+        own = ids >= 0
+        missing = [word for word, known in zip(words, own.tolist(), strict=True) if not known]
         if not missing:
-            return np.asarray(self.vectors[[ids[word] for word in words]])
-        demand_words(words)
+            return np.asarray(self.vectors[ids])
+        if self._kind == TEXT_KEYS:
+            demand_words(words)
         spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
         untold = np.flatnonzero(~spelled.any(axis=1))
         if untold.size:
-            raise MissingWordError(missing[untold[0]], self.closest_spellings)
+            raise MissingWordError(missing[untold[0]], self.closest_spellings, kind=self._kind)
         found = np.empty((len(words), self.dim), np.float32)
-        own = np.array([word in ids for word in words])
-        found[own] = np.asarray(self.vectors[[ids[word] for word in words if word in ids]])
+        found[own] = np.asarray(self.vectors[ids[own]])
         found[~own] = spelled
         return found
 
-    def get(self, word: str, default: T | None = None) -> Float32s | T | None:
+    def get(self, word: Key, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
         return self.get_vector(word) if word in self else default
 
     @checked
-    def get_vecattr(self, word: str, attr: str) -> int | float:
+    def get_vecattr(self, word: Key, attr: str) -> int | float:
         """Return how often ``word`` was seen (``attr`` "count"), or the deviation of its vector ("deviation")."""
         values = {"count": self.counts, "deviation": self.deviations}.get(attr)
         if values is None:
@@ -354,17 +405,15 @@ class Embeddings(Shown):
             raise InputError("a weight is not a finite number; give finite weights")
         total, size = np.zeros(self.dim, dtype=np.float32), 0.0
         for key, weight in zip(keys, shares.tolist(), strict=True):
-            if isinstance(key, str) and ignore_missing and key not in self:
+            if self._is_key(key) and ignore_missing and key not in self:
                 continue
-            vector = (
-                self.get_vector(key, norm=pre_normalize) if isinstance(key, str) else self._vector_of(key)
-            )
+            vector = self.get_vector(key, norm=pre_normalize) if self._is_key(key) else self._vector_of(key)
             total += np.float32(weight) * vector
             size += abs(weight)
         mean = np.asarray(total / (size or 1), dtype=np.float32)
         return unit_vector(mean) if post_normalize else mean
 
-    def select(self, words: Iterable[str]) -> Embeddings:
+    def select(self, words: Iterable[Key]) -> Embeddings:
         """Return the embeddings of ``words`` only, in the order given.
 
         >>> Embeddings(("a", "b"), np.eye(2, dtype=np.float32)).select(["b"]).words
@@ -392,10 +441,11 @@ class Embeddings(Shown):
             None if self.counts is None else self.counts[ids],
             None if self.deviations is None else self.deviations[ids],
             tokenizer=self.tokenizer,
+            phrases=self.phrases,
             subwords=self.subwords,
         )
 
-    def with_spelled(self, words: Iterable[str]) -> Embeddings:
+    def with_spelled(self, words: Iterable[Key]) -> Embeddings:
         """Return these embeddings with a vector for each of ``words`` that lacks one, made of its spelling.
 
         The new words come last, in the order given; a word of whose letters nothing is known stays without a vector.
@@ -409,23 +459,33 @@ class Embeddings(Shown):
         new, vectors = [missing[i] for i in told.tolist()], spelled[told]
         return append_words(self, new, vectors, np.zeros(len(new), np.int64), subwords.deviations_of(vectors))
 
+    def with_text_keys(self) -> Embeddings:
+        """Return these embeddings with the texts of their keys in place of numbers and tuples, as files hold them.
+
+        >>> Embeddings((7, 12), np.eye(2, dtype=np.float32)).with_text_keys().words
+        ('7', '12')
+        """
+        if self._kind == TEXT_KEYS:
+            return self
+        return replace(self, words=tuple(key_text(key) for key in self.words))
+
     # Comparing given words
 
     @overload
-    def similarity(self, a: str, b: str, *, confidence: float = ..., unseen: Unseen = ...) -> float: ...
+    def similarity(self, a: Key, b: Key, *, confidence: float = ..., unseen: Unseen = ...) -> float: ...
     @overload
     def similarity(
-        self, a: str, b: str, *, interval: Literal[True], confidence: float = ..., unseen: Unseen = ...
+        self, a: Key, b: Key, *, interval: Literal[True], confidence: float = ..., unseen: Unseen = ...
     ) -> Interval: ...
     @overload
     def similarity(
-        self, a: str, b: str, *, interval: bool, confidence: float = ..., unseen: Unseen = ...
+        self, a: Key, b: Key, *, interval: bool, confidence: float = ..., unseen: Unseen = ...
     ) -> float | Interval: ...
 
     def similarity(
         self,
-        a: str,
-        b: str,
+        a: Key,
+        b: Key,
         *,
         interval: bool = False,
         confidence: float = 0.95,
@@ -452,11 +512,11 @@ class Embeddings(Shown):
             confidence=confidence,
         )
 
-    def distance(self, a: str, b: str, *, unseen: Unseen = "error") -> float:
+    def distance(self, a: Key, b: Key, *, unseen: Unseen = "error") -> float:
         """Return 1 minus the cosine of ``a`` and ``b``."""
         return 1 - self.similarity(a, b, unseen=unseen)
 
-    def n_similarity(self, first: Sequence[str], second: Sequence[str], *, unseen: Unseen = "error") -> float:
+    def n_similarity(self, first: Sequence[Key], second: Sequence[Key], *, unseen: Unseen = "error") -> float:
         """Return the cosine of the mean vectors of two sets of words."""
         first, second = listed(first), listed(second)
         if not first or not second:
@@ -465,7 +525,7 @@ class Embeddings(Shown):
         return cosine(*means)
 
     @checked
-    def wmdistance(self, first: Sequence[str], second: Sequence[str], *, norm: bool = True) -> float:
+    def wmdistance(self, first: Sequence[Key], second: Sequence[Key], *, norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words, whose vectors have length 1 if ``norm``.
 
         Words without a vector are left out, and the distance from a text that has no other is infinite;
@@ -480,13 +540,13 @@ class Embeddings(Shown):
             (vectors[0], vectors[1]), (counts[0] / counts[0].sum(), counts[1] / counts[1].sum())
         )
 
-    def doesnt_match(self, words: Sequence[str], *, unseen: Unseen = "error") -> str:
+    def doesnt_match(self, words: Sequence[Key], *, unseen: Unseen = "error") -> Key:
         """Return the word that is farthest from the mean of them all."""
         return self.rank_by_centrality(words, unseen=unseen)[-1][1]
 
     def rank_by_centrality(
-        self, words: Sequence[str], *, unseen: Unseen = "error"
-    ) -> list[tuple[float, str]]:
+        self, words: Sequence[Key], *, unseen: Unseen = "error"
+    ) -> list[tuple[float, Key]]:
         """Return ``(cosine to the mean, word)`` of each word, nearest first."""
         words = listed(words)
         if not words:
@@ -496,23 +556,23 @@ class Embeddings(Shown):
         cosines = rows @ unit_vector(rows.mean(axis=0))
         return sorted(zip(cosines.tolist(), words, strict=True), reverse=True)
 
-    def rank(self, a: str, b: str) -> int:
+    def rank(self, a: Key, b: Key) -> int:
         """Return the place of ``b`` among the neighbours of ``a``; the nearest has place 1."""
         return len(self.closer_than(a, b)) + 1
 
-    def closer_than(self, a: str, b: str) -> list[str]:
+    def closer_than(self, a: Key, b: Key) -> list[Key]:
         """Return all words nearer to ``a`` than ``b`` is, most frequent first."""
         i, j = self.get_index(a), self.get_index(b)
         cosines = cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
 
-    def thin_evidence(self, words: Sequence[str] | None = None) -> Bools:
+    def thin_evidence(self, words: Sequence[Key] | None = None) -> Bools:
         """Say of each word, or of each of ``words``, whether its vector rests on so little that it may point elsewhere.
 
         It does where the cosine with the word's true vector may well be below 0.5, as far as its deviation and count
         tell (:func:`psdvec.vectors.neighbours.may_point_elsewhere`). Without deviations, no word is thin.
         """
-        words = None if words is None else demand_words(words)
+        words = None if words is None else demand_keys(words)
         rows = slice(None) if words is None else [self.get_index(word) for word in words]
         if self.deviations is None:
             return np.zeros(len(self if words is None else words), dtype=bool)
@@ -597,9 +657,9 @@ class Embeddings(Shown):
     @checked
     def analogy(
         self,
-        a: str,
-        b: str,
-        c: str,
+        a: Key,
+        b: Key,
+        c: Key,
         *,
         method: AnalogyMethod = ANALOGY,
         topn: int = 10,
@@ -621,7 +681,7 @@ class Embeddings(Shown):
         return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
 
     @checked
-    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
+    def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """Return ``most_similar(word)``, by gensim's other name."""
         return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
 
@@ -635,7 +695,7 @@ class Embeddings(Shown):
     @checked
     def most_similar_many(
         self,
-        words: Sequence[str],
+        words: Sequence[Key],
         *,
         topn: int = 10,
         restrict_vocab: int | None = None,
@@ -652,20 +712,20 @@ class Embeddings(Shown):
         units = np.asarray(asked / lengths_of(asked)[:, None])
         found = nearest_rows(vectors, lengths, units, topn=max(topn, 0) + 1)
         return [
-            name_rows(self.words, ids, cosines, without={self.key_to_index.get(word, -1)}, topn=topn)
+            name_rows(self.words, ids, cosines, without={self._id_of(word)}, topn=topn)
             for word, ids, cosines in zip(words, *found, strict=True)
         ]
 
     @checked
     def most_similar_intervals(
         self,
-        word: str,
+        word: Key,
         *,
         topn: int = 10,
         restrict_vocab: int | None = None,
         confidence: float = 0.95,
         unseen: Unseen = "error",
-    ) -> list[tuple[str, Interval]]:
+    ) -> list[tuple[Key, Interval]]:
         """Return ``most_similar(word)`` with the bounds of each cosine, which allow for the choice of the nearest.
 
         Of many words those are nearest that are near, and those that seem nearer than they are. The bounds therefore
@@ -714,11 +774,11 @@ class Embeddings(Shown):
 
     # Helpers
 
-    def _deviations_of(self, words: Sequence[str], rows: Float32s) -> Float32s | None:
+    def _deviations_of(self, words: Sequence[Key], rows: Float32s) -> Float32s | None:
         """Return the deviations of ``words``, whose vectors are ``rows``, also of words that have only a spelling."""
         if self.deviations is None:
             return None
-        ids = np.array([self.key_to_index.get(word, -1) for word in words])
+        ids = np.array([self._id_of(word) for word in words])
         is_spelled = ids < 0
         deviations: Float32s = self.deviations[ids]
         if is_spelled.any():
@@ -732,11 +792,11 @@ class Embeddings(Shown):
         weights: list[float] = []
         given: set[int] = set()
         for side, sign in ((positive, 1.0), (negative, -1.0)):
-            for item in _as_list(side):
-                key, weight = cast("tuple[Any, float]", item) if _is_weighted(item) else (item, sign)
-                if isinstance(key, str):
+            for item in self._as_list(side):
+                key, weight = cast("tuple[Any, float]", item) if self._is_weighted(item) else (item, sign)
+                if self._is_key(key):
                     if key in self:
-                        given.add(self.key_to_index[key])
+                        given.add(self._id_of(key))
                     terms.append(unit_vector(self.vector(key, unseen=unseen)))
                 else:
                     terms.append(self._vector_of(key))
@@ -746,6 +806,27 @@ class Embeddings(Shown):
         if not any(weights):
             raise InputError("nothing to search for; give at least one word or vector")
         return _Terms(np.stack(terms), np.array(weights, dtype=np.float32), frozenset(given))
+
+    def _as_list(self, side: Queries) -> list[Query]:
+        """Read one side of a query: a tuple of a key and a number is one weighted key, not two; None is nothing."""
+        if side is None or (isinstance(side, tuple) and not side):
+            return []
+        if isinstance(side, np.ndarray) or self._is_key(side) or self._is_weighted(side):
+            return [cast(Query, side)]
+        if isinstance(side, bytes | Mapping) or not isinstance(side, Iterable):
+            raise InputError(
+                f"nothing can be searched for by a {type(side).__name__}; give a word, a vector, or a list of these"
+            )
+        return list(cast("Sequence[Query]", side))
+
+    def _is_weighted(self, item: object) -> bool:
+        """Tell whether ``item`` is a key or a vector with a weight; two whole numbers may be two keys."""
+        number = float if self._kind == "int" else Real
+        if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], number):
+            return False
+        if self._kind == "tuple":
+            return isinstance(item[0], tuple | np.ndarray)
+        return self._is_key(item[0]) or np.ndim(item[0]) == 1
 
     def _vector_of(self, given: object) -> Float32s:
         """Return a vector that was given among words; refuse what is no vector of as many finite numbers."""
@@ -769,7 +850,7 @@ class Embeddings(Shown):
 
 
 def append_words(
-    e: Embeddings, words: Iterable[str], vectors: Float32s, counts: Int64s, deviations: Float32s
+    e: Embeddings, words: Iterable[Key], vectors: Float32s, counts: Int64s, deviations: Float32s
 ) -> Embeddings:
     """Return ``e`` with more words after its own, which have counts and deviations if its own have."""
     return Embeddings(
@@ -778,13 +859,14 @@ def append_words(
         None if e.counts is None else np.concatenate([e.counts, counts]),
         None if e.deviations is None else np.concatenate([e.deviations, deviations]),
         tokenizer=e.tokenizer,
+        phrases=e.phrases,
         subwords=e.subwords,
     )
 
 
-def listed(words: Iterable[str]) -> Sequence[str]:
+def listed(words: Iterable[Key]) -> Sequence[Key]:
     """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
-    return words if isinstance(words, (list, tuple)) else demand_words(words)
+    return words if isinstance(words, (list, tuple)) else demand_keys(words)
 
 
 def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
@@ -805,26 +887,6 @@ def cosine(a: Float32s, b: Float32s) -> float:
     return float(unit_vector(a) @ unit_vector(b))
 
 
-def as_numbers(name: str, values: Any, dtype: type) -> Any:
-    """Return ``values`` as an array of ``dtype``; refuse what would become something else by that.
-
-    Fewer digits are fine; texts, complex numbers, and fractions in place of whole numbers are not.
-
-    >>> as_numbers("vectors", [[1, 2]], np.float32).dtype
-    dtype('float32')
-    """
-    given = np.asarray(values)
-    if given.dtype == dtype:
-        return given
-    if given.dtype.kind not in "biuf" and given.size:
-        raise InputError(f"{name} are of type {given.dtype}; give real numbers")
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers: Any = given.astype(dtype)
-    if numbers.dtype.kind == "i" and not np.array_equal(numbers, given):
-        raise InputError(f"{name} are not all whole numbers of 64 bits; give whole numbers")
-    return numbers
-
-
 def _same(a: Any, b: Any) -> bool:
     """Say whether two parts are equal; of arrays, every number is, and NaN equals NaN.
 
@@ -834,22 +896,3 @@ def _same(a: Any, b: Any) -> bool:
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return bool(np.all(a is b or a == b))
     return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
-
-
-def _as_list(side: Queries) -> list[Query]:
-    """Read one side of a query: a tuple of a key and a number is one weighted key, not two keys; None is nothing."""
-    if side is None:
-        return []
-    if isinstance(side, (str, np.ndarray)) or _is_weighted(side):
-        return [cast(Query, side)]
-    if isinstance(side, bytes | Mapping) or not isinstance(side, Iterable):
-        raise InputError(
-            f"nothing can be searched for by a {type(side).__name__}; give a word, a vector, or a list of these"
-        )
-    return list(cast("Sequence[Query]", side))
-
-
-def _is_weighted(item: object) -> bool:
-    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], Real):
-        return False
-    return isinstance(item[0], str) or np.ndim(item[0]) == 1

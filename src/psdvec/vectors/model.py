@@ -18,8 +18,8 @@ import numpy as np
 
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 from psdvec.counts.matrix import UNIT, summed_up
-from psdvec.counts.vocabulary import MOST, WordList, read_words
-from psdvec.errors import InputError, StoreError, check_fields
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, Key, WordList, kind_of_all, read_words
+from psdvec.errors import InputError, StoreError, check_fields, checked
 from psdvec.options import Recipe
 from psdvec.progress import Progress, count_of
 from psdvec.storage.artefact import (
@@ -30,9 +30,10 @@ from psdvec.storage.artefact import (
     release_memory,
     write_safetensors,
 )
+from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.tokenizers import parameters_of, tokenizer_of
-from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.neighbours import csr_of, rows_not_finite, sparse_vectors
+from psdvec.vectors.embeddings import Embeddings, Ranking
+from psdvec.vectors.neighbours import csr_of, largest_columns, name_rows, rows_not_finite, sparse_vectors
 from psdvec.vectors.subwords import Subwords
 
 KIND = "embeddings"
@@ -97,8 +98,9 @@ class Model(Embeddings):
     ``row_sums``, ``column_sums`` (core,) float64. Where the vectors were ``adopted``, the core was not fitted here: its
     scales were measured from counts (:mod:`psdvec.solver.extend`). ``counting`` says how the pairs were counted,
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
-    ``tokenizer`` is that of the counts; of sentences from Python it is ``"whitespace"``. ``arithmetic`` says what the
-    last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not known.
+    ``tokenizer`` is that of the counts, as are ``phrases``; of sentences from Python it is ``"whitespace"``.
+    ``arithmetic`` says what the last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not
+    known.
     """
 
     counts: Int64s
@@ -127,8 +129,50 @@ class Model(Embeddings):
     def provenance(self) -> dict[str, Any]:
         """What is told of this model by what is made from it: where it is, and what was ``read`` for its counts."""
         sources = self.sources if "model" in self.origin else ()  # of other vectors, nothing is known
-        read = [one for source in sources for one in source.get("read", ())]
+        told = [source["read"] for source in sources if isinstance(source.get("read"), list)]
+        read = [one for files in told for one in files if isinstance(one, Mapping)]
         return {**self.origin, **({"read": summed_up(read)} if read else {})}
+
+    @property
+    def noun(self) -> str:
+        """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
+        return str(self.counting.get("noun", "word"))
+
+    @property
+    def unspelled(self) -> Float32s:
+        """The vectors without what the words' spelling says."""
+        return self.rows * self.stretch
+
+    @checked
+    def complete(self, basket: Sequence[Key], *, topn: int = 10) -> Ranking:
+        """Return what goes with the items of ``basket``: the likeliest others, and how likely each is to the model.
+
+        The likelihood of an item j is the mean, over the items i of the basket, of ``u_j exp(G_ij)``, at most 1:
+        G = V J Vᵀ are the PMI as they were fitted, equation (7), and u the smoothed frequencies, equation (1). Popular
+        items are among the answers, where :meth:`most_similar` shows items that stand with the same ones. Items that
+        the model does not know are left out; of a basket with none that it knows, this is an error.
+
+        >>> import psdvec
+        >>> orders = [["bread", "butter"], ["bread", "butter", "jam"], ["beer", "crisps"], ["beer", "crisps", "jam"]]
+        >>> model = psdvec.train(orders * 5, items=True, dim=3, quiet=True)
+        >>> model.complete(["bread"], topn=1)[0][0]
+        'butter'
+        """
+        known = [self.key_to_index[item] for item in dict.fromkeys(basket) if item in self]
+        if not known:
+            raise InputError(f"the model knows no {self.noun} of this basket; give at least one that it has")
+        scores = self.likelihoods(np.array(known))
+        best = largest_columns(scores[None, :], max(topn, 0) + len(known))[0]
+        return name_rows(self.words, best, scores[best], without=frozenset(known), topn=topn)
+
+    def likelihoods(self, known: Int64s) -> Float32s:
+        """Return how likely each word (n,) stands with the words of the ids ``known``, as :meth:`complete` says."""
+        constant = np.full(len(self), self.constant.mean() if self.core else 0, np.float32)
+        constant[: self.core] = self.constant  # words placed later have none of their own
+        seen = np.maximum(self.counts, 1).astype(np.float32) ** np.float32(self.constants.unigram)
+        fitted = (self.rows[known] * self.signs) @ self.rows.T - np.outer(constant[known], constant)
+        log_likelihood = np.log(seen / seen.sum()) + fitted
+        return np.asarray(np.exp(np.minimum(log_likelihood, 0)).mean(axis=0), np.float32)
 
     def own_fields(self) -> dict[str, Any]:
         """Return what a plain model is made of, by name."""
@@ -136,7 +180,7 @@ class Model(Embeddings):
 
     def _facts(self) -> dict[str, str]:
         core = "scales measured" if self.adopted else "fitted together"
-        return {**super()._facts(), "recipe": self.recipe.name, core: f"{self.core:,} words"}
+        return {**super()._facts(), "recipe": self.recipe.name, core: count_of(self.core, self.noun)}
 
     def _values(self) -> tuple[Any, ...]:
         scales = (getattr(self, name) for name in SCALES)
@@ -144,12 +188,13 @@ class Model(Embeddings):
         return (*super()._values(), self.rows, self.stretch, *scales, *how)
 
 
-def say_empty(progress: Progress, filled: int, dim: int, *, words: int) -> None:
+def say_empty(progress: Progress, filled: int, dim: int, *, words: int, noun: str = "word") -> None:
     """Say so where there are fewer dimensions in the data than were asked for."""
     if filled < dim:
+        text, more = ("this text", "text") if noun == "word" else ("these counts", "to count")
         progress.say(
-            f"{count_of(words, 'word')} of this text fill only {filled:,} of the {dim:,} dimensions asked for, and all "
-            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more text"
+            f"{count_of(words, noun)} of {text} fill only {filled:,} of the {dim:,} dimensions asked for, and all "
+            f"further numbers of each vector are 0; ask for {max(filled, 1):,}, or give more {more}"
         )
 
 
@@ -189,6 +234,9 @@ def write_model(
         made["subwords"] = {
             name: getattr(subwords, name) for name in ("share", "length", "leverage", "slope", "size")
         }
+    kind = kind_of_all(embeddings.words)
+    if kind != TEXT_KEYS:
+        made["keys"] = kind
     packed = WordList.pack(embeddings.words)
     arrays |= {"words": packed.blob, "word_offsets": packed.offsets}
     with create_artefact(
@@ -201,6 +249,8 @@ def write_model(
         if subwords is not None:
             write_safetensors(writer.folder / NGRAMS, subwords.arrays())
             writer.add_file(NGRAMS)
+        if embeddings.phrases is not None:
+            writer.add_text(PHRASES, embeddings.phrases.text())
         for name, array in arrays.items():
             if array is not None:
                 writer.add_array(name, array)
@@ -259,9 +309,12 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             raise StoreError(f"{damaged} ({error}); make it again") from error
         if subwords.dim != vectors.shape[1]:
             raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
+    phrases = phrases_in(artefact)
     try:
         if "constants" not in made:
-            return Embeddings(words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords)
+            return Embeddings(
+                words, vectors, **arrays, tokenizer=tokenizer_of(made), subwords=subwords, phrases=phrases
+            )
         recipe = Recipe(**(BEFORE | made["recipe"]))
         arrays |= {name: artefact.array(name, dtype) for name, dtype in SCALES.items()}
         is_shown = ROWS in tensors
@@ -280,6 +333,7 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             counting=dict(made["counting"]),
             sources=artefact.sources,
             subwords=subwords,
+            phrases=phrases,
             origin=origin,
             arithmetic=dict(made.get("arithmetic", {})),
         )

@@ -315,6 +315,46 @@ def starts_of(owners: Array, n: int) -> Int64s:
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int64)
 
 
+def feature_matrix(features: Sequence[Any], *, teachers: int) -> Any:
+    """Return the features of words as rows z of a sparse array, with a last column of ones.
+
+    Numbers are taken in units of their standard deviation over the first ``teachers`` words, from their mean. Of
+    categories, which are strings or the words of one string, those that these words have count alike. What is left of
+    z has length 1, of numbers in the mean.
+
+    >>> feature_matrix(["a b c d", ["a"], "e"], teachers=2).toarray().tolist()
+    [[0.5, 0.5, 0.5, 0.5, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    from scipy import sparse
+
+    if all(isinstance(each, str) or _are_strings(each) for each in features):
+        each_words = [each.split() if isinstance(each, str) else each for each in features]
+        ids = {word: 0 for words in each_words[:teachers] for word in words}
+        ids = {word: place for place, word in enumerate(ids)}
+        places = [[ids[word] for word in dict.fromkeys(words) if word in ids] for words in each_words]
+        starts = np.concatenate([[0], np.cumsum([len(found) for found in places])])
+        columns = np.array([place for found in places for place in found], np.int32)
+        Z = sparse.csr_array((ngram_weights(starts), columns, starts), shape=(len(features), len(ids)))
+    else:
+        try:
+            numbers = np.array([np.asarray(each, np.float64) for each in features])
+        except (TypeError, ValueError):
+            numbers = np.zeros(0)
+        if numbers.ndim != 2 or not np.isfinite(numbers).all():
+            raise InputError(
+                "the features are neither all numbers, as many for each name, nor all categories; give lists of "
+                "numbers, or strings"
+            )
+        spread = numbers[:teachers].std(axis=0)
+        Z = (numbers - numbers[:teachers].mean(axis=0)) / np.where(spread > 0, spread, 1)
+        Z = sparse.csr_array(Z / math.sqrt(max(Z.shape[1], 1)))
+    return sparse.hstack([Z, np.ones((len(features), 1))], format="csr", dtype=np.float32)
+
+
+def _are_strings(each: Any) -> bool:
+    return isinstance(each, list | tuple | set | frozenset) and all(isinstance(part, str) for part in each)
+
+
 FEWEST = 2  # words that must share an n-gram
 DOUBT = 0.1  # slope up to which letters tell nothing: those of other words, dealt at random, reach 0.08
 CHANCE = 8  # standard errors of a cosine up to which it may be chance: coordinates are not independent
@@ -367,9 +407,32 @@ def learn_subwords(
     shape = (len(words), int(kept.sum()))
     Z = sparse.csr_array((ngram_weights(first), rank[places[inside]].astype(np.int32), first), shape=shape)
     certain = certainty(counts, noise=recipe.spelling_noise)
-    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(words), _COLUMNS)).astype(np.float32)
-    solver, d = _Regression(Z, certain, recipe.spelling_ridge), units.shape[1]
-    B = np.empty((shape[1], d), np.float32)
+    B, others = regress(Z, units, certain, ridge=recipe.spelling_ridge, workers=workers, progress=progress)
+    codes, steps = in_eight_bits(B)
+    return Subwords(
+        known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
+        leverage=others.own / max(float(np.mean(certain)) * (1 - others.own), 1e-6), slope=others.slope,
+        size=math.sqrt(max(others.square, 0.0)), mean=mean,
+    )  # fmt: skip
+
+
+def regress(
+    Z: Any,
+    units: Float32s,
+    certain: Float32s,
+    *,
+    ridge: float,
+    workers: int | None = None,
+    progress: Progress = LogProgress(),
+) -> tuple[Float32s, Others]:
+    """Return B (g, d) of equation (14), and how its predictions agree with words that it was not learned from.
+
+    ``Z`` (n, g) are the features of words, a sparse array, and ``units`` (n, d) their vectors, of length 1; ``certain``
+    (n,) is how much each counts.
+    """
+    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(units), _COLUMNS)).astype(np.float32)
+    solver, d = _Regression(Z, certain, ridge), units.shape[1]
+    B = np.empty((Z.shape[1], d), np.float32)
     spelled = np.empty_like(units)
     blocks = [slice(begin, begin + _COLUMNS) for begin in range(0, d, _COLUMNS)]
 
@@ -384,13 +447,7 @@ def learn_subwords(
         for _ in map_ordered(pool, solve, blocks, ahead=2 * len(blocks)):
             stage.advance(1)
     own = float(np.sum(probes * (Z @ solver.solve(probes))) / probes.size)  # mean leverage (Hutchinson 1990)
-    others = what_others_say(units, spelled, own)
-    codes, steps = in_eight_bits(B)
-    return Subwords(
-        known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
-        leverage=own / max(float(np.mean(certain)) * (1 - own), 1e-6), slope=others.slope,
-        size=math.sqrt(max(others.square, 0.0)), mean=mean,
-    )  # fmt: skip
+    return B, what_others_say(units, spelled, own)
 
 
 class Others(NamedTuple):
