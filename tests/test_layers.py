@@ -19,7 +19,7 @@ HOME = Path(psdvec.__file__).parent
 LAYERS = (
     "errors", "arrays", "resources", "progress", "options", "pages",
     "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
-    "topic_model", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
+    "topic_model", "slices", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
 )  # fmt: skip
 
@@ -36,6 +36,7 @@ UPWARDS = {
 # Imports inside functions that would make a circle.
 BACK = {
     ("counts.matrix", "counts.graphs"): "Cooccurrence.from_matrix() reads matrices and edges, which become counts",
+    ("slices.change", "slices.page"): "change(output=...) writes a folder, and a folder is made of a change",
     ("topic_model.topics", "topic_model.page"): "topics.save(path) writes a folder, and a folder is made of topics",
     ("solver.devices", "solver.devices.cpu"): "open_device() loads the device that is asked for",
     ("solver.devices", "solver.devices.gpu"): "open_device() loads the device that is asked for",

@@ -48,7 +48,9 @@ def similar(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show the words nearest to each WORD; one that is not there as written is looked up as the model writes it.
+    """Show the words nearest to each WORD.
+
+    One that is not there as written is looked up as the model writes it.
 
     Example: `psdvec similar model/ king queen`
     """
@@ -155,7 +157,9 @@ def convert(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert vectors from one format to another; the format of IN is recognised by its content.
+    """Convert vectors from one format to another.
+
+    The format of IN is recognised by its content.
 
     Example: `psdvec convert glove.6B.300d.txt glove-model/`
     """

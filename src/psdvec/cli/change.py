@@ -1,0 +1,74 @@
+"""The command that compares slices of documents: ``change``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.tables import make_progress, print_table
+from psdvec.errors import InputError
+from psdvec.options import ENCODING
+
+
+def change(
+    model: Vectors,
+    documents: Annotated[
+        list[str] | None,
+        typer.Argument(help="JSON lines, CSV, TSV or Parquet with a document a line or row."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
+    ] = None,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="In place of both: NAME=FILE with the documents of a slice; repeat it."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
+    ] = None,
+    column: Column = None,
+    window: Annotated[int, typer.Option(help="Contexts reach this many words to either side.")] = 5,
+    min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
+    permutations: Annotated[
+        int, typer.Option(help="How often documents are dealt to slices at random, for the test.")
+    ] = 200,
+    encoding: Encoding = ENCODING,
+    seed: Annotated[int, typer.Option(help="Seed of the blocks of documents, and of the permutations.")] = 0,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say which words are used differently in slices of documents.
+
+    How much at least, and how sure that is; documents, not words, are what is dealt to slices.
+
+    Example: `psdvec change model/ speeches.jsonl --by period -o report/`
+    """
+    from psdvec.slices.change import change as find_change
+    from psdvec.topic_model.documents import Files
+
+    given = dict(_named(text) for text in slices) if slices else None
+    found = find_change(
+        model, Files(tuple(documents)) if documents else None, by=by,
+        slices={name: Files((path,)) for name, path in given.items()} if given else None,
+        column=column, window=window, min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
+        workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    head, *rows = found.rows()
+    shown = [[str(row[0]), *(f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}" for cell in row[1:-1])]
+             for row in rows[:20]]  # fmt: skip
+    print_table(head[:-1], shown, left=1)
+    if output is not None:
+        print(f"{len(found):,} words written to {output}; have a look at {output / 'change.html'}")
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or not path:
+        raise InputError(
+            f"--slice '{text}' names no slice and file; write NAME=FILE, such as a=speeches-a.txt"
+        )
+    return name, path

@@ -1,0 +1,90 @@
+"""The distance of two groups of blocks, and its test: unbiased, calibrated, and the same however it is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psdvec.slices import blocks as blocks_of
+from psdvec.slices.contrasts import chances, contrast, false_discoveries, permuted, steps
+from tests.reference import slices as reference
+
+SLICES = np.repeat([0, 1], 12)
+
+
+def drawn(rng, words: int, *, apart: float = 0.0, amounts: float = 20.0, slices=SLICES):
+    """Sums of blocks whose means are ``apart`` in one of five dimensions, and how much was added up."""
+    n = rng.poisson(amounts, (len(slices), words)) + 1.0
+    centre = np.zeros((len(slices), 1, 5))
+    centre[slices == 1, :, 0] = apart
+    centre[..., 1] = 1.0
+    sums = n[..., None] * centre + np.sqrt(n)[..., None] * rng.standard_normal((*n.shape, 5))
+    return sums, n
+
+
+def grams_of(sums):
+    own = sums.transpose(1, 0, 2)
+    return own @ own.transpose(0, 2, 1)
+
+
+def first_step(slices=SLICES):
+    return steps(slices)[0]
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
+def test_chance_adds_nothing_to_the_squared_distance(apart):
+    sums, n = drawn(np.random.default_rng(0), 4000, apart=apart)
+    found = contrast(grams_of(sums), n.T, *first_step()).apart[:, 0]
+    assert abs(found.mean() - apart**2) < 4 * found.std() / np.sqrt(len(found))
+
+
+def test_the_cosine_is_that_of_the_means_without_chance():
+    sums, n = drawn(np.random.default_rng(1), 4000, apart=1.0)
+    found = contrast(grams_of(sums), n.T, *first_step()).cosine[:, 0]
+    assert abs(np.nanmedian(found) - 1 / np.sqrt(2)) < 0.01
+
+
+@pytest.mark.parametrize("sizes", [(12, 12), (8, 80)])
+def test_five_in_a_hundred_tests_reject_where_nothing_differs(sizes):
+    slices = np.repeat([0, 1], sizes)
+    sums, n = drawn(np.random.default_rng(2), 3000, slices=slices)
+    orders = [slices, *permuted(slices, 200, seed=0)]
+    left, right = (np.hstack([steps(order)[0][side] for order in orders]) for side in (0, 1))
+    one = contrast(grams_of(sums), n.T, left, right)
+    p = chances((one.apart / one.noise)[:, 0], (one.apart / one.noise)[:, 1:])
+    assert 0.035 < (p < 0.05).mean() < 0.065
+    assert (p < 0.001).mean() < 0.004
+    assert (false_discoveries(p) < 0.05).sum() <= 2
+
+
+def test_a_tail_beyond_all_permutations_is_smooth_and_falls():
+    null = np.random.default_rng(3).gamma(2.0, size=(1, 200)).repeat(3, axis=0)
+    p = chances(np.array([12.0, 16.0, 20.0]), null)
+    assert 1e-3 > p[0] > p[1] > p[2] > 0
+
+
+@given(
+    st.lists(st.lists(st.integers(-1, 4), max_size=12), min_size=1, max_size=5),
+    st.integers(1, 6),
+    st.integers(0, 3),
+)
+def test_the_kernel_adds_what_its_twin_adds(documents, window, first):
+    tokens = np.array([word for document in documents for word in document], np.int32)
+    starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
+    features = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
+    found, wanted = np.zeros((2, 3)), np.zeros((2, 3))
+    chosen = np.arange(len(documents))
+    blocks_of.add_contexts(tokens, starts, chosen, features, window, first, found)
+    reference.add_contexts(tokens, starts, chosen, features, window, first, wanted)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_blocks_hold_every_document_once_and_are_of_about_one_size():
+    slices = [np.arange(0, 100), np.arange(100, 1100)]
+    members, owners = blocks_of.deal(slices, seed=0)
+    assert sorted(np.concatenate(members).tolist()) == list(range(1100))
+    assert (owners == 0).sum() >= blocks_of.FEWEST
+    sizes = [len(member) for member in members]
+    assert max(sizes) <= 2 * min(sizes)
