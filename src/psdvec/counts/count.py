@@ -22,7 +22,7 @@ from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memor
 from psdvec.counts.pairs import count_text
 from psdvec.counts.phrases import AUTO, Joiner, resolve_phrases
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text, report_tally
-from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, demand_keys, key_text, read_keys
+from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, as_key, key_text, read_keys
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import BASKET, TOKENIZER, Counting
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
@@ -197,7 +197,9 @@ def count_pairs(
         blocks = plan_blocks(text, block_size)
         plan["blocks"] = [[block.files, block.byte_range] for block in blocks]
     check_resumable(output, kind=KIND, overwrite=overwrite)
-    given = None if vocabulary is None else tuple(sorted(set(demand_keys(vocabulary)), key=key_text))
+    if vocabulary is not None and not isinstance(vocabulary, Iterable):
+        raise InputError(f"vocabulary is {vocabulary!r:.40}; give a list of words")
+    given = None if vocabulary is None else tuple(sorted({as_key(word) for word in vocabulary}, key=key_text))
     if given == ():
         raise InputError("the vocabulary given holds no word; give at least one, or leave it out")
     what = counting_of(text, min_count, max_words, window, weighting, gaps, given)

@@ -28,7 +28,6 @@ from psdvec.counts.vocabulary import (
     Key,
     Vocabulary,
     as_key,
-    demand_keys,
     kind_of_all,
 )
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
@@ -55,7 +54,9 @@ def counts_of_matrix(
     matrix: Any, names: Iterable[Any], *, symmetric: bool, sources: Sequence[Mapping[str, Any]]
 ) -> Cooccurrence:
     """Return the counts that :meth:`psdvec.Cooccurrence.from_matrix` promises."""
-    M, words = _square(matrix), [as_key(name) for name in demand_keys(names)]
+    if not isinstance(names, Iterable):
+        raise InputError(f"names is {names!r:.40}; give one name for each row")
+    M, words = _square(matrix), [as_key(name) for name in names]
     if len(words) != M.shape[0]:
         raise InputError(
             f"the matrix has {M.shape[0]:,} rows, and there are {len(words):,} names; give one name for each row"
