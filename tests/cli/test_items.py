@@ -70,8 +70,13 @@ def test_counts_of_baskets_speak_of_items(run, orders):
     ("options", "sentence"),
     [
         (("--items", "--basket", "order_id"), "name that of the items too: --item"),
-        (("--items", "--tokenizer", "paper"), "words were to be cut (paper), but items are no text"),
+        (
+            ("--items", "--tokenizer", "paper"),
+            "items are no text, which could be cut; leave out the tokenizer",
+        ),
         (("--items", "--column", "sku"), "leave column out"),
+        (("--items", "--stop-words", "en"), "leave out the stop words"),
+        (("--items", "--basket", "order_id", "--item", "sku", "--where", "sku=none"), "nothing has sku=none"),
         (("--basket", "order_id"), "for baskets, give --items"),
         (("--items", "--weighting", "flat"), "baskets have no distances"),
     ],

@@ -289,11 +289,10 @@ def read_what_counts(
                     f"{name}={value!r} was given, but text is read; for baskets, give items=True"
                 )
         return read_input(corpus, **options)
-    if isinstance(corpus, Corpus) and parameters_of(corpus.tokenizer) != {"tokenizer": TOKENIZER}:
-        raise InputError(
-            f"words were to be cut ({', '.join(map(str, parameters_of(corpus.tokenizer).values()))}), but items are no "
-            "text; leave it out"
-        )
+    cut = parameters_of(corpus.tokenizer) if isinstance(corpus, Corpus) else {}
+    if cut and cut != {"tokenizer": TOKENIZER}:
+        name = next(name for name, value in reversed(cut.items()) if value != TOKENIZER)
+        raise InputError(f"items are no text, which could be cut; leave out the {name.replace('_', ' ')}")
     for name, value in options.items():
         if value is not None and name not in ("where", "errors", "encoding"):
             raise InputError(f"{name}={value!r} was given, but items are no text; leave it out")

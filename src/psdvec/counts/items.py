@@ -135,7 +135,8 @@ def number_baskets(baskets: Baskets, folder: Path, *, progress: Progress) -> Num
     text = read_numbered(folder)
     if not text.tally.tokens:
         discard_folder(folder)
-        raise InputError(_NO_ITEMS)
+        choice = None if baskets.reader is None else baskets.reader.choice
+        raise InputError(choice.why_none() if choice and choice.where and not choice.chosen else _NO_ITEMS)
     return text
 
 
