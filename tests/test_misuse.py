@@ -67,6 +67,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         psdvec.place_by_features,
         {"model": MODEL, "features": {"to": [1.0], "be": [2.0], "new": [3.0]}, "ridge": 2.0},
     ),
+    "change": (
+        psdvec.change,
+        {"model": MODEL, "documents": None, "by": None, "slices": {"a": ["to be"] * 20, "b": ["be to"] * 20},
+         "column": None, "where": None, "window": 2, "min_count": 1, "permutations": 20, "seed": 0, "workers": 1},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,

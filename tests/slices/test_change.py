@@ -130,6 +130,7 @@ def test_dates_are_put_into_years(model, caplog):
         ({"slices": {"a": OLD[:20], "b": NEW[:20]}, "min_count": 9999}, "occurs 9999 times or more in every slice"),
         ({"slices": {"a": OLD, "b": NEW}, "permutations": 5}, "permutations=5 is too few"),
         ({"documents": [{"text": text, "n": f"v{n}"} for n, text in enumerate(OLD)], "by": "n"}, "200 values"),
+        ({"documents": [{"text": text, "n": 20_000_000 + n} for n, text in enumerate(OLD)], "by": "n"}, "and no dates"),
         ({"documents": [{"text": text, "n": 1} for text in OLD], "by": "n"}, "has only one value, '1'"),
         ({"documents": [{"text": text} for text in OLD], "by": "n"}, "no document has a field 'n'"),
     ],
@@ -156,3 +157,11 @@ def test_the_command_writes_a_report(run, tmp_path, model):
         "psdvec: --slice 'old' names no slice"
     )
     assert "exists" in run(*by)[2]
+
+
+def test_an_output_that_is_there_is_refused_before_anything_is_read(model, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").touch()
+    with pytest.raises(InputError, match="mine"):
+        psdvec.change(model, tmp_path / "no such file", by="x", output=tmp_path / "mine", quiet=True)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]

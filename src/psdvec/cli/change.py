@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Workers
+from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
@@ -30,6 +30,7 @@ def change(
         Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
     ] = None,
     column: Column = None,
+    where: Where = None,
     window: Annotated[int, typer.Option(help="Contexts reach this many words to either side.")] = 5,
     min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
     permutations: Annotated[
@@ -54,7 +55,8 @@ def change(
     found = find_change(
         model, Files(tuple(documents)) if documents else None, by=by,
         slices={name: Files((path,)) for name, path in given.items()} if given else None,
-        column=column, window=window, min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
+        column=column, where=read_where(where), window=window,
+        min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     head, *rows = found.rows()

@@ -59,11 +59,10 @@ def add_contexts(tokens, starts, documents, features, window, first, sums):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Documents dealt to blocks: ``members`` are the documents of each, ``slices`` (K,) which slice it belongs to."""
+    """Documents dealt to blocks: ``members`` are the documents of each."""
 
     documents: Documents
     members: tuple[Int64s, ...]
-    slices: Int64s
     features: Float32s  # (n, d + 1): the vector of a word as a context, and how much it counts
     window: int
     workers: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,14 +19,17 @@ from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.slices.blocks import Blocks, context_features, deal, induction_matrix
 from psdvec.slices.contrasts import WIDTH, chances, contrast, false_discoveries, permuted, steps
+from psdvec.storage.artefact import check_output
 from psdvec.topic_model.documents import Documents, Source, read_documents
+from psdvec.topic_model.page import order_of
 from psdvec.vectors.embeddings import Embeddings
 
+KIND = "change"  # of the folder that it is written to
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
 _ROOM = 1 << 29  # bytes of the sums that are held at once
 _AT_ONCE = 1 << 24  # numbers of the products of Gram matrices that are held at once
-_DATE = re.compile(r"(\d{3}[\d])-?(\d\d)?(?:-?\d\d)?")
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,7 +115,7 @@ class Change(Shown):
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame, by word."""
-        pandas = import_extra("pandas", extra="arrow", purpose="a data frame")
+        pandas = import_extra("pandas", extra="pandas", purpose="a data frame")
         head, *rows = self.rows()
         return pandas.DataFrame(rows, columns=head).set_index("word")
 
@@ -168,6 +170,9 @@ def change(
     demand_positive(window, "window")
     demand_positive(min_count, "min_count")
     demand_seed(seed)
+    threads = resolve_workers(workers)
+    if output is not None:
+        check_output(output, overwrite=overwrite, kind=KIND)
     if permutations < 20:
         raise InputError(f"permutations={permutations} is too few for a test; give 20 or more")
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
@@ -195,10 +200,10 @@ def change(
             f"the slice '{names[small]}' has {count_of(sizes[small], 'document')}, and a test takes "
             f"{FEWEST_DOCUMENTS} or more in each; join it with another slice, or leave it out"
         )
-    with limit_blas(resolve_workers(workers)):
+    with limit_blas(1):  # so that the last bits are the same for any number of threads
         found = _measure(
             embeddings, read, names, owners, window=window, least=min_count, permutations=permutations, seed=seed,
-            workers=resolve_workers(workers), progress=progress,
+            workers=threads, progress=progress,
         )  # fmt: skip
     if output is not None:
         from psdvec.slices.page import write_change
@@ -232,9 +237,7 @@ def _slices_of(
     binned = {value: value for value in known}
     if len(known) > MOST_SLICES:
         binned = _binned(known, field, progress)
-    names = sorted(
-        set(binned.values()), key=lambda name: (not name.lstrip("-").isdigit(), _number(name), name)
-    )
+    names = sorted(set(binned.values()), key=order_of)
     if len(names) < 2:
         raise InputError(
             f"the field '{field}' has only one value, '{names[0]}'; two or more are needed to compare"
@@ -247,13 +250,9 @@ def _slices_of(
     return tuple(names), owners
 
 
-def _number(name: str) -> float:
-    return float(name) if name.lstrip("-").isdigit() else 0.0
-
-
 def _binned(values: set[str], field: str, progress: Progress) -> dict[str, str]:
     """Return dates as years or, if these are too many, decades or centuries; those of one year as months."""
-    dates = {value: _DATE.match(value) for value in values}
+    dates = {value: _DATE.fullmatch(value) for value in values}
     if not all(dates.values()):
         raise InputError(
             f"the field '{field}' has {len(values):,} values, which are too many slices (at most {MOST_SLICES}) and no "
@@ -297,7 +296,7 @@ def _measure(
         raise InputError("no document has a word with a vector; give vectors of the same language")
     members, slices = deal([np.flatnonzero(owners == number) for number in range(len(names))], seed=seed)
     features = context_features(embeddings)
-    blocks = Blocks(read, members, slices, features, window, workers)
+    blocks = Blocks(read, members, features, window, workers)
     ranges = list(blocks.strips(n, room=_ROOM))
     totals: Float64s = np.zeros((n, features.shape[1]))
     kept: dict[range, Float64s] = {}
@@ -308,14 +307,14 @@ def _measure(
             if len(ranges) == 1:
                 kept[words] = sums
             stage.advance(1)
-    means = totals[:, :-1] / np.maximum(totals[:, -1:], 1e-12)
-    matrix = induction_matrix(means, embeddings, occurrences.sum(axis=1))
     enough = (occurrences >= least).all(axis=1) & (totals[:, -1] > 0)
     if not enough.any():
         raise InputError(
             f"no word of the vectors occurs {least} times or more in every slice; ask for fewer with min_count, or "
             "give more text"
         )
+    means = totals[:, :-1] / np.maximum(totals[:, -1:], 1e-12)
+    matrix = induction_matrix(means, embeddings, occurrences.sum(axis=1))
     typical = float(np.median(((means[enough] @ matrix) ** 2).sum(axis=1)))
     orders = [steps(slices), *(steps(order) for order in permuted(slices, permutations, seed=seed + 1))]
     results: list[tuple[Int64s, Float64s, Float64s, Float64s, Float64s, Float32s]] = []
@@ -338,16 +337,15 @@ def _measure(
     only = {
         name: tuple(
             (words_of[i], int(occurrences[i, number]))
-            for i in np.argsort(-occurrences[:, number], kind="stable")[: 10 * n]
+            for i in np.argsort(-occurrences[:, number], kind="stable")
             if occurrences[i, number] >= least and not np.delete(occurrences[i], number).any()
         )
         for number, name in enumerate(names)
     }
-    counted = Counter(owners.tolist())
     return Change(
         names, tuple(words_of[i] for i in ids[order]), occurrences[ids[order]], distance[order], low[order],
         high[order], p[order], q[order], cosine[order], vectors[:, order], only,
-        tuple(counted[number] for number in range(len(names))), embeddings, permutations,
+        tuple(np.bincount(owners[owners >= 0]).tolist()), embeddings, permutations,
     )  # fmt: skip
 
 

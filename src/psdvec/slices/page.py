@@ -6,17 +6,13 @@ import csv
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from psdvec.pages.plots import Row, colour_at, draw_rows
 from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, plots
 from psdvec.progress import count_of
+from psdvec.slices.change import KIND, Change
 from psdvec.storage.artefact import create_artefact
 
-if TYPE_CHECKING:
-    from psdvec.slices.change import Change
-
-KIND = "change"
 VERSION = 1
 _DRAWN, _PANELS, _LISTED = 30, 40, 300
 _NEAR = 10

@@ -232,7 +232,7 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
             f"the topics have no field '{field}' (they have: {has}); name it when topics are learned"
         )
     of = topics.fields[field]
-    values = sorted({value for value in of if value is not None}, key=_order)
+    values = sorted({value for value in of if value is not None}, key=order_of)
     rows = [topics.proportions[[one == value for one in of]].astype(np.float64) for value in values]
     means = np.array([found.mean(axis=0) for found in rows])
     unknown = np.full(len(topics), np.nan)
@@ -244,10 +244,10 @@ def sizes_over(topics: Topics, field: str) -> Sizes:
     return Sizes(field, tuple(values), tuple(map(len, rows)), means, low, high, missing)
 
 
-def _order(value: str) -> tuple[Any, ...]:
+def order_of(value: str) -> tuple[Any, ...]:
     """Put numbers in the order of their size, however long they are, and before all else.
 
-    >>> sorted(["b", "10", "9", "a10", "a9", "07", "7", "²"], key=_order)
+    >>> sorted(["b", "10", "9", "a10", "a9", "07", "7", "²"], key=order_of)
     ['07', '7', '9', '10', 'a9', 'a10', 'b', '²']
     """
     bare = [(part, part.lstrip("0")) for part in re.split(r"(\d+)", value) if part]
