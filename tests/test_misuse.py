@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "change": (
         psdvec.change,
         {"model": MODEL, "documents": None, "by": None, "slices": {"a": ["to be"] * 20, "b": ["be to"] * 20},
-         "column": None, "where": None, "window": 2, "min_count": 1, "permutations": 20, "seed": 0, "workers": 1},
+         "unit": None, "column": None, "where": None, "window": 2, "min_count": 1, "permutations": 20, "seed": 0,
+         "workers": 1},
     ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
@@ -164,7 +166,18 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 UNCHECKED = {("similarity", "interval")}
 
 
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Four gigabytes more than now, so that an argument that asks for all of the machine's is named, not killed."""
+    kinds = resource.getrlimit(resource.RLIMIT_DATA)
+    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (held + (4 << 30), kinds[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_DATA, kinds)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("name", CALLS)
 def test_no_wrong_argument_ends_in_an_error_that_is_not_ours(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -13,15 +13,15 @@ def add_contexts(
     documents: Int64s,
     features: Float32s,
     window: int,
-    first: int,
+    rows: Int32s,
     sums: Float64s,
 ) -> None:
     """See :func:`psdvec.slices.blocks.add_contexts`: every known word within the window, but not the word itself."""
     for document in documents:
         words = tokens[starts[document] : starts[document + 1]]
         for place, word in enumerate(words):
-            if first <= word < first + len(sums):
+            if word >= 0 and rows[word] >= 0:
                 around = np.delete(np.arange(max(place - window, 0), min(place + window + 1, len(words))),
                                    min(place, window))  # fmt: skip
                 known = words[around][words[around] >= 0]
-                sums[word - first] += features[known].astype(np.float64).sum(axis=0)
+                sums[rows[word]] += features[known].astype(np.float64).sum(axis=0)

@@ -128,7 +128,7 @@ def test_dates_are_put_into_years(model, caplog):
         ({"slices": {"a": OLD, "b": NEW}, "by": "x"}, "give either slices, or documents and by"),
         ({"slices": {"a": ["zz"] * 20, "b": ["zz"] * 20}}, "no document has a word with a vector"),
         ({"slices": {"a": OLD[:20], "b": NEW[:20]}, "min_count": 9999}, "occurs 9999 times or more in every slice"),
-        ({"slices": {"a": OLD, "b": NEW}, "permutations": 5}, "permutations=5 is too few"),
+        ({"slices": {"a": OLD, "b": NEW}, "permutations": 5}, "permutations=5 does not do; give 20 to 100,000"),
         ({"documents": [{"text": text, "n": f"v{n}"} for n, text in enumerate(OLD)], "by": "n"}, "200 values"),
         ({"documents": [{"text": text, "n": 20_000_000 + n} for n, text in enumerate(OLD)], "by": "n"}, "and no dates"),
         ({"documents": [{"text": text, "n": 1} for text in OLD], "by": "n"}, "has only one value, '1'"),

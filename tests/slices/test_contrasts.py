@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from psdvec.slices import blocks as blocks_of
 from psdvec.slices.contrasts import chances, contrast, false_discoveries, permuted, steps
+from psdvec.slices.reading import Sliced
+from psdvec.topic_model.documents import Documents
 from tests.reference import slices as reference
 
 SLICES = np.repeat([0, 1], 12)
@@ -68,22 +70,34 @@ def test_a_tail_beyond_all_permutations_is_smooth_and_falls():
 @given(
     st.lists(st.lists(st.integers(-1, 4), max_size=12), min_size=1, max_size=5),
     st.integers(1, 6),
-    st.integers(0, 3),
+    st.permutations([-1, -1, 0, 1, -1]),
 )
-def test_the_kernel_adds_what_its_twin_adds(documents, window, first):
+def test_the_kernel_adds_what_its_twin_adds(documents, window, rows):
     tokens = np.array([word for document in documents for word in document], np.int32)
     starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
     features = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
     found, wanted = np.zeros((2, 3)), np.zeros((2, 3))
-    chosen = np.arange(len(documents))
-    blocks_of.add_contexts(tokens, starts, chosen, features, window, first, found)
-    reference.add_contexts(tokens, starts, chosen, features, window, first, wanted)
+    chosen, rows = np.arange(len(documents)), np.array(rows, np.int32)
+    blocks_of.add_contexts(tokens, starts, chosen, features, window, rows, found)
+    reference.add_contexts(tokens, starts, chosen, features, window, rows, wanted)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+def sliced(owners, *, units):
+    empty = Documents(("",) * len(owners), np.zeros(0, np.int32), np.zeros(len(owners) + 1, np.int64), {})
+    return Sliced(empty, ("a", "b"), owners, units)
+
+
+def test_a_unit_lies_in_one_block():
+    units = np.arange(1200) // 5
+    members, _ = blocks_of.deal(sliced(np.repeat([0, 1], 600), units=units), seed=0)
+    found = [set(units[member].tolist()) for member in members]
+    assert sum(map(len, found)) == len(set().union(*found)) == 240
+
+
 def test_blocks_hold_every_document_once_and_are_of_about_one_size():
-    slices = [np.arange(0, 100), np.arange(100, 1100)]
-    members, owners = blocks_of.deal(slices, seed=0)
+    owners = np.repeat([0, 1], [100, 1000])
+    members, owners = blocks_of.deal(sliced(owners, units=np.arange(1100)), seed=0)
     assert sorted(np.concatenate(members).tolist()) == list(range(1100))
     assert (owners == 0).sum() >= blocks_of.FEWEST
     sizes = [len(member) for member in members]

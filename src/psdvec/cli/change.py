@@ -26,6 +26,12 @@ def change(
         list[str] | None,
         typer.Option("--slice", help="In place of both: NAME=FILE with the documents of a slice; repeat it."),
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Field whose documents are dealt together, such as speaker; each by itself by default."
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
     ] = None,
@@ -55,7 +61,7 @@ def change(
     found = find_change(
         model, Files(tuple(documents)) if documents else None, by=by,
         slices={name: Files((path,)) for name, path in given.items()} if given else None,
-        column=column, where=read_where(where), window=window,
+        unit=unit, column=column, where=read_where(where), window=window,
         min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip

@@ -8,14 +8,16 @@ that the documents are dealt to, divided by how much was added up (docs/how-to/c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
+from psdvec.errors import InputError
 from psdvec.kernels import kernel
+from psdvec.progress import Progress
+from psdvec.slices.reading import Sliced
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
 
@@ -25,14 +27,17 @@ DAMPED = (
 RIDGE = 1e-6  # of the matrix, relative to the mean square of what it is fitted to
 BLOCKS = 48  # that all documents are dealt to, at least
 FEWEST, MOST = 8, 120  # blocks of the smallest slice, and of all of them
+_PARTS = 8  # that the blocks are joined to, where only their sum is wanted
+ROOM = 1 << 29  # bytes of the sums that are held at once
 
 
 @kernel
-def add_contexts(tokens, starts, documents, features, window, first, sums):
-    """Add the features around every occurrence of the words from ``first`` on to their rows of ``sums``.
+def add_contexts(tokens, starts, documents, features, window, rows, sums):
+    """Add the features around every occurrence of some words to ``sums``.
 
     ``tokens`` int32 are the words of all documents, -1 for unknown ones, those of a document between two ``starts``;
-    ``features`` float32[n, d]; ``sums`` float64[words, d]. What lies around a place is carried from place to place.
+    ``features`` float32[n, d]; ``rows`` int32[n] says which row of ``sums`` float64[words, d] a word has, -1 for none.
+    What lies around a place is carried from place to place.
     """
     size = features.shape[1]
     around = np.zeros(size)
@@ -52,41 +57,87 @@ def add_contexts(tokens, starts, documents, features, window, first, sums):
                 for k in range(size):
                     around[k] -= features[tokens[goes], k]
             word = tokens[place]
-            if first <= word < first + sums.shape[0]:
+            if word >= 0 and rows[word] >= 0:
                 for k in range(size):
-                    sums[word - first, k] += around[k] - features[word, k]
+                    sums[rows[word], k] += around[k] - features[word, k]
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Documents dealt to blocks: ``members`` are the documents of each."""
+    """Documents dealt to blocks: ``members`` are the documents of each, ``slices`` says which slice it is of."""
 
     documents: Documents
     members: tuple[Int64s, ...]
+    slices: Int64s
     features: Float32s  # (n, d + 1): the vector of a word as a context, and how much it counts
     window: int
     workers: int
 
-    def sums(self, words: range) -> Float64s:
+    def sums(self, words: Int64s) -> Float64s:
         """Return what the blocks add up to around these words, (K, words, d + 1), alike for any number of threads."""
         found: Float64s = np.zeros((len(self.members), len(words), self.features.shape[1]))
+        rows = np.full(len(self.features), -1, np.int32)
+        rows[words] = np.arange(len(words))
 
         def add(block: int) -> None:
             add_contexts(
-                self.documents.tokens, self.documents.starts, self.members[block], self.features, self.window,
-                words.start, found[block],
+                self.documents.tokens, self.documents.starts, self.members[block], self.features, self.window, rows,
+                found[block],
             )  # fmt: skip
 
         with ThreadPoolExecutor(self.workers) as pool:
             list(pool.map(add, range(len(self.members))))
         return found
 
-    def strips(self, words: int, *, room: int) -> Iterator[range]:
-        """Yield stretches of all words whose sums take up at most ``room`` bytes."""
-        each = 8 * len(self.members) * self.features.shape[1]
-        step = max(room // each, 1)
-        for begin in range(0, words, step):
-            yield range(begin, min(begin + step, words))
+    def strips(self, words: Int64s, *, room: int) -> list[Int64s]:
+        """Return the words in parts whose sums take up at most ``room`` bytes."""
+        step = max(room // (8 * len(self.members) * self.features.shape[1]), 1)
+        return [words[begin : begin + step] for begin in range(0, len(words), step)]
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """The uses of words in blocks of documents, on the axes of a model: see :func:`find_uses`.
+
+    ``occurrences`` (n, slices), 0 for words without contexts. ``squares`` (n,): the squared length of the mean use.
+    """
+
+    blocks: Blocks
+    matrix: Float64s
+    occurrences: Int64s
+    squares: Float64s
+
+    @property
+    def slices(self) -> Int64s:
+        """The slice of each block."""
+        return self.blocks.slices
+
+    def of(self, words: Int64s) -> tuple[Float64s, Float64s]:
+        """Return sums (K, words, d) and amounts (K, words): a word is their quotient, in any set of blocks."""
+        sums = self.blocks.sums(words)
+        return sums[..., :-1] @ self.matrix, sums[..., -1]
+
+
+def find_uses(
+    embeddings: Embeddings, sliced: Sliced, *, window: int, seed: int, workers: int, progress: Progress
+) -> Uses:
+    """Deal documents to blocks, and find the matrix that takes contexts to where the model has the words."""
+    n = len(embeddings)
+    occurrences = sliced.occurrences(n)
+    if not occurrences.sum():
+        raise InputError("no document has a word with a vector; give vectors of the same language")
+    members, slices = deal(sliced, seed=seed)
+    blocks = Blocks(sliced.documents, members, slices, context_features(embeddings), window, workers)
+    totals: Float64s = np.zeros((n, blocks.features.shape[1]))
+    joined = replace(blocks, members=tuple(np.concatenate(members[k::_PARTS]) for k in range(_PARTS)))
+    strips = joined.strips(np.arange(n), room=ROOM)
+    with progress.stage("contexts", total=len(strips), unit="strips") as stage:
+        for words in strips:
+            totals[words] = joined.sums(words).sum(axis=0)
+            stage.advance(1)
+    means = totals[:, :-1] / np.maximum(totals[:, -1:], 1e-12)
+    matrix = induction_matrix(means, embeddings, occurrences.sum(axis=1))
+    return Uses(blocks, matrix, occurrences * (totals[:, -1:] > 0), ((means @ matrix) ** 2).sum(axis=1))
 
 
 def context_features(embeddings: Embeddings) -> Float32s:
@@ -99,17 +150,22 @@ def context_features(embeddings: Embeddings) -> Float32s:
     return np.hstack([vectors / np.where(lengths > 0, lengths, 1) * weights, weights]).astype(np.float32)
 
 
-def deal(slices: Sequence[Int64s], *, seed: int) -> tuple[tuple[Int64s, ...], Int64s]:
-    """Deal the documents of each slice to blocks of about the same size at random; return them, and their slices."""
-    sizes = [len(documents) for documents in slices]
+def deal(sliced: Sliced, *, seed: int) -> tuple[tuple[Int64s, ...], Int64s]:
+    """Deal the units of each slice to blocks of about the same size at random; return documents, and slices."""
+    slices = [np.flatnonzero(sliced.owners == number) for number in range(len(sliced.names))]
+    units = [np.unique(sliced.units[documents]) for documents in slices]
+    sizes = [len(own) for own in units]
     size = min(sum(sizes) / BLOCKS, min(sizes) / FEWEST)
     size = max(size, sum(sizes) / MOST, 1.0)
     generator = np.random.default_rng(seed)
     members: list[Int64s] = []
     owners: list[int] = []
-    for number, documents in enumerate(slices):
-        blocks = min(max(round(len(documents) / size), 2), len(documents))
-        members += [np.sort(part) for part in np.array_split(generator.permutation(documents), blocks)]
+    for number, (documents, own) in enumerate(zip(slices, units, strict=True)):
+        blocks = min(max(round(len(own) / size), 2), len(own))
+        members += [
+            documents[np.isin(sliced.units[documents], part)]
+            for part in np.array_split(generator.permutation(own), blocks)
+        ]
         owners += [number] * blocks
     return tuple(members), np.array(owners)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,16 @@ from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
-from psdvec.slices.blocks import Blocks, context_features, deal, induction_matrix
+from psdvec.slices.blocks import ROOM, Uses, find_uses
 from psdvec.slices.contrasts import WIDTH, chances, contrast, false_discoveries, permuted, steps
+from psdvec.slices.reading import Sliced, read_slices
 from psdvec.storage.artefact import check_output
-from psdvec.topic_model.documents import Documents, Source, read_documents
-from psdvec.topic_model.page import order_of
+from psdvec.topic_model.documents import Source
 from psdvec.vectors.embeddings import Embeddings
 
 KIND = "change"  # of the folder that it is written to
-FEWEST_DOCUMENTS = 16  # of a slice
-MOST_SLICES = 24
-_ROOM = 1 << 29  # bytes of the sums that are held at once
+FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
 _AT_ONCE = 1 << 24  # numbers of the products of Gram matrices that are held at once
-_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,6 +123,7 @@ def change(
     *,
     by: str | None = None,
     slices: Mapping[str, Any] | None = None,
+    unit: str | None = None,
     column: str | None = None,
     where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
@@ -154,6 +151,8 @@ def change(
         is of. Dates are put into years, decades or months, whichever gives at most 24 slices.
     slices
         In place of both: documents by the name of their slice.
+    unit
+        Field whose documents belong together, such as the speaker: chance deals all of them to one slice, or none.
     column, where, encoding, tokenizer
         As for :func:`psdvec.topics`.
     window
@@ -173,38 +172,20 @@ def change(
     threads = resolve_workers(workers)
     if output is not None:
         check_output(output, overwrite=overwrite, kind=KIND)
-    if permutations < 20:
-        raise InputError(f"permutations={permutations} is too few for a test; give 20 or more")
-    embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
-    read_one = partial(
-        read_documents, embeddings=embeddings, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
-        progress=progress,
-    )  # fmt: skip
-    if slices is not None:
-        if documents is not None or by is not None:
-            raise InputError(
-                "slices are given, and documents as well; give either slices, or documents and by"
-            )
-        read, names, owners = _read_slices([read_one(source) for source in slices.values()], slices)
-    else:
-        if documents is None or by is None:
-            raise InputError(
-                "nothing says which document is of which slice; give documents and by, or slices"
-            )
-        read = read_one(documents, by=[by])
-        names, owners = _slices_of(read.fields[by], by, progress)
-    sizes = [int((owners == number).sum()) for number in range(len(names))]
-    small = min(range(len(names)), key=sizes.__getitem__)
-    if sizes[small] < FEWEST_DOCUMENTS:
+    if not FEWEST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
         raise InputError(
-            f"the slice '{names[small]}' has {count_of(sizes[small], 'document')}, and a test takes "
-            f"{FEWEST_DOCUMENTS} or more in each; join it with another slice, or leave it out"
+            f"permutations={permutations} does not do; give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}"
         )
+    embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
+    sliced = read_slices(
+        embeddings, documents, by=by, slices=slices, unit=unit, column=column, where=where, encoding=encoding,
+        tokenizer=tokenizer, progress=progress,
+    )  # fmt: skip
     with limit_blas(1):  # so that the last bits are the same for any number of threads
+        uses = find_uses(embeddings, sliced, window=window, seed=seed, workers=threads, progress=progress)
         found = _measure(
-            embeddings, read, names, owners, window=window, least=min_count, permutations=permutations, seed=seed,
-            workers=threads, progress=progress,
-        )  # fmt: skip
+            embeddings, sliced, uses, least=min_count, permutations=permutations, seed=seed, progress=progress
+        )
     if output is not None:
         from psdvec.slices.page import write_change
 
@@ -212,121 +193,29 @@ def change(
     return found
 
 
-def _read_slices(
-    parts: Sequence[Documents], slices: Iterable[str]
-) -> tuple[Documents, tuple[str, ...], Int64s]:
-    """Join the documents of several slices."""
-    if len(parts) < 2:
-        raise InputError(f"there is only {count_of(len(parts), 'slice')}; give two or more to compare")
-    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))])
-    joined = Documents(
-        tuple(name for part in parts for name in part.names),
-        np.concatenate([part.tokens for part in parts]),
-        starts.astype(np.int64),
-        {},
-    )
-    return joined, tuple(map(str, slices)), owners
-
-
-def _slices_of(
-    values: Sequence[str | None], field: str, progress: Progress
-) -> tuple[tuple[str, ...], Int64s]:
-    """Return the names of the slices in their order, and the slice of each document, -1 where it has none."""
-    known = {value for value in values if value is not None}
-    binned = {value: value for value in known}
-    if len(known) > MOST_SLICES:
-        binned = _binned(known, field, progress)
-    names = sorted(set(binned.values()), key=order_of)
-    if len(names) < 2:
-        raise InputError(
-            f"the field '{field}' has only one value, '{names[0]}'; two or more are needed to compare"
-        )
-    places = {name: place for place, name in enumerate(names)}
-    missing = sum(value is None for value in values)
-    if missing:
-        progress.say(f"documents without '{field}', left out: {missing:,}")
-    owners = np.array([-1 if value is None else places[binned[value]] for value in values])
-    return tuple(names), owners
-
-
-def _binned(values: set[str], field: str, progress: Progress) -> dict[str, str]:
-    """Return dates as years or, if these are too many, decades or centuries; those of one year as months."""
-    dates = {value: _DATE.fullmatch(value) for value in values}
-    if not all(dates.values()):
-        raise InputError(
-            f"the field '{field}' has {len(values):,} values, which are too many slices (at most {MOST_SLICES}) and no "
-            "dates; name a field with fewer"
-        )
-    ways = {
-        "year": {value: date[1] for value, date in dates.items() if date},
-        "decade": {value: f"{date[1][:3]}0" for value, date in dates.items() if date},
-        "century": {value: f"{date[1][:2]}00" for value, date in dates.items() if date},
-        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items() if date},
-    }
-    for way, binned in ways.items():
-        if 2 <= len(set(binned.values())) <= MOST_SLICES:
-            progress.say(f"'{field}' holds {len(values):,} dates; slices are by {way}")
-            return binned
-    raise InputError(f"the dates of '{field}' span too many centuries; name a field with fewer values")
-
-
 def _measure(
-    embeddings: Embeddings,
-    read: Documents,
-    names: tuple[str, ...],
-    owners: Int64s,
-    *,
-    window: int,
-    least: int,
-    permutations: int,
-    seed: int,
-    workers: int,
-    progress: Progress,
-) -> Change:
-    """Add up, compare and test."""
-    n = len(embeddings)
-    slots = np.repeat(owners, np.diff(read.starts))
-    known = (read.tokens >= 0) & (slots >= 0)
-    occurrences = np.stack(
-        [np.bincount(read.tokens[known & (slots == number)], minlength=n) for number in range(len(names))],
-        axis=1,
-    )
-    if not occurrences.sum():
-        raise InputError("no document has a word with a vector; give vectors of the same language")
-    members, slices = deal([np.flatnonzero(owners == number) for number in range(len(names))], seed=seed)
-    features = context_features(embeddings)
-    blocks = Blocks(read, members, features, window, workers)
-    ranges = list(blocks.strips(n, room=_ROOM))
-    totals: Float64s = np.zeros((n, features.shape[1]))
-    kept: dict[range, Float64s] = {}
-    with progress.stage("contexts", total=len(ranges), unit="strips") as stage:
-        for words in ranges:
-            sums = blocks.sums(words)
-            totals[words.start : words.stop] = sums.sum(axis=0)
-            if len(ranges) == 1:
-                kept[words] = sums
-            stage.advance(1)
-    enough = (occurrences >= least).all(axis=1) & (totals[:, -1] > 0)
-    if not enough.any():
+    embeddings: Embeddings, sliced: Sliced, uses: Uses, *, least: int, permutations: int, seed: int, progress: Progress
+) -> Change:  # fmt: skip
+    """Compare and test the uses of all words that occur often enough."""
+    occurrences, names = uses.occurrences, sliced.names
+    ids = np.flatnonzero((occurrences >= least).all(axis=1))
+    if not ids.size:
         raise InputError(
             f"no word of the vectors occurs {least} times or more in every slice; ask for fewer with min_count, or "
             "give more text"
         )
-    means = totals[:, :-1] / np.maximum(totals[:, -1:], 1e-12)
-    matrix = induction_matrix(means, embeddings, occurrences.sum(axis=1))
-    typical = float(np.median(((means[enough] @ matrix) ** 2).sum(axis=1)))
-    orders = [steps(slices), *(steps(order) for order in permuted(slices, permutations, seed=seed + 1))]
-    results: list[tuple[Int64s, Float64s, Float64s, Float64s, Float64s, Float32s]] = []
-    with progress.stage("testing", total=int(enough.sum()), unit="words") as stage:
-        for words in ranges:
-            ids = words.start + np.flatnonzero(enough[words.start : words.stop])
-            own = (kept[words] if words in kept else blocks.sums(words))[:, ids - words.start]
-            results.append((ids, *_compare(own[..., :-1] @ matrix, own[..., -1], slices, orders, typical)))
-            stage.advance(len(ids))
-    ids = np.concatenate([one[0] for one in results])
-    distance, error, p, cosine = (np.concatenate([one[k] for one in results]) for k in (1, 2, 3, 4))
-    vectors = np.concatenate([one[5] for one in results], axis=1)
+    orders = [
+        steps(uses.slices),
+        *(steps(order) for order in permuted(uses.slices, permutations, seed=seed + 1)),
+    ]
+    results: list[tuple[Float64s, Float64s, Float64s, Float64s, Float32s]] = []
+    typical = float(np.median(uses.squares[ids]))
+    with progress.stage("testing", total=len(ids), unit="words") as stage:
+        for words in uses.blocks.strips(ids, room=ROOM):
+            results.append(_compare(*uses.of(words), uses.slices, orders, typical))
+            stage.advance(len(words))
+    distance, error, p, cosine = (np.concatenate([one[k] for one in results]) for k in range(4))
+    vectors = np.concatenate([one[4] for one in results], axis=1)
     sure = np.isfinite(distance) & np.isfinite(error)
     low, high = distance - WIDTH * error, distance + WIDTH * error
     order = np.flatnonzero(sure)
@@ -345,7 +234,7 @@ def _measure(
     return Change(
         names, tuple(words_of[i] for i in ids[order]), occurrences[ids[order]], distance[order], low[order],
         high[order], p[order], q[order], cosine[order], vectors[:, order], only,
-        tuple(np.bincount(owners[owners >= 0]).tolist()), embeddings, permutations,
+        sliced.sizes, embeddings, permutations,
     )  # fmt: skip
 
 
