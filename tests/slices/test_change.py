@@ -246,6 +246,32 @@ def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
         assert one[name] == two[name]
 
 
+def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
+    figure = found.plot(topn=5)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(found.words[:5])
+    assert found.plot(["x", "w1"]).axes[0].get_ylabel() == "distance from old"
+    names = [text.get_text() for text in found.plot_map("x").axes[0].texts]
+    assert names[:2] == ["old", "new"]
+    model.save(tmp_path / "model")
+    for name, texts in (("old", OLD), ("new", NEW)):
+        (tmp_path / name).write_text("\n".join(texts))
+    call = (
+        "change",
+        tmp_path / "model",
+        *(f"--slice={name}={tmp_path / name}" for name in ("old", "new")),
+        "--plot",
+    )
+    for name, begins in (("change.png", b"\x89PNG"), ("change.svg", b"<?xml"), ("change.pdf", b"%PDF")):
+        code, _, errors = run(*call, tmp_path / name)
+        assert code == 0, errors
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    before = (tmp_path / "change.svg").read_bytes()
+    assert "exists" in run(*call, tmp_path / "change.svg")[2]
+    assert run(*call, tmp_path / "change.svg", "--overwrite")[0] == 0
+    assert (tmp_path / "change.svg").read_bytes() == before
+    assert "ends in .png or .svg or .pdf" in run(*call, tmp_path / "change.doc")[2]
+
+
 def test_dates_are_put_into_years(model, caplog):
     caplog.set_level("INFO", logger="psdvec")
     dated = [
