@@ -193,6 +193,9 @@ def test_slices_can_be_counts(model, tmp_path, caplog):
     other = psdvec.count_pairs(NEW, window=3, min_count=1, quiet=True)
     with pytest.raises(InputError, match="'old' have window=5 and those of 'new' 3"):
         psdvec.change(model, slices={"old": counts["old"], "new": other}, quiet=True)
+    for option, value in (("unit", "speaker"), ("window", 3)):
+        with pytest.raises(InputError, match=f"{option}={value!r} was given, but counts have no documents"):
+            psdvec.change(model, slices=counts, quiet=True, **{option: value})
     with pytest.raises(InputError, match="some slices are counts and some are texts"):
         psdvec.change(None, slices={"old": counts["old"], "new": NEW}, quiet=True)
 

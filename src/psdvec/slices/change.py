@@ -30,6 +30,7 @@ from psdvec.topic_model.documents import Source, again_and_again
 from psdvec.vectors.embeddings import Embeddings
 
 KIND = "change"  # of the folder that it is written to
+WINDOW = 5
 DRAWN = 30  # words of the plot of intervals
 _MAPPED = 7  # neighbours in each slice that are on a map
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
@@ -238,7 +239,7 @@ def change(
     where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
     tokenizer: str | Callable[[str], Any] | None = None,
-    window: int = 5,
+    window: int | None = None,
     min_count: int = 20,
     permutations: int = 200,
     seed: int = 0,
@@ -268,7 +269,7 @@ def change(
     column, where, encoding, tokenizer
         As for :func:`psdvec.topics`.
     window
-        Contexts reach this many words to either side.
+        Contexts reach this many words to either side, 5 by default. Counts have their own.
     min_count
         Words that occur fewer times in any slice are left out.
     permutations
@@ -280,7 +281,8 @@ def change(
     """
     if quiet:
         progress = SilentProgress()
-    demand_positive(window, "window")
+    if window is not None:
+        demand_positive(window, "window")
     demand_positive(min_count, "min_count")
     demand_seed(seed)
     threads = resolve_workers(workers)
@@ -295,7 +297,9 @@ def change(
     if model is None:
         model = train_on(documents, slices, workers=workers, memory=limit, progress=progress, **how)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
-    sliced = read_slices(embeddings, documents, by=by, slices=slices, unit=unit, progress=progress, **how)
+    sliced = read_slices(
+        embeddings, documents, by=by, slices=slices, unit=unit, window=window, progress=progress, **how
+    )
     occurrences = sliced.occurrences(len(embeddings))
     with ExitStack() as stack:
         work = None
@@ -313,7 +317,13 @@ def change(
         stack.enter_context(limit_blas(1))  # so that the last bits are the same for any number of threads
         room = _room(limit, embeddings)
         uses = find_uses(
-            embeddings, sliced, window=window, seed=seed, workers=threads, room=room, progress=progress
+            embeddings,
+            sliced,
+            window=window or WINDOW,
+            seed=seed,
+            workers=threads,
+            room=room,
+            progress=progress,
         )
         found = _found(
             embeddings, sliced, uses, least=min_count, permutations=permutations, seed=seed, room=room, work=work,

@@ -7,7 +7,8 @@ text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +49,7 @@ Record: TypeAlias = tuple[
 _ROWS = 1024
 _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -229,6 +231,31 @@ def _read_files(paths: Sequence[str | Path], reader: Reader, *, by: Sequence[str
         what = "row" if kind in ("parquet", "table") else "line"
         for number, record in reader.rows(file, fields=("id", *by)):
             yield f"{origin}{number}", f"'{file}' {what} {number}", record
+
+
+def bin_dates(values: Collection[str], *, most: int) -> tuple[str, dict[str, str]]:
+    """Put dates into years or, if these are too many, decades or centuries; those of one year into months.
+
+    Return by what they were put together, and the bin of each; by nothing if they are no dates, or of too many
+    centuries.
+
+    >>> bin_dates(["1990-05-01", "1990-06-02", "1991-01-01"], most=2)
+    ('year', {'1990-05-01': '1990', '1990-06-02': '1990', '1991-01-01': '1991'})
+    >>> bin_dates(["19900501", "19900602"], most=1)
+    ('', {})
+    """
+    dates = {value: found for value in values if (found := _DATE.fullmatch(value))}
+    ways = {
+        "year": {value: date[1] for value, date in dates.items()},
+        "decade": {value: f"{date[1][:3]}0" for value, date in dates.items()},
+        "century": {value: f"{date[1][:2]}00" for value, date in dates.items()},
+        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items()},
+    }
+    if len(dates) == len(values):
+        for way, binned in ways.items():
+            if 2 <= len(set(binned.values())) <= most:
+                return way, binned
+    return "", {}
 
 
 def choose_words(read: Documents, embeddings: Embeddings, least: int | None) -> tuple[Documents, Int64s]:
