@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import psdvec
-from psdvec.errors import InputError
+from psdvec.errors import InputError, PSDVecError
 from tests.helpers import contents
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -328,6 +328,21 @@ def test_the_command_writes_a_report(run, tmp_path, model):
         "psdvec: --slice 'old' names no slice"
     )
     assert "exists" in run(*by)[2]
+
+
+def test_a_report_says_what_it_is_and_is_read_again(model, run, tmp_path):
+    model.save(tmp_path / "model")
+    psdvec.change(tmp_path / "model", slices={"old": OLD, "new": NEW}, output=tmp_path / "report", quiet=True)
+    code, output, errors = run("info", tmp_path / "report", "--verify")
+    assert code == 0, errors
+    assert "words that changed between old and new, in 400 documents" in output
+    assert "the model 'model'" in output
+    found = psdvec.load(tmp_path / "report")
+    assert found["slices"] == ["old", "new"]
+    assert found["words"][0]["word"] == "x"
+    (tmp_path / "report" / "change.json").write_text("[]")
+    with pytest.raises(PSDVecError, match="report' is damaged"):
+        psdvec.load(tmp_path / "report")
 
 
 def test_an_output_that_is_there_is_refused_before_anything_is_read(model, tmp_path):

@@ -16,7 +16,7 @@ from psdvec.pages.shell import Section, figure, glossary, html_table, make_page,
 from psdvec.progress import count_of
 from psdvec.slices.change import KIND, Change
 from psdvec.slices.details import contexts_of, passages_of
-from psdvec.storage.artefact import create_artefact, open_artefact, parse_json
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json
 from psdvec.text.readers import as_written
 
 VERSION = 1
@@ -39,20 +39,22 @@ def write_change(change: Change, path: str | Path, *, overwrite: bool = False) -
     described = describe_change(change)
     parameters = {
         "slices": list(change.slices),
-        "documents": list(change.sliced.sizes),
+        "sizes": list(change.sliced.sizes),
+        "documents": sum(change.sliced.sizes),
         "words": len(change),
         "permutations": change.permutations,
         "window": change.uses.blocks.window,
     }
+    origin: dict[str, Any] = getattr(change.embeddings, "provenance", {"vectors": "in memory"})
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters=parameters, sources=[], overwrite=overwrite
+        path, kind=KIND, version=VERSION, parameters=parameters, sources=[origin], overwrite=overwrite
     ) as writer:
         writer.add_text("change.csv", as_written(text.getvalue()))
         writer.add_text("change.json", as_written(json.dumps(described, ensure_ascii=False, indent=1) + "\n"))
         writer.add_text("change.html", as_written(as_html(change, described)))
 
 
-def read_change(path: str | Path) -> dict[str, Any]:
+def read_change(path: str | Path | Artefact) -> dict[str, Any]:
     """Return what :func:`describe_change` told of a change that was written as the folder ``path``."""
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     found = parse_json(artefact.file("change.json").read_text(encoding="utf-8"))
