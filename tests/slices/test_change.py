@@ -341,7 +341,7 @@ def test_a_report_says_what_it_is_and_is_read_again(model, run, tmp_path):
     assert found["slices"] == ["old", "new"]
     assert found["words"][0]["word"] == "x"
     (tmp_path / "report" / "change.json").write_text("[]")
-    with pytest.raises(PSDVecError, match="report' is damaged"):
+    with pytest.raises(PSDVecError, match=r"change\.json' is damaged"):
         psdvec.load(tmp_path / "report")
 
 

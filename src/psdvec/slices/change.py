@@ -352,7 +352,7 @@ def _room(limit: int | None, embeddings: Embeddings) -> int:
             f"memory={format_size(limit)} is too little for these documents and vectors, which take "
             f"{format_size(taken)}; allow that, or give fewer documents or words"
         )
-    return min((limit - taken) // 2, ROOM)
+    return min(limit - taken, ROOM)
 
 
 def _found(

@@ -36,6 +36,7 @@ from psdvec.vectors.model import Model
 
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
+_AT_ONCE = 1000  # documents that are counted together
 DIM = 100  # of vectors that are learned on the way
 
 
@@ -60,13 +61,16 @@ class Sliced:
 
     def occurrences(self, words: int) -> Int64s:
         """Return how often each word occurs in each slice, (words, slices)."""
-        owners = np.repeat(self.owners, np.diff(self.documents.starts))
-        tokens = self.documents.tokens
-        known = (tokens >= 0) & (owners >= 0)
-        pairs = tokens[known].astype(np.int64) * len(self.names) + owners[known]
-        found = np.bincount(pairs, minlength=words * len(self.names)).reshape(words, -1)
-        for number, own in self.counted.items():
-            found[:, number] = own.occurrences
+        found: Int64s = np.zeros((words, len(self.names)), np.int64)
+        tokens, starts = self.documents.tokens, self.documents.starts
+        for begin in range(0, len(self.documents), _AT_ONCE):
+            own = np.arange(begin, min(begin + _AT_ONCE, len(self.documents)))
+            part = tokens[starts[own[0]] : starts[own[-1] + 1]]
+            owners = np.repeat(self.owners[own], np.diff(starts[own[0] : own[-1] + 2]))
+            for number in range(len(self.names)):
+                found[:, number] += np.bincount(part[(owners == number) & (part >= 0)], minlength=words)
+        for number, counted in self.counted.items():
+            found[:, number] = counted.occurrences
         return found
 
 

@@ -8,6 +8,7 @@ text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parq
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -126,7 +127,8 @@ def read_documents(
     """
     ids, tokenize = embeddings.key_to_index, make_tokenizer(embeddings, tokenizer)
     names: list[str] = []
-    pieces: list[Int32s] = []
+    tokens = array("i")  # which grows in place; a piece for each document would take twice the memory
+    lengths = array("q", [0])
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     text = reader.name_of_text
@@ -138,7 +140,8 @@ def read_documents(
             names.append(name)
             given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
-            pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
+            tokens.extend([ids.get(word, -1) for word in words])
+            lengths.append(len(words))
             for field, values in fields.items():
                 values.append(written_value(record.get(field)))
             if len(names) % _ROWS == 0:
@@ -153,14 +156,13 @@ def read_documents(
                 f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
                 "tables do)"
             )
-    starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
-    tokens = np.concatenate(pieces)
+    starts = np.cumsum(np.frombuffer(lengths, np.int64))
     report_damage(
         replaced=reader.replaced, words=len(tokens), files=reader.damaged, encoding=reader.encoding,
         progress=progress,
     )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
-    return Documents(tuple(map(as_written, names)), tokens, starts, kept)
+    return Documents(tuple(map(as_written, names)), np.frombuffer(tokens, np.intc), starts, kept)
 
 
 def again_and_again(source: Source) -> Source:
