@@ -288,6 +288,19 @@ def test_dates_are_put_into_years(model, caplog):
     assert found.words[0] == "x"
 
 
+def test_small_values_of_a_field_are_left_out_and_named(model, caplog):
+    caplog.set_level("INFO", logger="psdvec")
+    named = [
+        {"text": text, "n": name}
+        for name, texts in (("a", OLD), ("b", NEW), ("c", NEW[:10]))
+        for text in texts
+    ]
+    assert psdvec.change(model, named, by="n").slices == ("a", "b")
+    assert "slices of fewer than 16 documents, left out: c (10)" in caplog.text
+    with pytest.raises(InputError, match="fewer than two values of 'n' have 16 documents"):
+        psdvec.change(model, named[:205], by="n")
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

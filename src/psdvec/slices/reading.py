@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -242,9 +243,18 @@ def _slices_of(
         raise InputError(
             f"the field '{field}' has only one value, '{names[0]}'; two or more are needed to compare"
         )
-    places = {name: place for place, name in enumerate(names)}
-    missing = sum(value is None for value in values)
-    if missing:
-        progress.say(f"documents without '{field}', left out: {missing:,}")
-    owners = np.array([-1 if value is None else places[binned[value]] for value in values])
-    return tuple(names), owners
+    sizes = Counter(None if value is None else binned[value] for value in values)
+    if sizes[None]:
+        progress.say(f"documents without '{field}', left out: {sizes[None]:,}")
+    small = [name for name in names if sizes[name] < FEWEST_DOCUMENTS]
+    if small:
+        listed = ", ".join(f"{name} ({sizes[name]})" for name in small)
+        progress.say(f"slices of fewer than {FEWEST_DOCUMENTS} documents, left out: {listed}")
+    places = {name: place for place, name in enumerate(name for name in names if name not in small)}
+    if len(places) < 2:
+        raise InputError(
+            f"fewer than two values of '{field}' have {FEWEST_DOCUMENTS} documents or more, which a test takes; give "
+            "more documents, or a field with fewer values"
+        )
+    owners = np.array([-1 if value is None else places.get(binned[value], -1) for value in values])
+    return tuple(places), owners
