@@ -16,9 +16,9 @@ from tests.reference import slices as reference
 SLICES = np.repeat([0, 1], 12)
 
 
-def drawn(rng, words: int, *, apart: float = 0.0, amounts: float = 20.0, slices=SLICES):
+def drawn(rng, words: int, *, apart: float = 0.0, amounts: float = 20.0, least: float = 1.0, slices=SLICES):
     """Sums of blocks whose means are ``apart`` in one of five dimensions, and how much was added up."""
-    n = rng.poisson(amounts, (len(slices), words)) + 1.0
+    n = rng.poisson(amounts, (len(slices), words)) + least
     centre = np.zeros((len(slices), 1, 5))
     centre[slices == 1, :, 0] = apart
     centre[..., 1] = 1.0
@@ -40,6 +40,13 @@ def test_chance_adds_nothing_to_the_squared_distance(apart):
     sums, n = drawn(np.random.default_rng(0), 4000, apart=apart)
     found = contrast(grams_of(sums), n.T, *first_step()).apart[:, 0]
     assert abs(found.mean() - apart**2) < 4 * found.std() / np.sqrt(len(found))
+
+
+def test_chance_adds_nothing_where_few_blocks_have_a_word():
+    sums, n = drawn(np.random.default_rng(0), 20_000, amounts=0.5, least=0.0)
+    own = np.flatnonzero(((n[:12] > 0).sum(axis=0) > 1) & ((n[12:] > 0).sum(axis=0) > 1))
+    found = contrast(grams_of(sums[:, own]), n[:, own].T, *first_step()).apart[:, 0]
+    assert abs(found.mean()) < 4 * found.std() / np.sqrt(len(found))
 
 
 def test_the_cosine_is_that_of_the_means_without_chance():

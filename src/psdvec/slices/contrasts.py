@@ -62,15 +62,22 @@ def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s
 
 
 def _mean_square(grams: Float64s, amounts: Float64s, group: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-    """Return |m|², the variance of m over blocks, and Σ n, of a group in each way to choose it."""
+    """Return |m|², the variance of m over blocks, and Σ n, of a group in each way to choose it.
+
+    A block that holds a share h of the group's amounts has pulled the mean towards itself: what it differs from the
+    mean is divided by 1 - h (MacKinnon and White 1985), or rare words, which few blocks have, would be too far apart.
+    """
     total = amounts @ group
-    blocks = np.einsum("km,wk->wm", group, (amounts > 0).astype(float))
     products = grams @ group
     square = np.einsum("km,wkm->wm", group, products) / total**2
-    own = np.einsum("wkk->wk", grams) @ group
-    cross = np.einsum("km,wk,wkm->wm", group, amounts, products) / total
-    spread = own - 2 * cross + (amounts**2 @ group) * square
-    return square, np.maximum(spread, 0) / total**2 * blocks / np.maximum(blocks - 1, 0), total
+    weights = amounts[:, :, None] / total[:, None]
+    np.divide(group, 1 - weights, out=weights)
+    weights[:, group == 0] = 0
+    spread = np.einsum("wkk,wkm->wm", grams, weights) - 2 / total * np.einsum(
+        "wk,wkm,wkm->wm", amounts, products, weights
+    )
+    spread += square * np.einsum("wk,wkm->wm", amounts**2, weights)
+    return square, np.maximum(spread, 0) / total**2, total
 
 
 def steps(slices: Int64s) -> list[tuple[Float64s, Float64s]]:
