@@ -25,3 +25,13 @@ def add_contexts(
                                    min(place, window))  # fmt: skip
                 known = words[around][words[around] >= 0]
                 sums[rows[word]] += features[known].astype(np.float64).sum(axis=0)
+
+
+def count_contexts(
+    tokens: Int32s, starts: Int64s, documents: Int64s, window: int, rows: Int32s, counts: Int64s
+) -> None:
+    """See :func:`psdvec.slices.blocks.count_contexts`: one for every known word that ``add_contexts`` would add."""
+    ones = np.eye(counts.shape[1], dtype=np.float32)
+    sums = np.zeros(counts.shape)
+    add_contexts(tokens, starts, documents, ones, window, rows, sums)
+    counts += sums.astype(np.int64)

@@ -83,7 +83,8 @@ def test_the_table_has_a_row_for_each_word(model, tmp_path, found):
     psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "report", quiet=True)
     rows = list(csv.reader((tmp_path / "report" / "change.csv").read_text(encoding="utf-8").splitlines()))
     assert rows[0] == [
-        "word", "occurrences old", "occurrences new", "distance", "low", "high", "p", "q", "cosine"
+        "word", "occurrences old", "occurrences new", "distance", "low", "high", "p", "q", "cosine",
+        "cosine low", "cosine high",
     ]  # fmt: skip
     assert [row[0] for row in rows[1:]] == list(found.words)
     assert int(rows[1][1]) == sum(text.split().count("x") for text in OLD)
@@ -104,6 +105,145 @@ def test_several_slices_are_steps_in_order(model):
     )
     assert found.words[0] == "x"
     assert found.vectors.shape == (3, len(found), 10)
+
+
+def test_a_path_is_the_distance_from_the_first_slice(model):
+    found = psdvec.change(
+        model, slices={"1": OLD, "2": documents(200, seed=5), "3": NEW}, min_count=5, quiet=True
+    )
+    x = found.ids["x"]
+    assert (found.path[:, 0] == 0).all()
+    assert found.path_low[x, 2] > 0.2 > found.path_high[x, 1] - 0.2
+    assert abs(found.path[x, 1]) < 0.1
+    two = psdvec.change(model, slices={"1": OLD, "3": NEW}, quiet=True)
+    np.testing.assert_allclose(two.path[:, 1], two.distance)
+
+
+def test_contexts_say_what_pulls_a_word_to_each_slice(found):
+    pulls = found.contexts("x", topn=10)
+    assert {
+        name: {int(one.word[1:]) // 20 for one in own if one.word != "x"} for name, own in pulls.items()
+    } == {
+        "old": {0},
+        "new": {1},
+    }
+    for name, own in pulls.items():
+        side = found.slices.index(name)
+        assert all(one.counts[side] > one.counts[1 - side] for one in own)
+    for word in found.words:
+        every = found.contexts(word, topn=1000)
+        assert sum(one.share for own in every.values() for one in own) == pytest.approx(1)
+
+
+def test_passages_are_of_the_slice_and_hold_the_word_with_a_context(found):
+    passages = found.passages("x", topn=2, most=2)
+    for name, texts in (("old", OLD), ("new", NEW)):
+        contexts = {one.word for one in found.contexts("x", topn=2)[name]}
+        assert passages[name]
+        for one in passages[name]:
+            line = " ".join((one.left, one.word, one.right))
+            assert one.word == "x"
+            assert any(line in text for text in texts)
+            assert contexts & set(line.split())
+
+
+def test_two_other_slices_can_be_asked_for(model):
+    three = psdvec.change(model, slices={"1": OLD, "2": OLD[::-1], "3": NEW}, quiet=True)
+    assert list(three.contexts("x", between=("2", "3"))) == ["2", "3"]
+    with pytest.raises(InputError, match="no slice '4'; choose two of 1, 2, 3"):
+        three.contexts("x", between=("1", "4"))
+    with pytest.raises(InputError, match="'1' is given twice"):
+        three.passages("x", between=("1", "1"))
+
+
+def test_documents_of_a_unit_are_dealt_together(model):
+    """Every text ten times: by themselves they seem ten times as much evidence; as units, they do not."""
+    rng = np.random.default_rng(0)
+    texts = [OLD[i] for i in rng.permutation(len(OLD))]
+    tenfold = [
+        {"text": text, "half": str(k % 2), "speaker": str(k)}
+        for k, text in enumerate(texts)
+        for _ in range(10)
+    ]
+    apart = psdvec.change(model, tenfold, by="half", quiet=True)
+    together = psdvec.change(model, tenfold, by="half", unit="speaker", quiet=True)
+    assert (apart.p < 0.05).mean() > 0.3
+    assert (together.p < 0.05).mean() < 0.2
+    with pytest.raises(InputError, match="no document has a field 'sitting'"):
+        psdvec.change(model, tenfold, by="half", unit="sitting", quiet=True)
+
+
+def test_slices_can_be_counts(model, tmp_path, caplog):
+    caplog.set_level("INFO", logger="psdvec")
+    counts = {
+        name: psdvec.count_pairs(texts, window=5, min_count=1, quiet=True)
+        for name, texts in (("old", OLD), ("new", NEW))
+    }
+    counts["old"].save(tmp_path / "old")
+    found = psdvec.change(model, slices={"old": str(tmp_path / "old"), "new": counts["new"]})
+    assert "counts know of no documents" in caplog.text
+    assert found.words[0] == "x"
+    assert found.q[0] < 1e-3
+    assert found.contexts("x")["new"]
+    assert found.passages("x") == {"old": [], "new": []}
+    mixed = psdvec.change(model, slices={"old": counts["old"], "new": NEW}, quiet=True)
+    np.testing.assert_allclose(mixed.distance, found.distance)
+    again = psdvec.change(None, slices=counts, quiet=True)
+    assert again.words[0] == "x"
+    other = psdvec.count_pairs(NEW, window=3, min_count=1, quiet=True)
+    with pytest.raises(InputError, match="'old' have window=5 and those of 'new' 3"):
+        psdvec.change(model, slices={"old": counts["old"], "new": other}, quiet=True)
+    with pytest.raises(InputError, match="some slices are counts and some are texts"):
+        psdvec.change(None, slices={"old": counts["old"], "new": NEW}, quiet=True)
+
+
+def test_the_model_is_made_on_the_way(found):
+    made = psdvec.change(None, slices={"old": OLD, "new": iter(NEW)}, quiet=True)
+    assert made.words[0] == "x"
+    assert isinstance(made.embeddings, psdvec.Model)
+    assert made.passages("x")["new"]
+
+
+def test_little_memory_changes_nothing_and_too_little_is_refused(model, found):
+    little = psdvec.change(model, slices={"old": OLD, "new": NEW}, memory="2G", quiet=True)
+    np.testing.assert_array_equal(little.distance, found.distance)
+    with pytest.raises(InputError, match=r"memory=1\.0 MB is too little for these documents"):
+        psdvec.change(model, slices={"old": OLD, "new": NEW}, memory="1M", quiet=True)
+
+
+def test_strips_of_any_size_give_the_same_bits():
+    rng = np.random.default_rng(0)
+    words = [f"v{number}" for number in range(700)]
+    texts = [" ".join(words[i] for i in rng.integers(0, 700, 120)) for _ in range(400)]
+    model = psdvec.train(texts, dim=8, min_count=1, quiet=True)
+    read = {"a": texts[:200], "b": texts[200:]}
+    whole = psdvec.change(model, slices=read, min_count=1, quiet=True)
+    used = whole.uses
+    ids = np.arange(len(model))
+    parts = [used.of(strip) for strip in used.blocks.strips(ids, room=1)]
+    assert len(parts) == 3
+    np.testing.assert_array_equal(np.concatenate([sums for sums, _ in parts], axis=1), used.of(ids)[0])
+
+
+def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
+    from psdvec.slices import measure, page
+
+    psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "whole", quiet=True)
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "write_change", fail)
+        with pytest.raises(KeyboardInterrupt):
+            psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "again", quiet=True)
+    assert not (tmp_path / "again").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(measure, "_measure", fail)  # nothing is measured again
+        psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "again", quiet=True)
+    one, two = contents(tmp_path / "whole"), contents(tmp_path / "again")
+    for name in ("change.csv", "change.json", "change.html"):
+        assert one[name] == two[name]
 
 
 def test_dates_are_put_into_years(model, caplog):
@@ -153,6 +293,8 @@ def test_the_command_writes_a_report(run, tmp_path, model):
     assert "x" in (tmp_path / "report" / "change.html").read_text(encoding="utf-8")
     slices = ("--slice", f"old={tmp_path / 'old.txt'}", "--slice", f"new={tmp_path / 'new.txt'}")
     assert run("change", tmp_path / "model", *slices)[0] == 0
+    assert run("change", *slices)[1].splitlines()[1].split()[0] == "x"
+    assert run("change", tmp_path / "d.jsonl", "--by", "period")[1].splitlines()[1].split()[0] == "x"
     assert run("change", tmp_path / "model", "--slice", "old")[2].startswith(
         "psdvec: --slice 'old' names no slice"
     )

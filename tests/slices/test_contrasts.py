@@ -79,7 +79,7 @@ def test_a_tail_beyond_all_permutations_is_smooth_and_falls():
     st.integers(1, 6),
     st.permutations([-1, -1, 0, 1, -1]),
 )
-def test_the_kernel_adds_what_its_twin_adds(documents, window, rows):
+def test_the_kernels_add_what_their_twins_add(documents, window, rows):
     tokens = np.array([word for document in documents for word in document], np.int32)
     starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
     features = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
@@ -88,6 +88,10 @@ def test_the_kernel_adds_what_its_twin_adds(documents, window, rows):
     blocks_of.add_contexts(tokens, starts, chosen, features, window, rows, found)
     reference.add_contexts(tokens, starts, chosen, features, window, rows, wanted)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
+    counted, twice = np.zeros((2, 5), np.int64), np.zeros((2, 5), np.int64)
+    blocks_of.count_contexts(tokens, starts, chosen, window, rows, counted)
+    reference.count_contexts(tokens, starts, chosen, window, rows, twice)
+    np.testing.assert_array_equal(counted, twice)
 
 
 def sliced(owners, *, units):

@@ -7,24 +7,31 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
+from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Where, Workers, read_where
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
+from psdvec.text.readers import RECORDS
 
 
 def change(
-    model: Vectors,
-    documents: Annotated[
+    given: Annotated[
         list[str] | None,
-        typer.Argument(help="JSON lines, CSV, TSV or Parquet with a document a line or row."),
+        typer.Argument(
+            metavar="[MODEL] [DOCUMENTS]...",
+            help="Vectors of all the text, which are learned from the documents if none are given; then JSON lines, "
+            "CSV, TSV or Parquet with a document a line or row.",
+        ),
     ] = None,
     by: Annotated[
         str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
     ] = None,
     slices: Annotated[
         list[str] | None,
-        typer.Option("--slice", help="In place of both: NAME=FILE with the documents of a slice; repeat it."),
+        typer.Option(
+            "--slice",
+            help="In place of documents: NAME=FILE with those of a slice, or its counts; repeat it.",
+        ),
     ] = None,
     unit: Annotated[
         str | None,
@@ -44,6 +51,9 @@ def change(
     ] = 200,
     encoding: Encoding = ENCODING,
     seed: Annotated[int, typer.Option(help="Seed of the blocks of documents, and of the permutations.")] = 0,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory to use at most, such as 1G; the result is the same.")
+    ] = None,
     workers: Workers = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -57,20 +67,29 @@ def change(
     from psdvec.slices.change import change as find_change
     from psdvec.topic_model.documents import Files
 
-    given = dict(_named(text) for text in slices) if slices else None
+    model, documents = _model_and_documents(given or [], has_slices=bool(slices))
+    named = dict(_named(text) for text in slices) if slices else None
     found = find_change(
         model, Files(tuple(documents)) if documents else None, by=by,
-        slices={name: Files((path,)) for name, path in given.items()} if given else None,
+        slices={name: Files((path,)) for name, path in named.items()} if named else None,
         unit=unit, column=column, where=read_where(where), window=window,
-        min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
+        min_count=min_count, permutations=permutations, encoding=encoding, seed=seed, memory=memory,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
     head, *rows = found.rows()
-    shown = [[str(row[0]), *(f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}" for cell in row[1:-1])]
+    shown = [[str(row[0]), *(f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}" for cell in row[1:-3])]
              for row in rows[:20]]  # fmt: skip
-    print_table(head[:-1], shown, left=1)
+    print_table(head[:-3], shown, left=1)
     if output is not None:
         print(f"{len(found):,} words written to {output}; have a look at {output / 'change.html'}")
+
+
+def _model_and_documents(given: list[str], *, has_slices: bool) -> tuple[str | None, list[str]]:
+    """Say which of the arguments is the model, if any: the first, unless it can only hold documents."""
+    can_be = bool(given) and not given[0].removesuffix(".gz").endswith(RECORDS)
+    if not can_be or (len(given) == 1 and not has_slices):
+        return None, given
+    return given[0], given[1:]
 
 
 def _named(text: str) -> tuple[str, str]:

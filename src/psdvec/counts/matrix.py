@@ -365,7 +365,7 @@ def half_of(counts: Cooccurrence, words: int, *, seed: int, other: bool = False)
     Each time that two words met goes to either half by the toss of a coin. How often they met is known where a count is
     what once or twice makes; a larger count H stands for H Σ w / Σ w² times, which gives its halves the right variance.
     """
-    weights = _weights_of(counts.parameters)
+    weights = weights_of(counts.parameters)
     once, twice = np.unique(weights), np.add.outer(np.unique(weights), np.unique(weights))
     known, first = np.unique(np.concatenate([once, twice.ravel()]), return_index=True)
     larger = np.concatenate([once, np.maximum.outer(once, once).ravel()])[first]
@@ -408,7 +408,7 @@ def _drawn_half(
     return np.minimum(half, values)
 
 
-def _weights_of(parameters: Mapping[str, Any]) -> Int64s:
+def weights_of(parameters: Mapping[str, Any]) -> Int64s:
     """Return what pairs count at each distance in counts that were made so; 1 where that is not known."""
     try:
         return pair_weights(parameters["window"], str(parameters["weighting"]))

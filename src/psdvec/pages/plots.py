@@ -99,6 +99,7 @@ _ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
 _LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
 _TALL = 190
 _MOST_NAMES = 6  # below an axis of places
+_NAME_LETTER, NAME_HEIGHT = 7.0, 15.0  # of a name on a map
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,23 @@ class Row:
 
 @dataclass(frozen=True)
 class Series:
-    """Points ``(x, y, note)`` of one name and one colour."""
+    """Points ``(x, y, note)`` of one name and one colour, in a band of ``(x, low, high)`` if there is one."""
 
     name: str
     colour: str
     points: Sequence[tuple[float, float, str]]
+    band: Sequence[tuple[float, float, float]] = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something at a place of a map, which has no axes."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+    strong: bool = False
 
 
 def colour_at(place: int) -> str:
@@ -167,7 +180,9 @@ def draw_points(
 
 def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
     """Draw lines over named places; a point's x is its place, and a series has points at some of them."""
-    y = fit_axis([value for one in series for _, value, _ in one.points], start=_foot_of(series), stop=_TOP)
+    values = [value for one in series for _, value, _ in one.points]
+    ends = [end for one in series for _, *ends in one.band for end in ends]
+    y = fit_axis([*values, *ends], start=_foot_of(series), stop=_TOP)
     left, right = _left_of(y), _right_of(series)
     x = _place_axis(places, left, right)
     around = _across(y, left, right) + _place_names(places, x, y.start) + _text(2, 12, y_title, "tick")
@@ -196,6 +211,63 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
         tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
     around = _across(y, left, right) + _place_names(places, x, y.start) + _text(2, 12, y_title, "tick")
     return _svg(y.start + 24, areas + around + _beside(tips, right, y.start), label, _notes(series))
+
+
+def draw_map(marks: Sequence[Mark], *, label: str, joined: Sequence[tuple[int, int]] = ()) -> str:
+    """Draw marks with their names where they lie, as far apart in both directions; some pairs are ``joined``."""
+    height = 0.62 * WIDTH
+    ends = [(min(values), max(values)) for values in zip(*((mark.x, mark.y) for mark in marks), strict=True)]
+    scale = min(
+        (WIDTH - 110) / ((ends[0][1] - ends[0][0]) or 1), (height - 50) / ((ends[1][1] - ends[1][0]) or 1)
+    )
+    places = [
+        (
+            WIDTH / 2 + scale * (mark.x - sum(ends[0]) / 2),
+            height / 2 + scale * (sum(ends[1]) / 2 - mark.y),
+        )
+        for mark in marks
+    ]
+    lines = "".join(
+        f'<path class="foot" d="M{places[i][0]:.1f} {places[i][1]:.1f}L{places[j][0]:.1f} {places[j][1]:.1f}"/>'
+        for i, j in joined
+    )
+    dots = "".join(
+        _circle(x, y, 5 if mark.strong else 3, mark.colour, mark.name)
+        for mark, (x, y) in zip(marks, places, strict=True)
+    )
+    order = sorted(range(len(marks)), key=lambda i: not marks[i].strong)
+    wanted = [
+        (shorten(marks[i].name, 20), places[i][0], places[i][1] - 7, "strong" if marks[i].strong else "name")
+        for i in order
+    ]
+    return _svg(height, lines + dots + place_names(wanted, WIDTH), label, [mark.name for mark in marks])
+
+
+def place_names(wanted: Sequence[tuple[str, float, float, str]], width: float) -> str:
+    """Write names at their places, the first ones first; one that would cover another is left out."""
+    shown: list[str] = []
+    taken: list[tuple[float, ...]] = []
+    for text, place, y, kind in wanted:
+        half = _NAME_LETTER * len(text) / 2
+        x = max(half, min(width - half, place))
+        box = (
+            x - half,
+            x + half,
+            y - NAME_HEIGHT + 1,
+            y,
+        )  # a line below does not touch it, however y is rounded
+        if not any(_cover(box, other) for other in taken):
+            taken.append(box)
+            shown.append(
+                f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
+                f'pointer-events="none">{escape(text)}</text>'
+            )
+    return "".join(shown)
+
+
+def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Say whether two boxes (left, right, top, bottom) cover one another."""
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def shorten(name: str, most: int) -> str:
@@ -261,6 +333,9 @@ def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:
     for one in series:
         places = sorted((x.place(at), y.place(value), note) for at, value, note in one.points)
         tips.append((one.name, one.colour, *places[-1][:2]))
+        if one.band:
+            lower, upper = ([(x.place(at), y.place(ends[k])) for at, *ends in one.band] for k in (0, 1))
+            marks += f'<polygon points="{_path([*upper, *reversed(lower)])}" class="band" style="fill:{one.colour}"/>'
         if len(places) > 1:
             line = _path((left, top) for left, top, _ in places)
             marks += f'<polyline points="{line}" class="line" style="stroke:{one.colour}"/>'

@@ -1,8 +1,8 @@
 """The page around a report: one self-contained file with a title, a verdict, and sections of tables and plots.
 
-The page loads nothing and runs no script. It has the colours of the explorer's page, light or dark as the reader's
-system is, and never scrolls sideways: plots are as wide as their place (:mod:`psdvec.pages.plots`), and a table that
-would be wider than the screen is shown as a list of its rows.
+The page loads nothing, and runs no script but a few lines where a table can be sorted. It has the colours of the
+explorer's page, light or dark as the reader's system is, and never scrolls sideways: plots are as wide as their place
+(:mod:`psdvec.pages.plots`), and a table that would be wider than the screen is shown as a list of its rows.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
         f'<section><h2 id="{_anchor(one.title)}">{escape(one.title)}</h2>{one.content}</section>'
         for one in shown
     )
+    script = f"<script>\n{_style('sort.js')}</script>\n" if "<th" in body and "<button" in body else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_style('page.css')}{_fold_rules(body)}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>{paragraph(about, kind='about')}"
         f"{paragraph(verdict, kind='verdict')}{contents}</header>\n"
-        f"<main>{body}</main>\n</body>\n</html>\n"
+        f"<main>{body}</main>\n{script}</body>\n</html>\n"
     )
 
 
@@ -86,14 +87,18 @@ def html_table(
     *,
     meanings: Mapping[str, str] | None = None,
     strong: str = "",
+    sortable: bool = False,
 ) -> str:
     """Return a table; pointing at a heading or the name of a row shows its meaning, if it is among ``meanings``.
 
-    Cells that end in ``strong`` are set in bold. Where the table is wider than its place, each row is shown as a block
-    of its own, with the headings beside the cells.
+    Cells that end in ``strong`` are set in bold. A press on a heading sorts a ``sortable`` table. Where the table is
+    wider than its place, each row is shown as a block of its own, with the headings beside the cells.
     """
     known = meanings or {}
-    head = "".join(f'<th scope="col" role="columnheader">{_heading(cell, known)}</th>' for cell in header)
+    head = "".join(
+        f'<th scope="col" role="columnheader">{_heading(cell, known, is_button=sortable)}</th>'
+        for cell in header
+    )
     body = "".join(
         f'<tr role="row"><th scope="row" role="rowheader"{_class(_kind(row[0]))}>{_heading(row[0], known)}</th>'
         + "".join(_cell(name, cell, strong) for name, cell in zip(header[1:], row[1:], strict=True))
@@ -125,8 +130,10 @@ def _kind(cell: str) -> str:
     return "long" if _letters(cell) > _LONG else ""
 
 
-def _heading(text: str, meanings: Mapping[str, str]) -> str:
+def _heading(text: str, meanings: Mapping[str, str], *, is_button: bool = False) -> str:
     found = meanings.get(text)
+    if is_button:
+        return f'<button type="button" title="{escape(found or text)}">{escape(text)}</button>'
     return f'<abbr title="{escape(found)}">{escape(text)}</abbr>' if found else escape(text)
 
 

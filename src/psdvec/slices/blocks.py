@@ -8,6 +8,7 @@ that the documents are dealt to, divided by how much was added up (docs/how-to/c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError
 from psdvec.kernels import kernel
 from psdvec.progress import Progress
+from psdvec.slices.counted import CountedSlice
 from psdvec.slices.reading import Sliced
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
@@ -24,9 +26,10 @@ from psdvec.vectors.embeddings import Embeddings
 DAMPED = (
     1e-3  # share of the text at which a word's vector counts half as a context, as in SIF (Arora et al. 2017)
 )
-RIDGE = 1e-6  # of the matrix, relative to the mean square of what it is fitted to
+RIDGES = 10.0 ** np.arange(-6, 2)
 BLOCKS = 48  # that all documents are dealt to, at least
 FEWEST, MOST = 8, 120  # blocks of the smallest slice, and of all of them
+CHUNK = 256  # words that are taken together
 _PARTS = 8  # that the blocks are joined to, where only their sum is wanted
 ROOM = 1 << 29  # bytes of the sums that are held at once
 
@@ -62,6 +65,22 @@ def add_contexts(tokens, starts, documents, features, window, rows, sums):
                     sums[rows[word], k] += around[k] - features[word, k]
 
 
+@kernel
+def count_contexts(tokens, starts, documents, window, rows, counts):
+    """Add how often each word stands within the window of some words to ``counts`` int64[words, n].
+
+    ``tokens``, ``starts`` and ``rows`` are those of :func:`add_contexts`.
+    """
+    for document in documents:
+        begin, end = starts[document], starts[document + 1]
+        for place in range(begin, end):
+            word = tokens[place]
+            if word >= 0 and rows[word] >= 0:
+                for other in range(max(begin, place - window), min(end, place + window + 1)):
+                    if other != place and tokens[other] >= 0:
+                        counts[rows[word], tokens[other]] += 1
+
+
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """Documents dealt to blocks: ``members`` are the documents of each, ``slices`` says which slice it is of."""
@@ -69,6 +88,8 @@ class Blocks:
     documents: Documents
     members: tuple[Int64s, ...]
     slices: Int64s
+    counted: Mapping[int, CountedSlice]
+    seed: int
     features: Float32s  # (n, d + 1): the vector of a word as a context, and how much it counts
     window: int
     workers: int
@@ -87,11 +108,26 @@ class Blocks:
 
         with ThreadPoolExecutor(self.workers) as pool:
             list(pool.map(add, range(len(self.members))))
+        for number, own in self.counted.items():
+            is_own = self.slices == number
+            found[is_own] = own.sums(words, self.features, blocks=int(is_own.sum()), seed=self.seed)
+        return found
+
+    def totals(self, *, room: int) -> Float64s:
+        """Return what all blocks together add up to around every word, (n, d + 1)."""
+        n, width = self.features.shape
+        found: Float64s = np.zeros((n, width))
+        joined = tuple(np.concatenate(self.members[k::_PARTS]) for k in range(min(_PARTS, len(self.members))))
+        parts = replace(self, members=joined, counted={})
+        for words in parts.strips(np.arange(n), room=room):
+            found[words] = parts.sums(words).sum(axis=0)
+        for own in self.counted.values():
+            found += own.matrix @ self.features
         return found
 
     def strips(self, words: Int64s, *, room: int) -> list[Int64s]:
-        """Return the words in parts whose sums take up at most ``room`` bytes."""
-        step = max(room // (8 * len(self.members) * self.features.shape[1]), 1)
+        """Return the words in parts whose sums take up ``room`` bytes, in whole chunks and at least one."""
+        step = max(room // (8 * len(self.members) * self.features.shape[1] * CHUNK), 1) * CHUNK
         return [words[begin : begin + step] for begin in range(0, len(words), step)]
 
 
@@ -115,11 +151,24 @@ class Uses:
     def of(self, words: Int64s) -> tuple[Float64s, Float64s]:
         """Return sums (K, words, d) and amounts (K, words): a word is their quotient, in any set of blocks."""
         sums = self.blocks.sums(words)
-        return sums[..., :-1] @ self.matrix, sums[..., -1]
+        amounts = sums[..., -1].copy()
+        for begin in range(
+            0, len(words), CHUNK
+        ):  # so that the last bits are the same however words are strewn
+            part = sums[:, begin : begin + CHUNK, :-1]
+            part[...] = part @ self.matrix
+        return sums[..., :-1], amounts
 
 
 def find_uses(
-    embeddings: Embeddings, sliced: Sliced, *, window: int, seed: int, workers: int, progress: Progress
+    embeddings: Embeddings,
+    sliced: Sliced,
+    *,
+    window: int,
+    seed: int,
+    workers: int,
+    room: int = ROOM,
+    progress: Progress,
 ) -> Uses:
     """Deal documents to blocks, and find the matrix that takes contexts to where the model has the words."""
     n = len(embeddings)
@@ -127,14 +176,12 @@ def find_uses(
     if not occurrences.sum():
         raise InputError("no document has a word with a vector; give vectors of the same language")
     members, slices = deal(sliced, seed=seed)
-    blocks = Blocks(sliced.documents, members, slices, context_features(embeddings), window, workers)
-    totals: Float64s = np.zeros((n, blocks.features.shape[1]))
-    joined = replace(blocks, members=tuple(np.concatenate(members[k::_PARTS]) for k in range(_PARTS)))
-    strips = joined.strips(np.arange(n), room=ROOM)
-    with progress.stage("contexts", total=len(strips), unit="strips") as stage:
-        for words in strips:
-            totals[words] = joined.sums(words).sum(axis=0)
-            stage.advance(1)
+    blocks = Blocks(
+        sliced.documents, members, slices, sliced.counted, seed, context_features(embeddings), window, workers
+    )
+    with progress.stage("contexts", total=1, unit="pass") as stage:
+        totals = blocks.totals(room=room)
+        stage.advance(1)
     means = totals[:, :-1] / np.maximum(totals[:, -1:], 1e-12)
     matrix = induction_matrix(means, embeddings, occurrences.sum(axis=1))
     return Uses(blocks, matrix, occurrences * (totals[:, -1:] > 0), ((means @ matrix) ** 2).sum(axis=1))
@@ -152,6 +199,11 @@ def context_features(embeddings: Embeddings) -> Float32s:
 
 def deal(sliced: Sliced, *, seed: int) -> tuple[tuple[Int64s, ...], Int64s]:
     """Deal the units of each slice to blocks of about the same size at random; return documents, and slices."""
+    if sliced.counted:
+        each = max(BLOCKS // len(sliced.names), FEWEST)
+        return (np.zeros(0, np.int64),) * each * len(sliced.names), np.repeat(
+            np.arange(len(sliced.names)), each
+        )
     slices = [np.flatnonzero(sliced.owners == number) for number in range(len(sliced.names))]
     units = [np.unique(sliced.units[documents]) for documents in slices]
     sizes = [len(own) for own in units]
@@ -171,9 +223,24 @@ def deal(sliced: Sliced, *, seed: int) -> tuple[tuple[Int64s, ...], Int64s]:
 
 
 def induction_matrix(means: Float64s, embeddings: Embeddings, occurrences: Int64s) -> Float64s:
-    """Return the (d, d) matrix that takes mean contexts nearest to the words' own vectors, by least squares."""
-    weights = np.log1p(occurrences)[:, None]
-    left = means.T @ (weights * means)
-    right = means.T @ (weights * np.asarray(embeddings.vectors, np.float64))
-    ridge = RIDGE * np.trace(left) / len(left)
-    return np.linalg.solve(left + ridge * np.eye(len(left)), right)
+    """Return the (d, d) matrix that takes mean contexts nearest to the words' own vectors, by ridge regression.
+
+    Among ``RIDGES``, relative to the mean square of what it is fitted to, generalised cross-validation chooses: where
+    there are hardly more words than dimensions, a small ridge would fit chance.
+    """
+    weights = np.sqrt(np.log1p(occurrences))[:, None]
+    left, right = weights * means, weights * np.asarray(embeddings.vectors, np.float64)
+    squares, axes = np.linalg.eigh(left.T @ left)
+    squares = np.maximum(squares, 0)
+    cross = axes.T @ (left.T @ right)
+    n, total = np.count_nonzero(occurrences), float((right**2).sum())
+    least, best = np.inf, cross
+    for ridge in RIDGES.tolist():
+        shrunk = squares + ridge * squares.mean() + 1e-300
+        found = cross / shrunk[:, None]
+        missed: float = total - 2 * float((found * cross).sum()) + float((squares[:, None] * found**2).sum())
+        free = max(1 - float((squares / shrunk).sum()) / max(n, 1), 1e-6)
+        score = missed / free**2
+        if score < least:
+            least, best = score, found
+    return np.asarray(axes @ best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +16,20 @@ from psdvec.errors import InputError, checked, demand_positive, demand_seed, imp
 from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
-from psdvec.resources import limit_blas, resolve_workers
+from psdvec.resources import format_size, limit_blas, memory_in_use, parse_size, resolve_workers
 from psdvec.slices.blocks import ROOM, Uses, find_uses
-from psdvec.slices.contrasts import WIDTH, chances, contrast, false_discoveries, permuted, steps
-from psdvec.slices.reading import Sliced, read_slices
-from psdvec.storage.artefact import check_output
-from psdvec.topic_model.documents import Source
+from psdvec.slices.contrasts import WIDTH, false_discoveries
+from psdvec.slices.details import Compared, Context, contexts_of, passages_of, two_of
+from psdvec.slices.measure import measure
+from psdvec.slices.reading import Sliced, read_slices, train_on
+from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
+from psdvec.text.concordance import Passage
+from psdvec.topic_model.documents import Source, again_and_again
 from psdvec.vectors.embeddings import Embeddings
 
 KIND = "change"  # of the folder that it is written to
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
-_AT_ONCE = 1 << 24  # numbers of the products of Gram matrices that are held at once
+OVERHEAD = 200_000_000  # bytes that a strip takes beside its sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,8 +40,9 @@ class Change(Shown):
     the mean over the steps from each slice to the next, with its 95 % interval from ``low`` to ``high``; chance adds
     nothing to it, so that it may be below 0. ``cosine``: between the uses, likewise. ``p``: how likely so large a
     change is where documents have nothing to do with slices. ``q``: the share of false discoveries among the words
-    with a p no larger. ``vectors`` (slices, words, d): where the word is in each slice, on the axes of the model.
-    ``only``: words of one slice alone, with how often they occur there.
+    with a p no larger. ``path``, ``path_low``, ``path_high`` (words, slices): the distance from the first slice.
+    ``vectors`` (slices, words, d): where the word is in each slice, on the axes of the model. ``only``: words of one
+    slice alone, with how often they occur there.
     """
 
     slices: tuple[str, ...]
@@ -49,11 +54,17 @@ class Change(Shown):
     p: Float64s
     q: Float64s
     cosine: Float64s
+    cosine_low: Float64s
+    cosine_high: Float64s
+    path: Float64s
+    path_low: Float64s
+    path_high: Float64s
     vectors: Float32s
     only: Mapping[str, tuple[tuple[str, int], ...]]
-    documents: tuple[int, ...]
     embeddings: Embeddings
     permutations: int
+    uses: Uses
+    sliced: Sliced
 
     def __len__(self) -> int:
         return len(self.words)
@@ -88,6 +99,32 @@ class Change(Shown):
             found[name] = [(other, cosine) for other, cosine in near if other != word][:topn]
         return found
 
+    @checked
+    def contexts(
+        self, word: str, *, between: tuple[str, str] | None = None, topn: int = 10
+    ) -> dict[str, list[Context]]:
+        """Return by slice the contexts that are commoner there and pull a word there most: the first and last slice.
+
+        The ``share`` of a context is what it adds to the squared distance between the two; all of them add up to 1.
+        """
+        self.place_of(word)
+        return contexts_of(self.compared(between), [word], topn=topn)[word]
+
+    @checked
+    def passages(
+        self, word: str, *, between: tuple[str, str] | None = None, topn: int = 5, most: int = 1
+    ) -> dict[str, list[Passage]]:
+        """Return by slice passages of its documents in which a word stands with the contexts that pull it there.
+
+        Up to ``most`` for each of ``topn`` contexts, each of another document. A slice of counts has none.
+        """
+        self.place_of(word)
+        return passages_of(self.compared(between), [word], topn=topn, most=most)[word]
+
+    def compared(self, between: tuple[str, str] | None = None) -> Compared:
+        """Return two of the slices, the first and the last if none are named, with what is known of them."""
+        return Compared(self.embeddings, self.uses, self.sliced, two_of(self.slices, between))
+
     def rows(self) -> list[tuple[Any, ...]]:
         """Return what ``change.csv`` holds: a heading, and a row for each word."""
         head = (
@@ -99,8 +136,13 @@ class Change(Shown):
             "p",
             "q",
             "cosine",
+            "cosine low",
+            "cosine high",
         )
-        numbers = zip(self.distance, self.low, self.high, self.p, self.q, self.cosine, strict=True)
+        numbers = zip(
+            self.distance, self.low, self.high, self.p, self.q, self.cosine, self.cosine_low, self.cosine_high,
+            strict=True,
+        )  # fmt: skip
         return [
             head,
             *(
@@ -118,7 +160,7 @@ class Change(Shown):
 
 @checked
 def change(
-    model: Embeddings | str | Path,
+    model: Embeddings | str | Path | None,
     documents: Source | None = None,
     *,
     by: str | None = None,
@@ -132,6 +174,7 @@ def change(
     min_count: int = 20,
     permutations: int = 200,
     seed: int = 0,
+    memory: float | str | None = None,
     workers: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
@@ -145,12 +188,13 @@ def change(
     Parameters
     ----------
     model
-        Vectors of all the text, or the folder that holds them; every slice is placed on their axes.
+        Vectors of all the text, or the folder that holds them; every slice is placed on their axes. If None, they are
+        learned from all slices first, as :func:`psdvec.train` does by itself.
     documents
         Files, texts or a table, as for :func:`psdvec.topics`; with ``by``, the field that says which slice a document
         is of. Dates are put into years, decades or months, whichever gives at most 24 slices.
     slices
-        In place of both: documents by the name of their slice.
+        In place of both: documents by the name of their slice, or counts. Counts know of no documents; see the guide.
     unit
         Field whose documents belong together, such as the speaker: chance deals all of them to one slice, or none.
     column, where, encoding, tokenizer
@@ -161,8 +205,10 @@ def change(
         Words that occur fewer times in any slice are left out.
     permutations
         How often documents are dealt to slices at random, for the test.
+    memory
+        The most memory to use, in bytes or as ``"4G"``; what is found is the same.
     output
-        A folder for ``change.csv`` and ``change.html``.
+        A folder for ``change.csv``, ``change.html`` and ``change.json``. Killed work goes on where it stopped.
     """
     if quiet:
         progress = SilentProgress()
@@ -170,58 +216,94 @@ def change(
     demand_positive(min_count, "min_count")
     demand_seed(seed)
     threads = resolve_workers(workers)
-    if output is not None:
-        check_output(output, overwrite=overwrite, kind=KIND)
+    limit = None if memory is None else parse_size(memory)
+    check_resumable(output, kind=KIND, overwrite=overwrite)
     if not FEWEST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
         raise InputError(
             f"permutations={permutations} does not do; give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}"
         )
+    how: dict[str, Any] = {"column": column, "where": where, "encoding": encoding, "tokenizer": tokenizer}
+    documents, slices = _readable(documents, slices)
+    if model is None:
+        model = train_on(documents, slices, workers=workers, memory=limit, progress=progress, **how)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
-    sliced = read_slices(
-        embeddings, documents, by=by, slices=slices, unit=unit, column=column, where=where, encoding=encoding,
-        tokenizer=tokenizer, progress=progress,
-    )  # fmt: skip
-    with limit_blas(1):  # so that the last bits are the same for any number of threads
-        uses = find_uses(embeddings, sliced, window=window, seed=seed, workers=threads, progress=progress)
-        found = _measure(
-            embeddings, sliced, uses, least=min_count, permutations=permutations, seed=seed, progress=progress
+    sliced = read_slices(embeddings, documents, by=by, slices=slices, unit=unit, progress=progress, **how)
+    occurrences = sliced.occurrences(len(embeddings))
+    with ExitStack() as stack:
+        work = None
+        if output is not None:
+            plan = {
+                "documents": digest_of(
+                    sliced.documents.tokens, sliced.documents.starts, sliced.owners, sliced.units, occurrences
+                ),
+                "vectors": digest_of(np.asarray(embeddings.vectors), tuple(embeddings.index_to_key)), "window": window,
+                "min_count": min_count, "permutations": permutations, "seed": seed, "memory": limit,
+            }  # fmt: skip
+            work = stack.enter_context(
+                open_workspace(Path(output), plan=plan, progress=progress, overwrite=overwrite)
+            )
+        stack.enter_context(limit_blas(1))  # so that the last bits are the same for any number of threads
+        room = _room(limit, embeddings)
+        uses = find_uses(
+            embeddings, sliced, window=window, seed=seed, workers=threads, room=room, progress=progress
         )
-    if output is not None:
-        from psdvec.slices.page import write_change
+        found = _found(
+            embeddings, sliced, uses, least=min_count, permutations=permutations, seed=seed, room=room, work=work,
+            progress=progress,
+        )  # fmt: skip
+        if output is not None:
+            from psdvec.slices.page import write_change
 
-        write_change(found, output, overwrite=overwrite)
+            write_change(found, output, overwrite=overwrite)
     return found
 
 
-def _measure(
-    embeddings: Embeddings, sliced: Sliced, uses: Uses, *, least: int, permutations: int, seed: int, progress: Progress
-) -> Change:  # fmt: skip
-    """Compare and test the uses of all words that occur often enough."""
-    occurrences, names = uses.occurrences, sliced.names
+def _readable(documents: Any, slices: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any] | None]:
+    """Return what can be read more than once."""
+    again = None if slices is None else {str(name): again_and_again(one) for name, one in slices.items()}
+    return again_and_again(documents), again
+
+
+def _room(limit: int | None, embeddings: Embeddings) -> int:
+    """Return how many bytes the sums of a strip may take up."""
+    if limit is None:
+        return ROOM
+    taken = memory_in_use() + 24 * embeddings.vectors.size + OVERHEAD
+    if limit < taken:
+        raise InputError(
+            f"memory={format_size(limit)} is too little for these documents and vectors, which take "
+            f"{format_size(taken)}; allow that, or give fewer documents or words"
+        )
+    return min((limit - taken) // 2, ROOM)
+
+
+def _found(
+    embeddings: Embeddings,
+    sliced: Sliced,
+    uses: Uses,
+    *,
+    least: int,
+    permutations: int,
+    seed: int,
+    room: int,
+    work: Path | None,
+    progress: Progress,
+) -> Change:
+    """Compare and test the uses of all words that occur often enough, and put them in order."""
+    occurrences = uses.occurrences
     ids = np.flatnonzero((occurrences >= least).all(axis=1))
     if not ids.size:
         raise InputError(
             f"no word of the vectors occurs {least} times or more in every slice; ask for fewer with min_count, or "
             "give more text"
         )
-    orders = [
-        steps(uses.slices),
-        *(steps(order) for order in permuted(uses.slices, permutations, seed=seed + 1)),
-    ]
-    results: list[tuple[Float64s, Float64s, Float64s, Float64s, Float32s]] = []
-    typical = float(np.median(uses.squares[ids]))
-    with progress.stage("testing", total=len(ids), unit="words") as stage:
-        for words in uses.blocks.strips(ids, room=ROOM):
-            results.append(_compare(*uses.of(words), uses.slices, orders, typical))
-            stage.advance(len(words))
-    distance, error, p, cosine = (np.concatenate([one[k] for one in results]) for k in range(4))
-    vectors = np.concatenate([one[4] for one in results], axis=1)
-    sure = np.isfinite(distance) & np.isfinite(error)
-    low, high = distance - WIDTH * error, distance + WIDTH * error
+    one = measure(uses, ids, permutations=permutations, seed=seed, room=room, work=work, progress=progress)
+    sure = np.isfinite(one.distance) & np.isfinite(one.distance_error)
+    low = one.distance - WIDTH * one.distance_error
     order = np.flatnonzero(sure)
     order = order[np.argsort(-low[order], kind="stable")]
-    q = np.ones(len(p))
-    q[sure] = false_discoveries(p[sure])
+    q = np.ones(len(one.p))
+    q[sure] = false_discoveries(one.p[sure])
     words_of = embeddings.index_to_key
     only = {
         name: tuple(
@@ -229,61 +311,18 @@ def _measure(
             for i in np.argsort(-occurrences[:, number], kind="stable")
             if occurrences[i, number] >= least and not np.delete(occurrences[i], number).any()
         )
-        for number, name in enumerate(names)
+        for number, name in enumerate(sliced.names)
     }
+
+    def ends(name: str) -> tuple[Float64s, Float64s]:
+        value, error = getattr(one, name)[order], WIDTH * getattr(one, f"{name}_error")[order]
+        return value - error, value + error
+
+    (low, high), cosine_ends, path_ends = ends("distance"), ends("cosine"), ends("from_first")
     return Change(
-        names, tuple(words_of[i] for i in ids[order]), occurrences[ids[order]], distance[order], low[order],
-        high[order], p[order], q[order], cosine[order], vectors[:, order], only,
-        sliced.sizes, embeddings, permutations,
+        slices=sliced.names, words=tuple(words_of[i] for i in ids[order]), occurrences=occurrences[ids[order]],
+        distance=one.distance[order], low=low, high=high, p=one.p[order], q=q[order], cosine=one.cosine[order],
+        cosine_low=cosine_ends[0], cosine_high=cosine_ends[1], path=one.from_first[order], path_low=path_ends[0],
+        path_high=path_ends[1], vectors=one.vectors[:, order], only=only, embeddings=embeddings,
+        permutations=permutations, uses=uses, sliced=sliced,
     )  # fmt: skip
-
-
-def _compare(
-    sums: Float64s,
-    amounts: Float64s,
-    slices: Int64s,
-    orders: list[list[tuple[Float64s, Float64s]]],
-    typical: float,
-) -> tuple[Float64s, Float64s, Float64s, Float64s, Float32s]:
-    """Return distance, its standard error, p and cosine of some words, and their vectors in each slice.
-
-    ``sums`` (K, words, d), ``amounts`` (K, words); ``orders`` are the steps as they are, then those of permutations.
-    """
-    blocks, words = amounts.shape
-    distance, error, p, cosine = (np.empty(words) for _ in range(4))
-    pairs = range(len(orders[0]))
-    left, right = ([np.hstack([order[step][side] for order in orders]) for step in pairs] for side in (0, 1))
-    without = 1 - np.eye(blocks)
-    chunk = max(_AT_ONCE // (blocks * len(orders)), 1)
-    for begin in range(0, words, chunk):
-        part = slice(begin, begin + chunk)
-        own = sums[:, part].transpose(1, 0, 2)
-        grams, some = own @ own.transpose(0, 2, 1), amounts[:, part].T
-        tested = [contrast(grams, some, left[step], right[step]) for step in pairs]
-        noise: Any = sum(one.noise for one in tested)
-        ratio = np.divide(
-            sum(one.apart for one in tested), noise, out=np.full(noise.shape, -1.0), where=noise > 0
-        )
-        p[part] = chances(ratio[:, 0], ratio[:, 1:])
-        distance[part] = np.mean([one.distance(typical)[:, 0] for one in tested], axis=0)
-        cosine[part] = np.mean([one.cosine[:, 0] for one in tested], axis=0)
-        left_out = [
-            contrast(grams, some, orders[0][step][0] * without, orders[0][step][1] * without).distance(
-                typical
-            )
-            for step in pairs
-        ]
-        error[part] = _jackknife(np.mean(left_out, axis=0), slices)
-    groups = [slices == number for number in range(int(slices.max()) + 1)]
-    vectors = np.stack([sums[group].sum(axis=0) / amounts[group].sum(axis=0)[:, None] for group in groups])
-    return distance, error, p, cosine, vectors.astype(np.float32)
-
-
-def _jackknife(left_out: Float64s, slices: Int64s) -> Float64s:
-    """Return the standard error of a statistic from its values without each block, (words, K), slice by slice."""
-    variance: Float64s = np.zeros(len(left_out))
-    for number in range(int(slices.max()) + 1):
-        own = left_out[:, slices == number]
-        size = own.shape[1]
-        variance += (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return np.sqrt(variance)

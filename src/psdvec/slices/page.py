@@ -1,27 +1,37 @@
-"""A change of meaning as a folder: the table ``change.csv`` and the page ``change.html``."""
+"""A change of meaning as a folder: the table ``change.csv``, the page ``change.html``, and all of it as JSON."""
 
 from __future__ import annotations
 
 import csv
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from psdvec.pages.plots import Row, colour_at, draw_rows
-from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, plots
+import numpy as np
+
+from psdvec.errors import StoreError
+from psdvec.pages.plots import Mark, Row, Series, colour_at, draw_lines, draw_map, draw_rows
+from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, paragraph, plots
 from psdvec.progress import count_of
 from psdvec.slices.change import KIND, Change
-from psdvec.storage.artefact import create_artefact
+from psdvec.slices.details import contexts_of, passages_of
+from psdvec.storage.artefact import create_artefact, open_artefact, parse_json
+from psdvec.text.readers import as_written
 
 VERSION = 1
-_DRAWN, _PANELS, _LISTED = 30, 40, 300
-_NEAR = 10
+_DRAWN, _TOLD, _LISTED = 30, 40, 1000  # words of the plot of intervals, with a panel each, and in the table
+_NEAR, _PULLS, _SENTENCES = 10, 8, 3
+_MAPPED = 7  # neighbours in each slice that are on a map
 _MEANINGS = {
     "distance": "how far apart the uses of the word are; chance adds nothing, so it may be below 0",
     "low": "the lower end of its 95 % interval, by which the words are in order: so much at least",
     "high": "the upper end of its 95 % interval",
     "p": "how likely so large a change is if documents were dealt to slices by chance",
     "q": "the share of false discoveries among all words with a p no larger",
+    "cosine": "between the uses, as if each were known without chance; low and high as for the distance",
 }
 
 
@@ -29,31 +39,74 @@ def write_change(change: Change, path: str | Path, *, overwrite: bool = False) -
     """Write a change as the folder ``path``."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(change.rows())
+    described = describe_change(change)
     parameters = {
         "slices": list(change.slices),
-        "documents": list(change.documents),
+        "documents": list(change.sliced.sizes),
         "words": len(change),
         "permutations": change.permutations,
+        "window": change.uses.blocks.window,
     }
     with create_artefact(
         path, kind=KIND, version=VERSION, parameters=parameters, sources=[], overwrite=overwrite
     ) as writer:
-        writer.add_text("change.csv", text.getvalue())
-        writer.add_text("change.html", as_html(change))
+        writer.add_text("change.csv", as_written(text.getvalue()))
+        writer.add_text("change.json", as_written(json.dumps(described, ensure_ascii=False, indent=1) + "\n"))
+        writer.add_text("change.html", as_written(as_html(change, described)))
 
 
-def as_html(change: Change) -> str:
-    """Return the page of a change."""
-    sizes = zip(change.slices, change.documents, strict=True)
-    slices = ", ".join(f"{name}: {count_of(size, 'document')}" for name, size in sizes)
-    sure = int((change.q <= 0.05).sum())
+def read_change(path: str | Path) -> dict[str, Any]:
+    """Return what :func:`describe_change` told of a change that was written as the folder ``path``."""
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    found = parse_json(artefact.file("change.json").read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not {"slices", "words"} <= found.keys():
+        raise StoreError(f"'{artefact.path}' is damaged: its change.json holds no words; make it again")
+    return found
+
+
+def describe_change(change: Change) -> dict[str, Any]:
+    """Return the words that changed most, as plain values; of the first ones, all that is known of them."""
+    told = change.words[:_TOLD]
+    contexts = contexts_of(change.compared(), told, topn=_PULLS)
+    passages = passages_of(change.compared(), told, topn=_SENTENCES, most=1)
+    words: list[dict[str, Any]] = []
+    for i, word in enumerate(change.words[:_LISTED]):
+        numbers = {
+            name: float(f"{getattr(change, name)[i]:.6g}") for name in ("distance", "low", "high", "p", "q")
+        }
+        words.append({"word": word, "occurrences": change.occurrences[i].tolist(), **numbers})
+        if i < _TOLD:
+            path = zip(change.path[i], change.path_low[i], change.path_high[i], strict=True)
+            words[-1] |= {
+                "neighbours": {
+                    name: [(other, round(float(cosine), 4)) for other, cosine in near]
+                    for name, near in change.neighbours(word, topn=_NEAR).items()
+                },
+                "contexts": {name: [one._asdict() for one in own] for name, own in contexts[word].items()},
+                "passages": {name: [vars(one) for one in own] for name, own in passages[word].items()},
+                "path": [[float(f"{value:.6g}") for value in place] for place in path],
+            }
+    return {
+        "slices": list(change.slices),
+        "documents": list(change.sliced.sizes),
+        "compared": len(change),
+        "changed": int((change.q <= 0.05).sum()),
+        "words": words,
+    }
+
+
+def as_html(change: Change, described: Mapping[str, Any]) -> str:
+    """Return the page of a change, ``described`` as in ``change.json``."""
+    sizes = zip(change.slices, change.sliced.sizes, strict=True)
+    slices = ", ".join(f"{name}: {count_of(size, 'document') if size else 'counts'}" for name, size in sizes)
+    sure = described["changed"]
     first = ", ".join(change.words[:5])
     return make_page(
-        f"Words that changed between {' and '.join(change.slices[:: max(len(change.slices) - 1, 1)])}",
+        f"Words that changed between {' and '.join(_ends(change))}",
         f"These changed most, for sure: {first}." if sure else "No word changed for sure.",
         [
             Section("How much, at least", _intervals(change)),
-            Section("What changed", plots([_panel(change, word) for word in change.words[:_PANELS]])),
+            Section("What changed", plots([_panel(change, one) for one in described["words"][:_TOLD]])),
             Section("In one slice only", _only(change)),
             Section("All words", _table(change)),
         ],
@@ -62,30 +115,100 @@ def as_html(change: Change) -> str:
     )
 
 
-def _intervals(change: Change) -> str:
-    rows = [
-        Row(
-            word, change.distance[i], f"{change.distance[i]:.2f}", colour_at(0), change.low[i], change.high[i]
-        )
-        for i, word in enumerate(change.words[:_DRAWN])
+def _ends(change: Change) -> tuple[str, str]:
+    return change.slices[0], change.slices[-1]
+
+
+def interval_rows(change: Change, words: int = _DRAWN) -> list[Row]:
+    """Return the distances of the first words with their intervals, to be drawn."""
+    numbers = zip(change.words[:words], change.distance, change.low, change.high, strict=False)
+    return [Row(word, at, f"{at:.2f}", colour_at(0), low, high) for word, at, low, high in numbers]
+
+
+def path_series(change: Change, word: str) -> Series:
+    """Return how far a word is from its use in the first slice, slice by slice, to be drawn."""
+    i = change.place_of(word)
+    values = [(k, float(at), f"{change.slices[k]}: {at:.2f}") for k, at in enumerate(change.path[i])]
+    band = [
+        (k, float(low), float(high))
+        for k, (low, high) in enumerate(zip(change.path_low[i], change.path_high[i], strict=True))
     ]
+    return Series(word, colour_at(0), values, band)
+
+
+def map_of(change: Change, word: str) -> tuple[list[Mark], list[tuple[int, int]]]:
+    """Return a word as it is in the first and in the last slice, joined, amid what is near it there."""
+    place, near, names = change.place_of(word), change.neighbours(word, topn=_MAPPED), _ends(change)
+    own = [change.vectors[change.slices.index(name)][place] for name in names]
+    others = list(dict.fromkeys(other for name in names for other, _ in near[name]))
+    vectors = np.array([*own, *(change.embeddings[other] for other in others)], np.float64)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    axis = vectors[1] - vectors[0]
+    axis /= max(
+        float(np.linalg.norm(axis)), 1e-12
+    )  # across: from the one use to the other; up: what spreads most
+    rest = vectors - vectors.mean(axis=0)
+    rest -= np.outer(rest @ axis, axis)
+    up = np.linalg.svd(rest, full_matrices=False)[2][0]
+    up *= np.sign(up[np.argmax(np.abs(up))])
+    x, y = (vectors @ axis).tolist(), (rest @ up).tolist()
+    sides = [{other for other, _ in near[name]} for name in names]
+    marks = [Mark(name, x[k], y[k], colour_at(k), strong=True) for k, name in enumerate(names)]
+    for number, other in enumerate(others, 2):
+        colour = (
+            "var(--soft)"
+            if all(other in side for side in sides)
+            else colour_at(0 if other in sides[0] else 1)
+        )
+        marks.append(Mark(other, x[number], y[number], colour))
+    return marks, [(0, 1)]
+
+
+def _intervals(change: Change) -> str:
+    drawing = draw_rows(interval_rows(change), label="Words that changed most")
     return figure(
-        "Distance between the uses, with its 95 % interval",
-        draw_rows(rows, label="Words that changed most"),
-        note="In the order of the lower ends.",
+        "Distance between the uses, with its 95 % interval", drawing, note="In the order of the lower ends."
     )
 
 
-def _panel(change: Change, word: str) -> str:
-    """Return what lies near a word in the first and in the last slice, those that the other has not in bold."""
-    near = change.neighbours(word, topn=_NEAR)
-    names = (change.slices[0], change.slices[-1])
-    found = [[other for other, _ in near[name]] for name in names]
-    parts = []
-    for name, own, theirs in zip(names, found, reversed(found), strict=True):
-        shown = [escape(other) if other in theirs else f"<b>{escape(other)}</b>" for other in own]
-        parts.append(f"<p><i>{escape(name)}</i>: {', '.join(shown)}</p>")
-    return figure(word, "".join(parts))
+def _panel(change: Change, one: Mapping[str, Any]) -> str:
+    """Return what changed about a word between the first and the last slice."""
+    word, names = one["word"], _ends(change)
+    marks, joined = map_of(change, word)
+    parts = [
+        draw_map(marks, joined=joined, label=f"{word} in {names[0]} and in {names[1]}, with what is near it")
+    ]
+    if len(change.slices) > 2:
+        places = dict(enumerate(change.slices))
+        series = [path_series(change, word)]
+        parts.append(
+            draw_lines(places, series, label=f"{word}, slice by slice", y_title=f"distance from {names[0]}")
+        )
+    near = [[other for other, _ in one["neighbours"][name]] for name in names]
+    for name, own, theirs in zip(names, near, reversed(near), strict=True):
+        shown = [
+            f'<span class="note">{escape(other)}</span>' if other in theirs else escape(other)
+            for other in own
+        ]
+        parts.append(f"<p><b>{escape(name)}</b>: {', '.join(shown)}</p>")
+        pulls = [f"{context['word']} ({_ratio(context['counts'])})" for context in one["contexts"][name]]
+        parts.append(paragraph(f"Stands more with {', '.join(pulls)}" if pulls else "", kind="note"))
+        parts += [_quoted(passage) for passage in one["passages"][name][:_SENTENCES]]
+    counts = " and ".join(f"{count:,}" for count in (one["occurrences"][0], one["occurrences"][-1]))
+    note = f"{one['distance']:.2f}, at least {one['low']:.2f}; occurs {counts} times"
+    return figure(word, "".join(parts), note=note)
+
+
+def _ratio(counts: Sequence[int]) -> str:
+    return f"{counts[0]:,} : {counts[1]:,}"
+
+
+def _quoted(passage: Mapping[str, str]) -> str:
+    left, word, right = (passage[part] for part in ("left", "word", "right"))
+    before = "" if left.endswith(("-", "(", "/")) else " "
+    after = " " if right[:1].isalnum() or right[:1] in "(–—" else ""
+    text = f"{escape(left)}{before}<b>{escape(word)}</b>{after}{escape(right)}"
+    return f"<blockquote>{text} <span>({escape(passage['document'])})</span></blockquote>"
 
 
 def _only(change: Change) -> str:
@@ -101,4 +224,7 @@ def _table(change: Change) -> str:
     head, *rows = change.rows()
     cells = [[str(row[0]), *(f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}" for cell in row[1:])]
              for row in rows[:_LISTED]]  # fmt: skip
-    return html_table([str(name) for name in head], cells, meanings=_MEANINGS) + glossary(_MEANINGS)
+    left = len(rows) - len(cells)
+    more = paragraph(f"{left:,} more words are in change.csv." if left else "", kind="note")
+    names = [str(name) for name in head]
+    return html_table(names, cells, meanings=_MEANINGS, sortable=True) + more + glossary(_MEANINGS)

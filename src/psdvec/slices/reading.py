@@ -7,36 +7,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from psdvec.arrays import Int64s
+from psdvec.counts.count import count_pairs
+from psdvec.counts.merge import merge_counts
 from psdvec.errors import InputError
 from psdvec.progress import Progress, count_of
-from psdvec.topic_model.documents import Documents, Source, read_documents
+from psdvec.slices.counted import CountedSlice, as_counts, check_alike
+from psdvec.solver.fit import fit
+from psdvec.solver.train import train
+from psdvec.topic_model.documents import Documents, Files, Source, all_texts, read_documents, read_texts
 from psdvec.topic_model.page import order_of
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
 
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
+DIM = 100  # of vectors that are learned on the way
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 
 
 @dataclass(frozen=True, eq=False)
 class Sliced:
-    """Documents, the slice of each (-1 for none), and the unit that it is dealt with: itself, or one with others."""
+    """Documents, the slice of each (-1 for none), and the unit that it is dealt with: itself, or one with others.
+
+    ``texts`` reads some documents again, as they are written. ``counted``: the slices that are counts, by number.
+    """
 
     documents: Documents
     names: tuple[str, ...]
     owners: Int64s
     units: Int64s
+    texts: Callable[[Int64s], list[Any]] = lambda places: []
+    counted: Mapping[int, CountedSlice] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many documents each slice has."""
+        """How many documents each slice has; 0 where it is counts."""
         return tuple(np.bincount(self.owners[self.owners >= 0], minlength=len(self.names)).tolist())
 
     def occurrences(self, words: int) -> Int64s:
@@ -45,7 +58,10 @@ class Sliced:
         tokens = self.documents.tokens
         known = (tokens >= 0) & (owners >= 0)
         pairs = tokens[known].astype(np.int64) * len(self.names) + owners[known]
-        return np.bincount(pairs, minlength=words * len(self.names)).reshape(words, -1)
+        found = np.bincount(pairs, minlength=words * len(self.names)).reshape(words, -1)
+        for number, own in self.counted.items():
+            found[:, number] = own.occurrences
+        return found
 
 
 def read_slices(
@@ -63,25 +79,31 @@ def read_slices(
 ) -> Sliced:
     """Read the documents of two or more slices: ``documents`` with the field ``by``, or ``slices`` by their names."""
     fields = [unit] if unit is not None else []
-    read_one = partial(
-        read_documents, embeddings=embeddings, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
-        progress=progress,
-    )  # fmt: skip
+    how: dict[str, Any] = {"column": column, "where": where, "encoding": encoding}
+    read_one: Callable[..., Documents] = partial(
+        read_documents, embeddings=embeddings, tokenizer=tokenizer, progress=progress, **how
+    )
     if slices is not None:
         if documents is not None or by is not None:
             raise InputError(
                 "slices are given, and documents as well; give either slices, or documents and by"
             )
+        if len(slices) < 2:
+            raise InputError(f"there is only {count_of(len(slices), 'slice')}; give two or more to compare")
+        counted = _counted(slices, embeddings, tokenizer=tokenizer, progress=progress, **how)
+        if counted:
+            return counted
         read, owners = _joined([read_one(source, by=fields) for source in slices.values()])
-        names = tuple(map(str, slices))
+        names, sources = tuple(slices), list(slices.values())
     else:
         if documents is None or by is None:
             raise InputError(
                 "nothing says which document is of which slice; give documents and by, or slices"
             )
-        read = read_one(documents, by=[by, *fields])
+        sources = [documents]
+        read = read_one(sources[0], by=[by, *fields])
         names, owners = _slices_of(read.fields[by], by, progress)
-    found = Sliced(read, names, owners, _units(read, unit, owners))
+    found = Sliced(read, names, owners, _units(read, unit, owners), partial(read_texts, sources, **how))
     for name, size in zip(names, found.sizes, strict=True):
         if size < FEWEST_DOCUMENTS:
             raise InputError(
@@ -91,13 +113,82 @@ def read_slices(
     return found
 
 
-def _units(read: Documents, field: str | None, owners: Int64s) -> Int64s:
+def train_on(
+    documents: Source | None,
+    slices: Mapping[str, Any] | None,
+    *,
+    tokenizer: str | Callable[[str], Any] | None,
+    workers: int | None,
+    memory: int | None,
+    progress: Progress,
+    **how: Any,
+) -> Model:
+    """Learn vectors from the documents, or the counts, of all slices."""
+    sources = [documents] if slices is None else list(slices.values())
+    counts = [one for one in map(as_counts, sources) if one is not None]
+    if counts and len(counts) == len(sources):
+        merged = merge_counts(counts, workers=workers)
+        return fit(merged, dim=DIM, workers=workers, memory=memory, progress=progress)
+    if counts:
+        raise InputError(
+            "some slices are counts and some are texts; give a model, or all of them as one or the other"
+        )
+    corpus, options = _corpus(sources, **how)
+    return train(
+        corpus, dim=DIM, tokenizer=tokenizer, workers=workers, memory=memory, progress=progress, **options
+    )
+
+
+def _corpus(sources: Sequence[Any], **how: Any) -> tuple[Any, dict[str, Any]]:
+    """Return documents as counting takes them, with how to read them: names of files, or texts."""
+    files = [source for source in sources if isinstance(source, Files)]
+    if len(files) == len(sources):
+        return [Path(name) for source in files for name in source.names], how
+    return list(all_texts([source for source in sources if source is not None], **how)), {}
+
+
+def _counted(
+    slices: Mapping[str, Any],
+    embeddings: Embeddings,
+    *,
+    tokenizer: str | Callable[[str], Any] | None,
+    progress: Progress,
+    **how: Any,
+) -> Sliced | None:
+    """Return slices that are counts, or None if none is; where one is, texts are counted as it was."""
+    given = {name: as_counts(source) for name, source in slices.items()}
+    counts = {name: one for name, one in given.items() if one is not None}
+    if not counts:
+        return None
+    made = check_alike(counts)
+    progress.say(
+        "counts know of no documents, so that single pairs of words are dealt to slices by chance, and p and the "
+        "intervals are too good wherever a text repeats itself; give texts to mend that"
+    )
+    for name, source in slices.items():
+        if name not in counts:
+            corpus, options = _corpus([source], **how)
+            counts[name] = count_pairs(
+                corpus,
+                vocabulary=list(embeddings.index_to_key),
+                tokenizer=tokenizer,
+                **made,
+                progress=progress,
+                **options,
+            )
+    empty = Documents((), np.zeros(0, np.int32), np.zeros(1, np.int64), {})
+    none = np.zeros(0, np.int64)
+    found = {number: CountedSlice.of(counts[name], embeddings) for number, name in enumerate(slices)}
+    return Sliced(empty, tuple(slices), none, none, counted=found)
+
+
+def _units(read: Documents, name: str | None, owners: Int64s) -> Int64s:
     """Return the number of the unit of each document; a unit lies in one slice."""
-    if field is None:
+    if name is None:
         return np.arange(len(read))
     values = [
         (owner, number if value is None else value)
-        for number, (owner, value) in enumerate(zip(owners.tolist(), read.fields[field], strict=True))
+        for number, (owner, value) in enumerate(zip(owners.tolist(), read.fields[name], strict=True))
     ]
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values])
@@ -105,8 +196,6 @@ def _units(read: Documents, field: str | None, owners: Int64s) -> Int64s:
 
 def _joined(parts: Sequence[Documents]) -> tuple[Documents, Int64s]:
     """Join the documents of several slices; return them, and the slice of each."""
-    if len(parts) < 2:
-        raise InputError(f"there is only {count_of(len(parts), 'slice')}; give two or more to compare")
     owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))])
     joined = Documents(

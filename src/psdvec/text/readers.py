@@ -91,6 +91,7 @@ _VALUES = 12  # of a field, that are named
 _JSON_NAMES = (".jsonl", ".ndjson", ".jsonlines", ".json")
 _TAB_NAMES = (".tsv", ".tab")
 _TABLE_NAMES = (".csv", *_TAB_NAMES)
+RECORDS = (*_JSON_NAMES, *_TABLE_NAMES, ".parquet")  # how names of files end that hold records
 _COMPRESSED_NAMES = (".gz", ".bz2", ".xz", ".zst")
 _SNIFFED = 64  # bytes that tell how a file without a telling name is read
 _BEFORE_JSON = codecs.BOM_UTF8 + b" \t\r\n"

@@ -161,6 +161,29 @@ def read_documents(
     return Documents(tuple(map(as_written, names)), tokens, starts, kept)
 
 
+def again_and_again(source: Source) -> Source:
+    """Return documents that can be read more than once."""
+    return list(source) if isinstance(source, Iterator) else source
+
+
+def all_texts(
+    sources: Sequence[Source], *, column: str | None, where: Mapping[str, Any] | None, encoding: str
+) -> Iterator[Any]:
+    """Yield what is written in the documents of all sources: texts, or lists of words."""
+    reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
+    for source in sources:
+        for _, _, record in _records(source, reader, by=()):
+            yield record[reader.name_of_text]
+
+
+def read_texts(sources: Sequence[Source], places: Int64s, **how: Any) -> list[Any]:
+    """Return what is written in some documents, by their ``places`` among those of all sources."""
+    wanted, last = set(places.tolist()), int(places.max(initial=-1))
+    texts = zip(range(last + 1), all_texts(sources, **how), strict=False)
+    found = {place: text for place, text in texts if place in wanted}
+    return [found[place] for place in places.tolist()]
+
+
 def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:
     """Yield documents; those that are no records surely have a text, and do not say where they are from."""
     if isinstance(source, str | Path | Files):

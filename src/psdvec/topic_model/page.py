@@ -21,7 +21,7 @@ import numpy as np
 from psdvec.arrays import Array, Float64s
 from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
-from psdvec.pages.plots import Series, colour_at, draw_areas
+from psdvec.pages.plots import NAME_HEIGHT, Series, colour_at, draw_areas, place_names
 from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
@@ -273,7 +273,6 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
 
 # The web page.
 
-_LETTER, _LINE = 7.0, 15.0  # of a name on the map
 _LARGEST = 9  # topics that a plot over a field shows by name
 _MAIN = 3  # topics that a value is said to be about
 _ROUNDS = 300
@@ -354,7 +353,7 @@ def _maps(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
                 f'r="{radius:.1f}" fill="{colour_at(k)}" fill-opacity=".55"><title>{about}</title></circle></a>'
             )
         first = [(named[k][0], x[k], y[k] + 4, "strong") for k in order]
-        more = [(", ".join(named[k][1:]), x[k], y[k] + 4 + _LINE, "more") for k in order]
+        more = [(", ".join(named[k][1:]), x[k], y[k] + 4 + NAME_HEIGHT, "more") for k in order]
         drawn += place_names([*first, *more], width) + "</svg>"
     return paragraph(_ABOUT_MAP) + drawn
 
@@ -363,28 +362,6 @@ def _named(one: Mapping[str, Any]) -> list[str]:
     """Return what stands on the map: the name that was given to a topic and two words, or its first three words."""
     words: list[str] = list(one["words"][:3])
     return words if one["label"] == ", ".join(words) else [one["label"], *words[:2]]
-
-
-def place_names(wanted: Sequence[tuple[str, float, float, str]], width: float) -> str:
-    """Write names at their places, the first ones first; one that would cover another is left out."""
-    shown: list[str] = []
-    taken: list[tuple[float, ...]] = []
-    for text, place, y, kind in wanted:
-        half = _LETTER * len(text) / 2
-        x = max(half, min(width - half, place))
-        box = (x - half, x + half, y - _LINE + 1, y)  # a line below does not touch it, however y is rounded
-        if not any(_cover(box, other) for other in taken):
-            taken.append(box)
-            shown.append(
-                f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="middle" aria-hidden="true" '
-                f'pointer-events="none">{escape(text)}</text>'
-            )
-    return "".join(shown)
-
-
-def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Say whether two boxes (left, right, top, bottom) cover one another."""
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _over(topics: Topics, field: str) -> str:
