@@ -17,7 +17,7 @@ from psdvec.arrays import Float64s, Int64s
 
 ENOUGH = 10  # permutations beyond a value, above which their share is its chance
 LEAST_SKEW = 0.05  # of the null distribution; below it the gamma distribution is next to normal
-WIDTH = 1.959964  # of a 95 % interval, in standard errors
+WIDTH, BEYOND = 1.959964, 0.025  # of a 95 % interval: standard errors, and the share beyond either end
 
 
 class Contrast(NamedTuple):
@@ -44,6 +44,10 @@ class Contrast(NamedTuple):
         and whose mean is therefore short, does not count as changed because of a turn of that short vector.
         """
         return self.apart / (2 * (self.size + typical))
+
+    def taken_off(self, typical: float) -> Float64s:
+        """The noise, as a distance."""
+        return self.noise / (2 * (self.size + typical))
 
 
 def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s) -> Contrast:
@@ -104,13 +108,36 @@ def chances(values: Float64s, null: Float64s) -> Float64s:
     """
     beyond = (null >= values[:, None]).sum(axis=1)
     counted = (1 + beyond) / (1 + null.shape[1])
-    mean, spread = null.mean(axis=1), null.std(axis=1)
+    mean, spread, shape = _gamma_of(null)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skew = np.maximum(((null - mean[:, None]) ** 3).mean(axis=1) / spread**3, LEAST_SKEW)
-        shape = 4 / skew**2
         smooth = gamma.sf((values - mean) / spread * np.sqrt(shape) + shape, shape)
     found = np.where((beyond >= ENOUGH) | ~np.isfinite(smooth), counted, np.minimum(smooth, counted))
     return np.asarray(np.clip(found, 1e-300, 1.0))
+
+
+def lower_end(distance: Float64s, error: Float64s, noise: Float64s, null: Float64s) -> Float64s:
+    """Return the lower ends of 95 % intervals: the least distances with which so large ones are not rare.
+
+    ``error``: by the jackknife. ``noise``: what was taken off. ``null`` (words, permutations): distances by noise. With
+    no distance at all, one value in forty passes the bound b of the permutations; a distance D widens that to
+    √(b² + z² e² D / (distance + noise)), and the end is the D to which ``distance`` is just that wide. So it is above 0
+    where p is below 0.025. The jackknife alone, e, is too wide where little or nothing changed.
+    """
+    mean, spread, shape = _gamma_of(null)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = noise * (mean + spread * (gamma.isf(BEYOND, shape) - shape) / np.sqrt(shape))
+        wider = (WIDTH * error) ** 2 / (distance + noise) / 2
+        beyond = distance + wider - np.sqrt(bound**2 + 2 * wider * distance + wider**2)
+    found = np.where(distance > bound, beyond, distance - bound)
+    return np.where(np.isfinite(bound), found, distance - WIDTH * error)
+
+
+def _gamma_of(null: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+    """Return mean, standard deviation and shape of the gamma distribution that is as skewed as each row."""
+    mean, spread = null.mean(axis=1), null.std(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew = np.maximum(((null - mean[:, None]) ** 3).mean(axis=1) / spread**3, LEAST_SKEW)
+    return mean, spread, 4 / skew**2
 
 
 def false_discoveries(p: Float64s) -> Float64s:
