@@ -43,6 +43,7 @@ SAMPLES = {
 SHARES = (0.5, 1 / 11)
 COLOURS = ("#0b6e99", "#b5501f", "#4b7f2b")
 DIM = 100
+QUANTILES = 10.0 ** -np.arange(0.1, 3.61, 0.1)  # shares of the words, for the picture
 MEASURES = {
     "distance": "distance",
     "low": "its lower end",
@@ -117,24 +118,23 @@ def null_picture(record: dict[str, Any]) -> str:
     )
 
 
-QUANTILES = 10.0 ** -np.arange(0.1, 3.61, 0.1)  # shares of the words
-
-
 def people_table(record: dict[str, Any]) -> str:
     """Write the rank correlations with people's judgements, with their 95 % intervals over the targets."""
     rows = []
     for measure, name in MEASURES.items():
         ways = [step["scores"][measure] for step in record["steps"]]
-        row = [name]
-        for scores, step in zip(ways, record["steps"], strict=True):
-            seeds = scores["seeds"]
-            span = f" ({min(seeds):.2f} to {max(seeds):.2f} by seed)" if len(seeds) > 1 else ""
-            low, high = scores["interval"]
-            row.append(f"{np.mean(seeds):.2f}{span}, {low:.2f} to {high:.2f}")
-            del step
-        rows.append([*row, f"{np.mean([np.mean(scores['seeds']) for scores in ways]):.2f}"])
+        means = [np.mean(scores["seeds"]) for scores in ways]
+        cells = [f"{mean:.2f} ({_ends(scores)})" for mean, scores in zip(means, ways, strict=True)]
+        rows.append([name, *cells, f"{np.mean(means):.2f}"])
     heads = [f"{step['language']}, {step['targets']} targets" for step in record["steps"]]
     return markdown(["", *heads, "mean"], rows)
+
+
+def _ends(scores: dict[str, Any]) -> str:
+    """Write an interval and, with several seeds, their span."""
+    seeds, (low, high) = scores["seeds"], scores["interval"]
+    span = f"; seeds {min(seeds):.2f} to {max(seeds):.2f}" if len(seeds) > 1 else ""
+    return f"{low:.2f} to {high:.2f}{span}"
 
 
 def cost_table(record: dict[str, Any]) -> str:
