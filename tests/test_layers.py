@@ -17,8 +17,8 @@ HOME = Path(psdvec.__file__).parent
 
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
-    "errors", "arrays", "resources", "progress", "options", "pages",
-    "storage", "kernels", "text", "counts", "vectors", "solver", "formats",
+    "errors", "arrays", "resources", "progress", "options",
+    "storage", "pages", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "slices", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
 )  # fmt: skip

@@ -17,7 +17,8 @@ from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
-TOPICS = "topics"  # psdvec.topic_model.topics.KIND; what it takes to read them is loaded when some are
+# psdvec.topic_model.topics.KIND and psdvec.slices.change.KIND; what it takes to read them is loaded when some are
+TOPICS, CHANGE = "topics", "change"
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -26,10 +27,17 @@ def _load_topics(artefact: Artefact) -> Any:
     return read_topics(artefact)
 
 
+def _load_change(artefact: Artefact) -> Any:
+    from psdvec.slices.page import read_change
+
+    return read_change(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
     TOPICS: _load_topics,
+    CHANGE: _load_change,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -40,7 +48,8 @@ _DIGITS = 12  # of a digest there
 def load(path: str | Path) -> Any:
     """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
 
-    The arrays of counts and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
+    Of a change, it returns what ``change.json`` tells. The arrays of counts and models are mapped into memory;
+    :func:`psdvec.formats.load` lists the formats of vectors.
 
     >>> load("counts/").vocabulary.words[:3]
     ('the', 'and', 'in')
@@ -150,7 +159,7 @@ def _check_parameters(artefact: Artefact) -> None:
 
 def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
-    if artefact.kind not in LOADERS:
+    if artefact.kind not in LOADERS or artefact.kind == CHANGE:
         return {}
     extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:
@@ -183,11 +192,17 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return "a map of words, which psdvec explore shows"
     if facts["kind"] == TOPICS:
         return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
+    if facts["kind"] == CHANGE:
+        return f"words that changed between {_listed_names(facts)}, in {facts['documents']:,} documents"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:
         return f"a model: {noun} vectors, and what places new {noun}s"
     return f"word vectors, by the method {facts['method']}" if "method" in facts else "word vectors"
+
+
+def _listed_names(facts: Mapping[str, Any]) -> str:
+    return " and ".join(map(str, facts["slices"])) if isinstance(facts.get("slices"), list) else "slices"
 
 
 def _words(facts: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from psdvec.explore.api import Api
 from psdvec.explore.models import ExploredModel, open_model
+from psdvec.slices.change import change as find_change
 from psdvec.solver import train
 from psdvec.text.corpus import read_corpus
 from psdvec.topic_model.topics import topics as find_topics
@@ -39,13 +40,14 @@ RARE = "lute oboe"  # placed after the core, so that they have deviations
 
 @dataclass(frozen=True)
 class Library:
-    """Where the models are: two fitted ones with counts, the first with topics, and vectors alone in a text file."""
+    """Where the models are: two fitted ones with counts, the first with topics and a change, and plain vectors."""
 
     model: Path
     counts: Path
     other: Path
     plain: Path
     topics: Path
+    change: Path
 
 
 def write_text(path: Path, *, seed: int, sentences: int = 900) -> None:
@@ -83,17 +85,22 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
             min_count=2, window=5,
         )  # fmt: skip
     find_topics(folder / "model", folder / "model.txt", 3, output=folder / "topics", quiet=True)
+    halves = {
+        name: (folder / f"{text}.txt").read_text(encoding="utf-8").split("\n")
+        for name, text in (("first", "model"), ("second", "other"))
+    }
+    find_change(folder / "model", slices=halves, min_count=5, output=folder / "change", quiet=True)
     words, rows = ("man", "woman", "king", "queen"), ("1 0 0", "1 1 0", "1 0 1", "1 1 1")
     lines = [f"{word} {row}" for word, row in zip(words, rows, strict=True)]
     (folder / "plain.txt").write_text("\n".join(lines))
-    names = ("model", "model.counts", "other", "plain.txt", "topics")
+    names = ("model", "model.counts", "other", "plain.txt", "topics", "change")
     return Library(*(folder / name for name in names))
 
 
 @pytest.fixture(scope="session")
 def models(library: Library) -> list[ExploredModel]:
     return [
-        open_model(library.model, counts=library.counts, topics=library.topics),
+        open_model(library.model, counts=library.counts, topics=library.topics, change=library.change),
         open_model(library.other),
     ]
 
@@ -113,7 +120,7 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def address(library):
-    beside = ("--counts", library.counts, "--topics", library.topics)
+    beside = ("--counts", library.counts, "--topics", library.topics, "--change", library.change)
     with running(library.model, library.other, *beside) as (address, _):
         yield address
 

@@ -47,6 +47,15 @@ def test_info_says_what_is_there(client):
     assert "counts=FOLDER" in second["no_contexts"]
 
 
+def test_a_change_is_told_as_its_folder_tells_it(client, library):
+    found = ask(client, "change")
+    assert found == json.loads((library.change / "change.json").read_text(encoding="utf-8"))
+    assert found["slices"] == ["first", "second"]
+    reply = client.get("/api/change", params={"model": 2})
+    assert reply.status_code == 400
+    assert "no change is open beside 'other'" in reply.json()["error"]
+
+
 def test_topics_are_told_as_their_folder_tells_them(client, library):
     found = ask(client, "topics")
     assert found["documents"] == 900
@@ -168,9 +177,6 @@ def test_a_model_with_itself_shares_everything(library):
     assert found["overlap"] == 1
     assert found["neighbours"][0] == found["neighbours"][1]
     assert all(one["place_in_other"] == place for place, one in enumerate(found["neighbours"][0], 1))
-    moved = ask(client, "moved")
-    assert moved["mean_overlap"] == 1
-    assert {one["overlap"] for one in moved["words"]} == {1.0}
 
 
 def test_two_models_are_compared_word_by_word(client, models):
@@ -179,10 +185,6 @@ def test_two_models_are_compared_word_by_word(client, models):
     assert lists == [[word for word, _ in s.embeddings.most_similar("guitar", topn=8)] for s in models]
     assert set(found["shared"]) == set(lists[0]) & set(lists[1])
     assert found["overlap"] == len(found["shared"]) / 8
-    moved = ask(client, "moved")
-    overlaps = [one["overlap"] for one in moved["words"]]
-    assert overlaps == sorted(overlaps)
-    assert 0 < moved["mean_overlap"] < 1
 
 
 @pytest.mark.parametrize(
@@ -225,9 +227,6 @@ def test_a_word_that_one_model_lacks_is_not_compared(library, models):
         reply = client.get("/api/compare", params={"word": word})
         assert reply.status_code == 400
         assert f"'{word}' is in '{here}' but not in '{there}'" in reply.json()["error"]
-    reply = client.get("/api/moved")
-    assert reply.status_code == 400
-    assert "fewer than two words in common" in reply.json()["error"]
 
 
 def test_one_model_has_nothing_to_compare_with(models):

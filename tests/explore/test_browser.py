@@ -182,7 +182,6 @@ def test_an_example_of_a_new_word_is_a_click_away_where_the_model_knows_its_word
 
 def test_two_models_are_compared(page):
     page.click("#tab-compare")
-    page.wait_for_selector("#moved .chip")
     search(page, "guitar")
     wait_for_answer(page, "compare")
     assert page.locator("#panel-compare .pair h3").all_inner_texts() == ["model", "other"]
@@ -191,6 +190,18 @@ def test_two_models_are_compared(page):
     assert page.locator("#panel-compare .slopes line").count() == shared // 2
     page.click("#models button >> text=other")
     assert "other" in page.title()
+
+
+def test_a_change_is_shown_word_by_word(page):
+    page.click("#tab-change")
+    wait_for_answer(page, "change")
+    word = page.locator("#panel-change .chip").first.inner_text()
+    page.locator("#panel-change .chip").first.click()
+    page.wait_for_selector(f"#panel-change h2 >> text='{word}'")
+    assert page.locator("#panel-change h3").all_inner_texts() == ["first", "second"]
+    assert page.locator("#panel-change blockquote").count() > 0
+    page.click("#panel-change >> text=All words")
+    page.wait_for_selector("#panel-change h2 >> text=first and second")
 
 
 def test_everything_can_be_done_with_the_keyboard(page):
@@ -401,7 +412,7 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page = open_page(chromium, address, trouble=trouble, **options)
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics", "change"):
         page.click(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
@@ -435,7 +446,7 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
     page.tap("#options")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics"):
+    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics", "change"):
         page.tap(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate(SMALL_TARGETS) == [], tab

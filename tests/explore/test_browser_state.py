@@ -73,9 +73,16 @@ def show_topics(page):
     wait_for_answer(page, "topics")
 
 
+def show_change(page):
+    page.click("#tab-change")
+    page.locator("#panel-change .chip").nth(1).click()
+    wait_for_answer(page, "change")
+
+
 TABS = {
     "similar": show_similar, "contexts": show_contexts, "analogy": show_analogy, "odd": show_odd,
     "extend": show_extend, "compare": show_compare, "area": show_area, "topics": show_topics,
+    "change": show_change,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import psdvec
-from psdvec.errors import InputError
+from psdvec.errors import InputError, PSDVecError
 from tests.helpers import contents
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -193,6 +193,9 @@ def test_slices_can_be_counts(model, tmp_path, caplog):
     other = psdvec.count_pairs(NEW, window=3, min_count=1, quiet=True)
     with pytest.raises(InputError, match="'old' have window=5 and those of 'new' 3"):
         psdvec.change(model, slices={"old": counts["old"], "new": other}, quiet=True)
+    for option, value in (("unit", "speaker"), ("window", 3)):
+        with pytest.raises(InputError, match=f"{option}={value!r} was given, but counts have no documents"):
+            psdvec.change(model, slices=counts, quiet=True, **{option: value})
     with pytest.raises(InputError, match="some slices are counts and some are texts"):
         psdvec.change(None, slices={"old": counts["old"], "new": NEW}, quiet=True)
 
@@ -244,6 +247,32 @@ def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
     one, two = contents(tmp_path / "whole"), contents(tmp_path / "again")
     for name in ("change.csv", "change.json", "change.html"):
         assert one[name] == two[name]
+
+
+def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
+    figure = found.plot(topn=5)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(found.words[:5])
+    assert found.plot(["x", "w1"]).axes[0].get_ylabel() == "distance from old"
+    names = [text.get_text() for text in found.plot_map("x").axes[0].texts]
+    assert names[:2] == ["old", "new"]
+    model.save(tmp_path / "model")
+    for name, texts in (("old", OLD), ("new", NEW)):
+        (tmp_path / name).write_text("\n".join(texts))
+    call = (
+        "change",
+        tmp_path / "model",
+        *(f"--slice={name}={tmp_path / name}" for name in ("old", "new")),
+        "--plot",
+    )
+    for name, begins in (("change.png", b"\x89PNG"), ("change.svg", b"<?xml"), ("change.pdf", b"%PDF")):
+        code, _, errors = run(*call, tmp_path / name)
+        assert code == 0, errors
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    before = (tmp_path / "change.svg").read_bytes()
+    assert "exists" in run(*call, tmp_path / "change.svg")[2]
+    assert run(*call, tmp_path / "change.svg", "--overwrite")[0] == 0
+    assert (tmp_path / "change.svg").read_bytes() == before
+    assert "ends in .png or .svg or .pdf" in run(*call, tmp_path / "change.doc")[2]
 
 
 def test_dates_are_put_into_years(model, caplog):
@@ -299,6 +328,21 @@ def test_the_command_writes_a_report(run, tmp_path, model):
         "psdvec: --slice 'old' names no slice"
     )
     assert "exists" in run(*by)[2]
+
+
+def test_a_report_says_what_it_is_and_is_read_again(model, run, tmp_path):
+    model.save(tmp_path / "model")
+    psdvec.change(tmp_path / "model", slices={"old": OLD, "new": NEW}, output=tmp_path / "report", quiet=True)
+    code, output, errors = run("info", tmp_path / "report", "--verify")
+    assert code == 0, errors
+    assert "words that changed between old and new, in 400 documents" in output
+    assert "the model 'model'" in output
+    found = psdvec.load(tmp_path / "report")
+    assert found["slices"] == ["old", "new"]
+    assert found["words"][0]["word"] == "x"
+    (tmp_path / "report" / "change.json").write_text("[]")
+    with pytest.raises(PSDVecError, match=r"change\.json' is damaged"):
+        psdvec.load(tmp_path / "report")
 
 
 def test_an_output_that_is_there_is_refused_before_anything_is_read(model, tmp_path):

@@ -13,8 +13,15 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
-from psdvec.topic_model.page import hierarchy, read_topics, sizes_over
-from psdvec.topic_model.topics import Topics, representatives, smallest_within_error, topics, with_words
+from psdvec.topic_model.page import as_html, hierarchy, read_topics, sizes_over
+from psdvec.topic_model.topics import (
+    Topics,
+    describe_topics,
+    representatives,
+    smallest_within_error,
+    topics,
+    with_words,
+)
 from psdvec.vectors.embeddings import Embeddings
 from tests.helpers import contents, replace_array
 from tests.topic_model.planted import NAMES, SILENT, WORDS, planted_texts, planted_vectors, topic_of
@@ -174,6 +181,17 @@ def test_sizes_are_shares_of_all_words_and_topics_come_by_size(found):
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_another_seed_finds_the_same_topics(seed: int):
     assert sorted(planted_order(find(seed=seed))) == sorted(NAMES)
+
+
+def test_many_dates_are_put_together_and_many_other_values_shortened(found):
+    days = [f"{1900 + i % 90}-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(len(found.names))]
+    sizes = sizes_over(replace(found, fields={"day": tuple(days)}), "day")
+    assert len(set(days)) > 100 >= len(sizes.values)
+    assert set(sizes.values) <= {str(year) for year in range(1900, 1990)}
+    names = tuple(f"n{i}" for i in range(len(found.names)))
+    page = as_html(replace(found, fields={"name": names}), describe_topics(found))
+    assert f"{len(names) - 100:,} more are in the table of sizes" in page
+    assert page.count('<tr role="row"><th scope="row"') < 250
 
 
 def test_sizes_over_a_field_are_means_with_intervals(found):

@@ -42,9 +42,17 @@ def change(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also draw the words that changed most, as PNG, SVG or PDF by the name of this file."
+        ),
+    ] = None,
     column: Column = None,
     where: Where = None,
-    window: Annotated[int, typer.Option(help="Contexts reach this many words to either side.")] = 5,
+    window: Annotated[
+        int | None, typer.Option(help="Contexts reach this many words to either side, 5 by default.")
+    ] = None,
     min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
     permutations: Annotated[
         int, typer.Option(help="How often documents are dealt to slices at random, for the test.")
@@ -64,9 +72,12 @@ def change(
 
     Example: `psdvec change model/ speeches.jsonl --by period -o report/`
     """
+    from psdvec.pages.figures import check_figure_output, write_figure
     from psdvec.slices.change import change as find_change
     from psdvec.topic_model.documents import Files
 
+    if plot is not None:
+        check_figure_output(plot, overwrite=overwrite)
     model, documents = _model_and_documents(given or [], has_slices=bool(slices))
     named = dict(_named(text) for text in slices) if slices else None
     found = find_change(
@@ -76,6 +87,8 @@ def change(
         min_count=min_count, permutations=permutations, encoding=encoding, seed=seed, memory=memory,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
+    if plot is not None:
+        write_figure(found.plot(), plot, overwrite=overwrite)
     head, *rows = found.rows()
     shown = [[str(row[0]), *(f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}" for cell in row[1:-3])]
              for row in rows[:20]]  # fmt: skip

@@ -237,6 +237,10 @@ def explore(
         list[Path] | None,
         typer.Option(help="Topics found with the model, to show them too; once per model, in order."),
     ] = None,
+    change: Annotated[
+        list[Path] | None,
+        typer.Option(help="What psdvec change wrote, to show it too; once per model, in order."),
+    ] = None,
     points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
     host: Annotated[
         str,
@@ -262,12 +266,14 @@ def explore(
 
     progress = make_progress(quiet=quiet)
     paths = [model] if other is None else [model, other]
-    stores, found = (
-        _for_each(paths, given, name) for given, name in ((counts, "counts"), (topics, "topics"))
-    )
+    beside = {
+        name: _for_each(paths, given, name)
+        for name, given in (("counts", counts), ("topics", topics), ("change", change))
+    }
     models = []
-    for path, store, beside in zip(paths, stores, found, strict=True):
-        opened = open_model(path, counts=store, topics=beside, map_words=points, progress=progress)
+    for number, path in enumerate(paths):
+        own = {name: given[number] for name, given in beside.items()}
+        opened = open_model(path, **own, map_words=points, progress=progress)
         advice = spell_options(opened.no_contexts, context.command.params)
         models.append(replace(opened, no_contexts=advice))
     listener = open_socket(host, port)

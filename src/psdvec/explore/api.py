@@ -146,10 +146,9 @@ class Api:
         self._maps = [Maps(explored) for explored in models]
         self._learned = [LearnedWords(explored.embeddings) for explored in models]
         self._suggestions: dict[LearnedWords, Suggestions] = {}
-        self._moved: dict[str, Any] | None = None
-        self._lock, self._moving = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         queries = (
-            self.info, self.similar, self.analogy, self.odd, self.contexts, self.compare, self.moved,
+            self.info, self.similar, self.analogy, self.odd, self.contexts, self.compare, self.change,
             self.words, self.topics, self.map,
         )  # fmt: skip
         self.queries: dict[str, Answer] = {answer.__name__: answer for answer in queries}
@@ -238,13 +237,14 @@ class Api:
                 )
         return answers.compare(one, two, word, topn=_topn(parameters))
 
-    def moved(self, parameters: Parameters) -> dict[str, Any]:
-        """Return the words whose neighbours changed most between the two models."""
-        first, second = self._both()
-        with self._moving:  # which may take minutes, for which no other question waits
-            if self._moved is None:
-                self._moved = answers.moved(first.embeddings, second.embeddings)
-            return self._moved
+    def change(self, parameters: Parameters) -> dict[str, Any]:
+        """Return which words are used differently in slices of documents, as ``change.json`` describes them."""
+        explored = self._model(parameters)[0]
+        if explored.change is None:
+            raise InputError(
+                f"no change is open beside '{explored.name}'; start the explorer with change=FOLDER"
+            )
+        return dict(explored.change)
 
     def words(self, parameters: Parameters) -> dict[str, Any]:
         """Return the most frequent words that begin as a prefix does."""
@@ -349,5 +349,6 @@ def _describe_model(explored: ExploredModel) -> dict[str, Any]:
         "contexts": explored.contexts is not None,
         "no_contexts": explored.no_contexts,
         "topics": explored.topics is not None,
+        "change": explored.change is not None,
         "spelling": e.subwords is not None,
     }

@@ -7,6 +7,7 @@ not an error: the page offers what can be done, and ``no_extending`` and ``no_co
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.formats import load
 from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
+from psdvec.slices.page import read_change
 from psdvec.topic_model.page import read_topics
 from psdvec.topic_model.topics import Topics
 from psdvec.vectors.embeddings import Embeddings
@@ -56,7 +58,7 @@ class Suggestions:
 
 @dataclass(frozen=True, eq=False)
 class ExploredModel:
-    """Vectors from ``path``, shown as ``name``; ``model`` and ``contexts`` if known, or why not; ``topics``, if any."""
+    """Vectors from ``path``, shown as ``name``, and what else is known: ``None``, or why there is no such thing."""
 
     path: Path
     embeddings: Embeddings
@@ -66,6 +68,7 @@ class ExploredModel:
     no_contexts: str = ""
     map_words: int = WORDS
     topics: Topics | None = None
+    change: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -83,10 +86,11 @@ def open_model(
     *,
     counts: str | Path | None = None,
     topics: str | Path | None = None,
+    change: str | Path | None = None,
     map_words: int = WORDS,
     progress: Progress = LogProgress(),
 ) -> ExploredModel:
-    """Open the vectors at ``path``, in any format psdvec reads, and the ``counts`` and ``topics`` beside them."""
+    """Open the vectors at ``path``, in any format psdvec reads, and what lies beside them."""
     embeddings = load(path, progress=progress)
     model = embeddings if isinstance(embeddings, Model) else None
     no_extending = "" if model else "these vectors come without the scales of a fit; fit them with psdvec"
@@ -98,4 +102,7 @@ def open_model(
 
         contexts = ContextIndex(model, load_counts(counts))
     found = None if topics is None else read_topics(topics)
-    return ExploredModel(Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found)
+    changed = None if change is None else read_change(change)
+    return ExploredModel(
+        Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found, changed
+    )

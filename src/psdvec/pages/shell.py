@@ -43,11 +43,11 @@ def make_page(title: str, verdict: str, sections: Sequence[Section], *, about: s
         f'<section><h2 id="{_anchor(one.title)}">{escape(one.title)}</h2>{one.content}</section>'
         for one in shown
     )
-    script = f"<script>\n{_style('sort.js')}</script>\n" if "<th" in body and "<button" in body else ""
+    script = f"<script>\n{style('sort.js')}</script>\n" if "<th" in body and "<button" in body else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_style('page.css')}{_fold_rules(body)}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style('page.css')}{_fold_rules(body)}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>{paragraph(about, kind='about')}"
         f"{paragraph(verdict, kind='verdict')}{contents}</header>\n"
         f"<main>{body}</main>\n{script}</body>\n</html>\n"
@@ -158,12 +158,13 @@ def _fold_rules(body: str) -> str:
     rule = "@container (max-width: {0}rem) {{\n{1}}}\n"
     widths = sorted({int(width) for width in _FOLDS.findall(body)})
     return "".join(
-        rule.format(width, _style("folded.css").replace(".fold", f".fold-{width}")) for width in widths
+        rule.format(width, style("folded.css").replace(".fold", f".fold-{width}")) for width in widths
     )
 
 
 @cache
-def _style(name: str) -> str:
+def style(name: str) -> str:
+    """Return a file beside this one: a style, or a script."""
     return files("psdvec.pages").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -233,7 +233,7 @@ def induction_matrix(means: Float64s, embeddings: Embeddings, occurrences: Int64
     squares, axes = np.linalg.eigh(left.T @ left)
     squares = np.maximum(squares, 0)
     cross = axes.T @ (left.T @ right)
-    n, total = np.count_nonzero(occurrences), float((right**2).sum())
+    n, total = int(np.count_nonzero(occurrences)), float((right**2).sum())
     least, best = np.inf, cross
     for ridge in RIDGES.tolist():
         shrunk = squares + ridge * squares.mean() + 1e-300

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,8 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError, checked, demand_positive, demand_seed, import_extra
 from psdvec.formats import load
 from psdvec.options import ENCODING
+from psdvec.pages.figures import lines_figure, map_figure, rows_figure
+from psdvec.pages.plots import Mark, Row, Series, colour_at
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import format_size, limit_blas, memory_in_use, parse_size, resolve_workers
 from psdvec.slices.blocks import ROOM, Uses, find_uses
@@ -28,6 +30,9 @@ from psdvec.topic_model.documents import Source, again_and_again
 from psdvec.vectors.embeddings import Embeddings
 
 KIND = "change"  # of the folder that it is written to
+WINDOW = 5
+DRAWN = 30  # words of the plot of intervals
+_MAPPED = 7  # neighbours in each slice that are on a map
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
 OVERHEAD = 200_000_000  # bytes that a strip takes beside its sums
 
@@ -125,6 +130,70 @@ class Change(Shown):
         """Return two of the slices, the first and the last if none are named, with what is known of them."""
         return Compared(self.embeddings, self.uses, self.sliced, two_of(self.slices, between))
 
+    def interval_rows(self, words: int = DRAWN) -> list[Row]:
+        """Return the distances of the first words with their intervals, to be drawn."""
+        numbers = zip(self.words[:words], self.distance, self.low, self.high, strict=False)
+        return [
+            Row(word, float(at), f"{at:.2f}", colour_at(0), float(low), float(high))
+            for word, at, low, high in numbers
+        ]
+
+    def path_series(self, word: str, place: int = 0) -> Series:
+        """Return how far a word is from its use in the first slice, slice by slice, to be drawn."""
+        i = self.place_of(word)
+        points = [(k, float(at), f"{self.slices[k]}: {at:.2f}") for k, at in enumerate(self.path[i])]
+        ends = zip(self.path_low[i].tolist(), self.path_high[i].tolist(), strict=True)
+        return Series(word, colour_at(place), points, [(k, low, high) for k, (low, high) in enumerate(ends)])
+
+    def map_of(self, word: str) -> tuple[list[Mark], list[tuple[int, int]]]:
+        """Return a word as it is in the first and in the last slice, joined, amid what is near it there."""
+        place, near, names = self.place_of(word), self.neighbours(word, topn=_MAPPED), self.compared().names
+        own = [self.vectors[self.slices.index(name)][place] for name in names]
+        others = list(dict.fromkeys(other for name in names for other, _ in near[name]))
+        vectors = np.array([*own, *(self.embeddings[other] for other in others)], np.float64)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        across = vectors[1] - vectors[0]
+        across /= max(
+            float(np.linalg.norm(across)), 1e-12
+        )  # from one use to the other; up: what else spreads most
+        rest = vectors - vectors.mean(axis=0)
+        rest -= np.outer(rest @ across, across)
+        up = np.linalg.svd(rest, full_matrices=False)[2][0]
+        up *= np.sign(up[np.argmax(np.abs(up))])
+        x, y = (vectors @ across).tolist(), (rest @ up).tolist()
+        marks = [Mark(name, x[k], y[k], colour_at(k), strong=True) for k, name in enumerate(names)]
+        sides = [{other for other, _ in near[name]} for name in names]
+        for number, other in enumerate(others, len(names)):
+            is_in = [other in side for side in sides]
+            colour = "var(--soft)" if all(is_in) else colour_at(is_in.index(True))
+            marks.append(Mark(other, x[number], y[number], colour))
+        return marks, [(0, 1)]
+
+    @checked
+    def plot(self, words: str | Sequence[str] | None = None, *, topn: int = DRAWN) -> Any:
+        """Draw the ``topn`` words that changed most, or how far some ``words`` went from slice to slice.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``figure.savefig("change.png")`` keeps it, as does ``.svg`` or ``.pdf``.
+        """
+        if words is None:
+            rows = self.interval_rows(topn)
+            return rows_figure(
+                rows, title="Words that changed most", x_title="distance, with its 95 % interval"
+            )
+        asked = [words] if isinstance(words, str) else list(words)
+        series = [self.path_series(word, place) for place, word in enumerate(asked)]
+        y_title = f"distance from {self.slices[0]}"
+        return lines_figure(dict(enumerate(self.slices)), series, title=", ".join(asked), y_title=y_title)
+
+    @checked
+    def plot_map(self, word: str) -> Any:
+        """Draw a word where it is in the first and in the last slice, amid what is near it there; as :meth:`plot`."""
+        marks, joined = self.map_of(word)
+        return map_figure(marks, joined=joined, title=word)
+
     def rows(self) -> list[tuple[Any, ...]]:
         """Return what ``change.csv`` holds: a heading, and a row for each word."""
         head = (
@@ -170,7 +239,7 @@ def change(
     where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
     tokenizer: str | Callable[[str], Any] | None = None,
-    window: int = 5,
+    window: int | None = None,
     min_count: int = 20,
     permutations: int = 200,
     seed: int = 0,
@@ -200,7 +269,7 @@ def change(
     column, where, encoding, tokenizer
         As for :func:`psdvec.topics`.
     window
-        Contexts reach this many words to either side.
+        Contexts reach this many words to either side, 5 by default. Counts have their own.
     min_count
         Words that occur fewer times in any slice are left out.
     permutations
@@ -212,7 +281,8 @@ def change(
     """
     if quiet:
         progress = SilentProgress()
-    demand_positive(window, "window")
+    if window is not None:
+        demand_positive(window, "window")
     demand_positive(min_count, "min_count")
     demand_seed(seed)
     threads = resolve_workers(workers)
@@ -227,7 +297,9 @@ def change(
     if model is None:
         model = train_on(documents, slices, workers=workers, memory=limit, progress=progress, **how)
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
-    sliced = read_slices(embeddings, documents, by=by, slices=slices, unit=unit, progress=progress, **how)
+    sliced = read_slices(
+        embeddings, documents, by=by, slices=slices, unit=unit, window=window, progress=progress, **how
+    )
     occurrences = sliced.occurrences(len(embeddings))
     with ExitStack() as stack:
         work = None
@@ -245,7 +317,13 @@ def change(
         stack.enter_context(limit_blas(1))  # so that the last bits are the same for any number of threads
         room = _room(limit, embeddings)
         uses = find_uses(
-            embeddings, sliced, window=window, seed=seed, workers=threads, room=room, progress=progress
+            embeddings,
+            sliced,
+            window=window or WINDOW,
+            seed=seed,
+            workers=threads,
+            room=room,
+            progress=progress,
         )
         found = _found(
             embeddings, sliced, uses, least=min_count, permutations=permutations, seed=seed, room=room, work=work,
@@ -274,7 +352,7 @@ def _room(limit: int | None, embeddings: Embeddings) -> int:
             f"memory={format_size(limit)} is too little for these documents and vectors, which take "
             f"{format_size(taken)}; allow that, or give fewer documents or words"
         )
-    return min((limit - taken) // 2, ROOM)
+    return min(limit - taken, ROOM)
 
 
 def _found(

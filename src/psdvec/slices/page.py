@@ -10,21 +10,18 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from psdvec.errors import StoreError
-from psdvec.pages.plots import Mark, Row, Series, colour_at, draw_lines, draw_map, draw_rows
+from psdvec.pages.plots import draw_lines, draw_map, draw_rows
 from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, paragraph, plots
 from psdvec.progress import count_of
 from psdvec.slices.change import KIND, Change
 from psdvec.slices.details import contexts_of, passages_of
-from psdvec.storage.artefact import create_artefact, open_artefact, parse_json
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json
 from psdvec.text.readers import as_written
 
 VERSION = 1
-_DRAWN, _TOLD, _LISTED = 30, 40, 1000  # words of the plot of intervals, with a panel each, and in the table
+_TOLD, _LISTED = 40, 1000  # words with a panel each, and in the table
 _NEAR, _PULLS, _SENTENCES = 10, 8, 3
-_MAPPED = 7  # neighbours in each slice that are on a map
 _MEANINGS = {
     "distance": "how far apart the uses of the word are; chance adds nothing, so it may be below 0",
     "low": "the lower end of its 95 % interval, by which the words are in order: so much at least",
@@ -42,20 +39,22 @@ def write_change(change: Change, path: str | Path, *, overwrite: bool = False) -
     described = describe_change(change)
     parameters = {
         "slices": list(change.slices),
-        "documents": list(change.sliced.sizes),
+        "sizes": list(change.sliced.sizes),
+        "documents": sum(change.sliced.sizes),
         "words": len(change),
         "permutations": change.permutations,
         "window": change.uses.blocks.window,
     }
+    origin: dict[str, Any] = getattr(change.embeddings, "provenance", {"vectors": "in memory"})
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters=parameters, sources=[], overwrite=overwrite
+        path, kind=KIND, version=VERSION, parameters=parameters, sources=[origin], overwrite=overwrite
     ) as writer:
         writer.add_text("change.csv", as_written(text.getvalue()))
         writer.add_text("change.json", as_written(json.dumps(described, ensure_ascii=False, indent=1) + "\n"))
         writer.add_text("change.html", as_written(as_html(change, described)))
 
 
-def read_change(path: str | Path) -> dict[str, Any]:
+def read_change(path: str | Path | Artefact) -> dict[str, Any]:
     """Return what :func:`describe_change` told of a change that was written as the folder ``path``."""
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     found = parse_json(artefact.file("change.json").read_text(encoding="utf-8"))
@@ -119,53 +118,8 @@ def _ends(change: Change) -> tuple[str, str]:
     return change.slices[0], change.slices[-1]
 
 
-def interval_rows(change: Change, words: int = _DRAWN) -> list[Row]:
-    """Return the distances of the first words with their intervals, to be drawn."""
-    numbers = zip(change.words[:words], change.distance, change.low, change.high, strict=False)
-    return [Row(word, at, f"{at:.2f}", colour_at(0), low, high) for word, at, low, high in numbers]
-
-
-def path_series(change: Change, word: str) -> Series:
-    """Return how far a word is from its use in the first slice, slice by slice, to be drawn."""
-    i = change.place_of(word)
-    values = [(k, float(at), f"{change.slices[k]}: {at:.2f}") for k, at in enumerate(change.path[i])]
-    band = [
-        (k, float(low), float(high))
-        for k, (low, high) in enumerate(zip(change.path_low[i], change.path_high[i], strict=True))
-    ]
-    return Series(word, colour_at(0), values, band)
-
-
-def map_of(change: Change, word: str) -> tuple[list[Mark], list[tuple[int, int]]]:
-    """Return a word as it is in the first and in the last slice, joined, amid what is near it there."""
-    place, near, names = change.place_of(word), change.neighbours(word, topn=_MAPPED), _ends(change)
-    own = [change.vectors[change.slices.index(name)][place] for name in names]
-    others = list(dict.fromkeys(other for name in names for other, _ in near[name]))
-    vectors = np.array([*own, *(change.embeddings[other] for other in others)], np.float64)
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    axis = vectors[1] - vectors[0]
-    axis /= max(
-        float(np.linalg.norm(axis)), 1e-12
-    )  # across: from the one use to the other; up: what spreads most
-    rest = vectors - vectors.mean(axis=0)
-    rest -= np.outer(rest @ axis, axis)
-    up = np.linalg.svd(rest, full_matrices=False)[2][0]
-    up *= np.sign(up[np.argmax(np.abs(up))])
-    x, y = (vectors @ axis).tolist(), (rest @ up).tolist()
-    sides = [{other for other, _ in near[name]} for name in names]
-    marks = [Mark(name, x[k], y[k], colour_at(k), strong=True) for k, name in enumerate(names)]
-    for number, other in enumerate(others, 2):
-        colour = (
-            "var(--soft)"
-            if all(other in side for side in sides)
-            else colour_at(0 if other in sides[0] else 1)
-        )
-        marks.append(Mark(other, x[number], y[number], colour))
-    return marks, [(0, 1)]
-
-
 def _intervals(change: Change) -> str:
-    drawing = draw_rows(interval_rows(change), label="Words that changed most")
+    drawing = draw_rows(change.interval_rows(), label="Words that changed most")
     return figure(
         "Distance between the uses, with its 95 % interval", drawing, note="In the order of the lower ends."
     )
@@ -174,13 +128,13 @@ def _intervals(change: Change) -> str:
 def _panel(change: Change, one: Mapping[str, Any]) -> str:
     """Return what changed about a word between the first and the last slice."""
     word, names = one["word"], _ends(change)
-    marks, joined = map_of(change, word)
+    marks, joined = change.map_of(word)
     parts = [
         draw_map(marks, joined=joined, label=f"{word} in {names[0]} and in {names[1]}, with what is near it")
     ]
     if len(change.slices) > 2:
         places = dict(enumerate(change.slices))
-        series = [path_series(change, word)]
+        series = [change.path_series(word)]
         parts.append(
             draw_lines(places, series, label=f"{word}, slice by slice", y_title=f"distance from {names[0]}")
         )

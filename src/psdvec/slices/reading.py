@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -22,15 +21,23 @@ from psdvec.progress import Progress, count_of
 from psdvec.slices.counted import CountedSlice, as_counts, check_alike
 from psdvec.solver.fit import fit
 from psdvec.solver.train import train
-from psdvec.topic_model.documents import Documents, Files, Source, all_texts, read_documents, read_texts
+from psdvec.topic_model.documents import (
+    Documents,
+    Files,
+    Source,
+    all_texts,
+    bin_dates,
+    read_documents,
+    read_texts,
+)
 from psdvec.topic_model.page import order_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
 
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
+_AT_ONCE = 1000  # documents that are counted together
 DIM = 100  # of vectors that are learned on the way
-_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +61,16 @@ class Sliced:
 
     def occurrences(self, words: int) -> Int64s:
         """Return how often each word occurs in each slice, (words, slices)."""
-        owners = np.repeat(self.owners, np.diff(self.documents.starts))
-        tokens = self.documents.tokens
-        known = (tokens >= 0) & (owners >= 0)
-        pairs = tokens[known].astype(np.int64) * len(self.names) + owners[known]
-        found = np.bincount(pairs, minlength=words * len(self.names)).reshape(words, -1)
-        for number, own in self.counted.items():
-            found[:, number] = own.occurrences
+        found: Int64s = np.zeros((words, len(self.names)), np.int64)
+        tokens, starts = self.documents.tokens, self.documents.starts
+        for begin in range(0, len(self.documents), _AT_ONCE):
+            own = np.arange(begin, min(begin + _AT_ONCE, len(self.documents)))
+            part = tokens[starts[own[0]] : starts[own[-1] + 1]]
+            owners = np.repeat(self.owners[own], np.diff(starts[own[0] : own[-1] + 2]))
+            for number in range(len(self.names)):
+                found[:, number] += np.bincount(part[(owners == number) & (part >= 0)], minlength=words)
+        for number, counted in self.counted.items():
+            found[:, number] = counted.occurrences
         return found
 
 
@@ -71,6 +81,7 @@ def read_slices(
     by: str | None,
     slices: Mapping[str, Any] | None,
     unit: str | None = None,
+    window: int | None = None,
     column: str | None,
     where: Mapping[str, Any] | None,
     encoding: str,
@@ -92,6 +103,11 @@ def read_slices(
             raise InputError(f"there is only {count_of(len(slices), 'slice')}; give two or more to compare")
         counted = _counted(slices, embeddings, tokenizer=tokenizer, progress=progress, **how)
         if counted:
+            for name, value in (("unit", unit), ("window", window)):
+                if value is not None:
+                    raise InputError(
+                        f"{name}={value!r} was given, but counts have no documents; leave it out"
+                    )
             return counted
         read, owners = _joined([read_one(source, by=fields) for source in slices.values()])
         names, sources = tuple(slices), list(slices.values())
@@ -214,7 +230,13 @@ def _slices_of(
     known = {value for value in values if value is not None}
     binned = {value: value for value in known}
     if len(known) > MOST_SLICES:
-        binned = _binned(known, field, progress)
+        way, binned = bin_dates(known, most=MOST_SLICES)
+        if not way:
+            raise InputError(
+                f"the field '{field}' has {len(known):,} values, which are too many slices (at most {MOST_SLICES}) and "
+                "no dates; name a field with fewer"
+            )
+        progress.say(f"'{field}' holds {len(known):,} dates; slices are by {way}")
     names = sorted(set(binned.values()), key=order_of)
     if len(names) < 2:
         raise InputError(
@@ -226,24 +248,3 @@ def _slices_of(
         progress.say(f"documents without '{field}', left out: {missing:,}")
     owners = np.array([-1 if value is None else places[binned[value]] for value in values])
     return tuple(names), owners
-
-
-def _binned(values: set[str], field: str, progress: Progress) -> dict[str, str]:
-    """Return dates as years or, if these are too many, decades or centuries; those of one year as months."""
-    dates = {value: _DATE.fullmatch(value) for value in values}
-    if not all(dates.values()):
-        raise InputError(
-            f"the field '{field}' has {len(values):,} values, which are too many slices (at most {MOST_SLICES}) and no "
-            "dates; name a field with fewer"
-        )
-    ways = {
-        "year": {value: date[1] for value, date in dates.items() if date},
-        "decade": {value: f"{date[1][:3]}0" for value, date in dates.items() if date},
-        "century": {value: f"{date[1][:2]}00" for value, date in dates.items() if date},
-        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items() if date},
-    }
-    for way, binned in ways.items():
-        if 2 <= len(set(binned.values())) <= MOST_SLICES:
-            progress.say(f"'{field}' holds {len(values):,} dates; slices are by {way}")
-            return binned
-    raise InputError(f"the dates of '{field}' span too many centuries; name a field with fewer values")

@@ -7,7 +7,9 @@ text file is a document, so is a record of JSON lines, a row of CSV, TSV or Parq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +50,7 @@ Record: TypeAlias = tuple[
 _ROWS = 1024
 _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -124,7 +127,8 @@ def read_documents(
     """
     ids, tokenize = embeddings.key_to_index, make_tokenizer(embeddings, tokenizer)
     names: list[str] = []
-    pieces: list[Int32s] = []
+    tokens = array("i")  # which grows in place; a piece for each document would take twice the memory
+    lengths = array("q", [0])
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     text = reader.name_of_text
@@ -136,7 +140,8 @@ def read_documents(
             names.append(name)
             given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
-            pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
+            tokens.extend([ids.get(word, -1) for word in words])
+            lengths.append(len(words))
             for field, values in fields.items():
                 values.append(written_value(record.get(field)))
             if len(names) % _ROWS == 0:
@@ -151,14 +156,13 @@ def read_documents(
                 f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
                 "tables do)"
             )
-    starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
-    tokens = np.concatenate(pieces)
+    starts = np.cumsum(np.frombuffer(lengths, np.int64))
     report_damage(
         replaced=reader.replaced, words=len(tokens), files=reader.damaged, encoding=reader.encoding,
         progress=progress,
     )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
-    return Documents(tuple(map(as_written, names)), tokens, starts, kept)
+    return Documents(tuple(map(as_written, names)), np.frombuffer(tokens, np.intc), starts, kept)
 
 
 def again_and_again(source: Source) -> Source:
@@ -229,6 +233,31 @@ def _read_files(paths: Sequence[str | Path], reader: Reader, *, by: Sequence[str
         what = "row" if kind in ("parquet", "table") else "line"
         for number, record in reader.rows(file, fields=("id", *by)):
             yield f"{origin}{number}", f"'{file}' {what} {number}", record
+
+
+def bin_dates(values: Collection[str], *, most: int) -> tuple[str, dict[str, str]]:
+    """Put dates into years or, if these are too many, decades or centuries; those of one year into months.
+
+    Return by what they were put together, and the bin of each; by nothing if they are no dates, or of too many
+    centuries.
+
+    >>> bin_dates(["1990-05-01", "1990-06-02", "1991-01-01"], most=2)
+    ('year', {'1990-05-01': '1990', '1990-06-02': '1990', '1991-01-01': '1991'})
+    >>> bin_dates(["19900501", "19900602"], most=1)
+    ('', {})
+    """
+    dates = {value: found for value in values if (found := _DATE.fullmatch(value))}
+    ways = {
+        "year": {value: date[1] for value, date in dates.items()},
+        "decade": {value: f"{date[1][:3]}0" for value, date in dates.items()},
+        "century": {value: f"{date[1][:2]}00" for value, date in dates.items()},
+        "month": {value: f"{date[1]}-{date[2] or '01'}" for value, date in dates.items()},
+    }
+    if len(dates) == len(values):
+        for way, binned in ways.items():
+            if 2 <= len(set(binned.values())) <= most:
+                return way, binned
+    return "", {}
 
 
 def choose_words(read: Documents, embeddings: Embeddings, least: int | None) -> tuple[Documents, Int64s]:

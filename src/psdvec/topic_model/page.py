@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -28,6 +28,7 @@ from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, pa
 from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import find_tokenizer, is_custom, parameters_of, tokenizer_of
+from psdvec.topic_model.documents import bin_dates
 from psdvec.topic_model.learn import Prior, Space
 from psdvec.topic_model.topics import KIND, Topics, describe_topics
 
@@ -195,6 +196,7 @@ def _table_names(fields: Iterable[str]) -> dict[str, str]:
 
 # What topics say of documents: their size over a field, and how they group.
 
+MOST_VALUES = 100  # of a field, above which dates are put together, and the page shows the commonest
 _WIDTH = 1.96  # of a 95 % interval, in standard errors
 
 
@@ -215,6 +217,14 @@ class Sizes(Shown):
     high: Float64s
     missing: int
 
+    def commonest(self, most: int) -> Sizes:
+        """Return the values that most documents have, in their order."""
+        kept = np.sort(np.argsort(-np.array(self.documents, int), kind="stable")[:most])
+        return replace(
+            self, values=tuple(self.values[i] for i in kept), documents=tuple(self.documents[i] for i in kept),
+            means=self.means[kept], low=self.low[kept], high=self.high[kept],
+        )  # fmt: skip
+
     def _facts(self) -> dict[str, str]:
         values = self.values if len(self.values) <= 2 else (self.values[0], "...", self.values[-1])
         return {
@@ -225,13 +235,17 @@ class Sizes(Shown):
 
 
 def sizes_over(topics: Topics, field: str) -> Sizes:
-    """Return the sizes of topics over the values of ``field``."""
+    """Return the sizes of topics over the values of ``field``; many dates are put into years, or the like."""
     if field not in topics.fields:
         has = ", ".join(topics.fields) or "none"
         raise InputError(
             f"the topics have no field '{field}' (they have: {has}); name it when topics are learned"
         )
     of = topics.fields[field]
+    known = {value for value in of if value is not None}
+    if len(known) > MOST_VALUES:
+        _, binned = bin_dates(known, most=MOST_VALUES)
+        of = tuple(binned.get(value, value) if value is not None else None for value in of)
     values = sorted({value for value in of if value is not None}, key=order_of)
     rows = [topics.proportions[[one == value for one in of]].astype(np.float64) for value in values]
     means = np.array([found.mean(axis=0) for found in rows])
@@ -366,9 +380,13 @@ def _named(one: Mapping[str, Any]) -> list[str]:
 
 def _over(topics: Topics, field: str) -> str:
     """Return how large topics are over the values of a field: areas over years, a table over other values."""
-    sizes = sizes_over(topics, field)
+    every = sizes_over(topics, field)
+    sizes = every.commonest(MOST_VALUES)
     missing = f"Without a {field}, and left out: {count_of(sizes.missing, 'document')}."
+    more = f"{len(every.values) - MOST_VALUES:,} more are in the table of sizes"
+    left = f"The {MOST_VALUES} values with most documents; {more}."
     about = paragraph(_ABOUT_SIZES) + paragraph(missing if sizes.missing else "")
+    about += paragraph(left if len(every.values) > MOST_VALUES else "")
     shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
     return about + shown + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
 

@@ -10,14 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from psdvec.errors import InputError
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings, Ranking
 from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
-
-COMPARED = 3_000  # common words whose neighbours are compared to see what moved
-SEARCHED = 20_000  # common words among which those neighbours are searched
 
 
 def similar(e: Embeddings, word: str, *, topn: int = 10, unseen: Unseen = "error") -> dict[str, Any]:
@@ -93,35 +87,6 @@ def compare(first: Embeddings, second: Embeddings, word: str, *, topn: int = 10)
         "neighbours": sides,
         "shared": shared,
         "overlap": len(shared) / max(len(found[0]), 1),
-    }
-
-
-def moved(first: Embeddings, second: Embeddings, *, topn: int = 10) -> dict[str, Any]:
-    """Return how many of its neighbours each frequent word keeps from one to the other, the fewest first.
-
-    Only words that both have are searched, so that a word which one of them lacks moves no other.
-    """
-    common = [word for word in first.words if word in second][:SEARCHED]
-    if len(common) < 2:
-        raise InputError(
-            "the two models have fewer than two words in common; give models of the same language"
-        )
-    asked = common[:COMPARED]
-    rankings = [e.select(common).most_similar_many(asked, topn=topn) for e in (first, second)]
-    kept = np.array(
-        [
-            len({word for word, _ in one} & {word for word, _ in other})
-            for one, other in zip(*rankings, strict=True)
-        ]
-    )
-    most = min(topn, len(common) - 1)
-    order = np.argsort(kept, kind="stable")
-    return {
-        "common": len(common),
-        "compared": len(asked),
-        "topn": most,
-        "mean_overlap": float(kept.mean() / most),
-        "words": [{"word": asked[i], "overlap": float(kept[i] / most)} for i in order[:50].tolist()],
     }
 
 

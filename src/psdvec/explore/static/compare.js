@@ -1,8 +1,8 @@
-// Two models side by side: a word's neighbours in both, what moved between them, and the words that moved most.
+// Two models side by side: a word's neighbours in both, and what moved between them.
 
-import { draw, fill, make, number, whole } from "/static/dom.js";
+import { draw, make } from "/static/dom.js";
 import { Panel } from "/static/panel.js";
-import { chips, empty, troubleBox, wordButton } from "/static/pieces.js";
+import { empty, wordButton } from "/static/pieces.js";
 import { info, state } from "/static/state.js";
 
 export class ComparePanel extends Panel {
@@ -19,7 +19,8 @@ export class ComparePanel extends Panel {
   }
 
   async answer({ word, topn, model }, notes) {
-    if (!word) return { children: [empty("What moved?", "Type a word above to see its neighbours in both models."), movedList(notes)] };
+    if (!word) return { children: [empty("What moved?", "Type a word above to see its neighbours in both models. Two models of the same text differ too, "
+      + "so that which words changed between texts is asked with psdvec change, and shown in the tab Change")] };
     const found = await notes.ask("compare", { word, topn });
     return {
       children: [
@@ -30,7 +31,6 @@ export class ComparePanel extends Panel {
         sides(found.neighbours, new Set(found.shared)),
         make("p", { class: "hint" }, "Lines join the words that both have; where they slope, a word moved up or down. "
           + "“New” words are known to the other model, but farther away."),
-        movedList(notes),
       ],
       marks: { self: found.word, near: found.neighbours[Number(model) - 1].map((one) => one.word) },
       said: `${found.shared.length} of ${found.neighbours[0].length} neighbours are shared`,
@@ -72,21 +72,4 @@ function movement(record, place) {
   const step = record.place_in_other - place;
   if (step === 0) return "=";
   return step > 0 ? `↑${step}` : `↓${-step}`;
-}
-
-// Computed once by the server, which takes a while; the list fills in when it is there.
-function movedList(notes) {
-  const title = () => make("h3", {}, "Words that moved most");
-  const box = make("section", { class: "card", id: "moved", "aria-busy": true }, title(), make("p", { class: "hint" }, "Comparing neighbours …"));
-  const put = (...children) => {
-    fill(box, title(), children);
-    box.setAttribute("aria-busy", false);
-  };
-  notes.ask("moved", {}).then((found) => put(
-    make("p", { class: "hint" },
-      `Of ${whole(found.compared)} frequent common words, these keep the fewest of their ${found.topn} neighbours; `
-      + `on average, a word keeps ${number(found.mean_overlap * found.topn, 1)} of ${found.topn}.`),
-    chips(found.words.slice(0, 24).map((one) => one.word)),
-  ), (trouble) => put(troubleBox(trouble)));
-  return box;
 }

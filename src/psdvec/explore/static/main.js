@@ -3,6 +3,7 @@
 import { AnalogyPanel } from "/static/analogy.js";
 import { ask, saved, Trouble } from "/static/api.js";
 import { AreaPanel } from "/static/areapanel.js";
+import { ChangePanel } from "/static/change.js";
 import { ComparePanel } from "/static/compare.js";
 import { ContextsPanel } from "/static/contexts.js";
 import { byId } from "/static/dom.js";
@@ -31,7 +32,7 @@ async function start() {
   if (!info.models[Number(state.model) - 1]) change({ model: "1" }, { replace: true });
   const panels = [
     new SimilarPanel(), new ContextsPanel(), new AnalogyPanel(), new OddPanel(), new ExtendPanel(), new ComparePanel(), new AreaPanel(),
-    new TopicsPanel(),
+    new TopicsPanel(), new ChangePanel(),
   ];
   const map = new WordMap();
   const layouts = new Layouts(map);

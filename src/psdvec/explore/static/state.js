@@ -7,7 +7,7 @@ import { saved } from "/static/api.js";
 const DEFAULTS = Object.freeze({
   model: "1", // which of the models, counted from 1
   tab: "similar",
-  word: "", // asked about in Similar, Contexts and Compare
+  word: "", // asked about in Similar, Contexts, Compare and Change
   other: "", // the second word of Contexts
   order: "pull", // of the contexts
   unseen: "", // "spelling": a word that the model lacks is asked about by its spelling
@@ -21,7 +21,7 @@ const DEFAULTS = Object.freeze({
   view: "", // LAYOUT:x,y,width where the reader moved the map; nothing: where the answer is
 });
 const LONGEST = 2000; // characters of a text that goes into the address; a longer one is kept by the browser only
-const OF_A_WORD = ["similar", "contexts", "compare"];
+const OF_A_WORD = ["similar", "contexts", "compare", "change"];
 
 const target = new EventTarget();
 export const info = {}; // what the server said of itself
