@@ -1,60 +1,146 @@
-"""Whether ``psdvec.change`` can be trusted: random halves of documents, and what people say.
+"""Whether ``psdvec.change`` can be trusted: no change where there is none, what people say, and what it costs.
 
-    python -m benchmarks.bench.bench_change SPEECHES.jsonl --people FOLDER [--documents 6000] [--record FILE]
+    python -m benchmarks.bench.bench_change null CORPUS ... --work FILE [--seeds 5] [--record FILE]
+    python -m benchmarks.bench.bench_change people FOLDER --work FILE [--record FILE]
+    python -m benchmarks.bench.bench_change cost SPEECHES.jsonl --by FIELD --work FOLDER [--record FILE]
 
-*Null*: the first documents are dealt to two slices at random, half and half and one to ten, so that no word differs;
-5 of 100 tests should reject at 0.05, whatever a word's frequency. *People*: the samples of SemEval-2020 task 1 below
-FOLDER, two slices for each language; the rank correlation of distances, and of cosines, with people's judgements.
+*Null*: random documents of each CORPUS, three million words, are dealt to two slices at random, half and half and one
+to ten, so that no word differs; 5 of 100 tests should reject at 0.05, whatever a word's frequency. *People*: the
+samples of SemEval-2020 task 1 below FOLDER, two slices for each language: the rank correlation with people's
+judgements, of ours and of skip-gram with Procrustes. *Cost*: a model of 20,000 words, and then the command.
+
+``bench_power`` asks which changes are found. Steps are kept in the FILE of --work: what was killed goes on.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import lzma
-from itertools import pairwise
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import make_parser, publish
+from benchmarks.bench.bench_power import (
+    BANDS,
+    band_names,
+    bands_of,
+    draw_texts,
+    kept_step,
+    skipgram_distances,
+)
+from benchmarks.lib.measure import COST, PSDVEC, cells, markdown, run, run_script
+from benchmarks.lib.records import Records, make_parser, publish
 from scipy.stats import spearmanr
 
 import psdvec
+from psdvec.pages.plots import fit_axis
 
 SAMPLES = {
     "english": ("ccoha1", "ccoha2"), "german": ("dta", "bznd"), "swedish": ("kubhist2a", "kubhist2b")
 }  # fmt: skip
-BANDS = (20, 50, 200, 1000, 10**9)
+SHARES = (0.5, 1 / 11)
+COLOURS = ("#0b6e99", "#b5501f", "#4b7f2b")
 DIM = 100
+QUANTILES = 10.0 ** -np.arange(0.1, 3.61, 0.1)  # shares of the words, for the picture
+MEASURES = {
+    "distance": "distance",
+    "low": "its lower end",
+    "cosine": "1 less the cosine",
+    "skip-gram 15": "skip-gram and Procrustes, 15 epochs",
+    "skip-gram 30": "the same, 30 epochs",
+}  # in the order of the table
 
 
 def null_table(record: dict[str, Any]) -> str:
-    """Write the share of p below 0.05 and below 0.01, of all words and by their occurrences in the smaller slice."""
-    bands = [f"{low} to {high - 1}" for low, high in pairwise(BANDS[:-1])]
-    heads = [
-        "share in the smaller slice",
-        "words",
-        "p < 0.05",
-        "p < 0.01",
-        *bands,
-        f"{BANDS[-2]:,} or more",
-        "q < 0.1",
+    """Write the share of p below 0.05 and below 0.01, by occurrences in the smaller slice; ± is over the seeds."""
+    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "q < 0.1"]
+    rows = []
+    for (name, share), steps in _by_split(record).items():
+        tested = np.array([step["tested"] for step in steps])
+        rejected = np.array([step["below 0.05"] for step in steps])
+        far = np.array([sum(step["below 0.01"]) for step in steps])
+        rows.append(
+            [
+                name, f"1 of {round(1 / share)}", f"{tested.sum(axis=1).mean():,.0f}",
+                _share(rejected.sum(axis=1), tested.sum(axis=1)), _share(far, tested.sum(axis=1)),
+                *(_share(rejected[:, band], tested[:, band]) for band in range(tested.shape[1])),
+                ", ".join(str(step["discoveries"]) for step in steps),
+            ]
+        )  # fmt: skip
+    return markdown(heads, rows, names=2)
+
+
+def _by_split(record: dict[str, Any]) -> dict[tuple[str, float], list[dict[str, Any]]]:
+    found: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for step in record["steps"]:
+        found.setdefault((step["corpus"], step["share"]), []).append(step)
+    return found
+
+
+def _share(part: Any, whole: Any) -> str:
+    """Write a share of all seeds, with the standard error over seeds: words of one split are not independent."""
+    error = (part / whole).std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else float("nan")
+    return f"{100 * part.sum() / whole.sum():.1f} ± {100 * error:.1f} %"
+
+
+def null_picture(record: dict[str, Any]) -> str:
+    """Draw the quantiles of p against those of chance, -log10 of both: a line for each corpus and split. SVG."""
+    most = 4.0
+    x = fit_axis([0, most], start=50, stop=430)
+    y = fit_axis([0, most], start=330, stop=20)
+    parts = [
+        f'<path d="M50 {y.place(tick):.1f}H430" stroke="#ddd"/>'
+        f'<text x="44" y="{y.place(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
+        f'<text x="{x.place(tick):.1f}" y="348" text-anchor="middle">{tick:g}</text>'
+        for tick in y.ticks
     ]
-    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
-    for one in record["null"]:
-        shares = [one["below 0.05"], one["below 0.01"], *one["bands"]]
-        cells = [f"{100 * share:.1f} %" for share in shares]
-        lines.append(f"| {one['share']:g} | {one['words']:,} | {' | '.join(cells)} | {one['discoveries']} |")
-    return "\n".join(lines)
+    ends = f"M{x.place(0):.1f} {y.place(0):.1f}L{x.place(most):.1f} {y.place(most):.1f}"
+    parts.append(f'<path d="{ends}" stroke="#999"/>')
+    names = list(dict.fromkeys(step["corpus"] for step in record["steps"]))
+    for (name, share), steps in _by_split(record).items():
+        colour, dash = COLOURS[names.index(name)], "" if share == 0.5 else ' stroke-dasharray="5 3"'
+        found = np.mean([step["quantiles"] for step in steps], axis=0)
+        points = " ".join(
+            f"{x.place(-np.log10(at)):.1f},{y.place(value):.1f}"
+            for at, value in zip(QUANTILES, found, strict=True)
+        )
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>')
+    for place, name in enumerate(names):
+        parts.append(f'<text x="66" y="{44 + 17 * place}" fill="{COLOURS[place]}">{name}</text>')
+    parts.append(f'<text x="66" y="{44 + 17 * len(names)}">dashed: one to ten</text>')
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 450 385" font-family="sans-serif" font-size="13" '
+        'fill="#333"><rect width="450" height="385" fill="#fff"/>'
+        f'<text x="10" y="14">-log10 of p, its quantiles</text>{"".join(parts)}'
+        '<text x="240" y="374" text-anchor="middle">-log10 of the share of words: what chance gives</text></svg>\n'
+    )
 
 
 def people_table(record: dict[str, Any]) -> str:
-    """Write the rank correlations with people's judgements."""
-    lines = ["| language | targets | distance | 1 less the cosine |", "|---|---:|---:|---:|"]
-    for name, one in record["people"].items():
-        lines.append(f"| {name} | {one['targets']} | {one['distance']:.2f} | {one['cosine']:.2f} |")
-    return "\n".join(lines)
+    """Write the rank correlations with people's judgements, with their 95 % intervals over the targets."""
+    rows = []
+    for measure, name in MEASURES.items():
+        ways = [step["scores"][measure] for step in record["steps"]]
+        means = [np.mean(scores["seeds"]) for scores in ways]
+        cells = [f"{mean:.2f} ({_ends(scores)})" for mean, scores in zip(means, ways, strict=True)]
+        rows.append([name, *cells, f"{np.mean(means):.2f}"])
+    heads = [f"{step['language']}, {step['targets']} targets" for step in record["steps"]]
+    return markdown(["", *heads, "mean"], rows)
+
+
+def _ends(scores: dict[str, Any]) -> str:
+    """Write an interval and, with several seeds, their span."""
+    seeds, (low, high) = scores["seeds"], scores["interval"]
+    span = f"; seeds {min(seeds):.2f} to {max(seeds):.2f}" if len(seeds) > 1 else ""
+    return f"{low:.2f} to {high:.2f}{span}"
+
+
+def cost_table(record: dict[str, Any]) -> str:
+    """Write what a model and then the change cost."""
+    rows = [[name, *cells(record["costs"][name])] for name in ("train", "change")]
+    return markdown(["command", *COST], rows)
 
 
 def null(texts: list[str], model: psdvec.Model, share: float, seed: int) -> dict[str, Any]:
@@ -65,18 +151,36 @@ def null(texts: list[str], model: psdvec.Model, share: float, seed: int) -> dict
         for side in (True, False)
     }
     found = psdvec.change(model, slices=sides, seed=seed, quiet=True)
-    rare = found.occurrences.min(axis=1)
-    bands = [found.p[(rare >= low) & (rare < high)] < 0.05 for low, high in pairwise(BANDS)]
+    bands = bands_of(found.occurrences.min(axis=1))
+    in_bands = [bands == band for band in range(len(BANDS) - 1)]
     return {
-        "share": share, "seed": seed, "words": len(found), "below 0.05": float((found.p < 0.05).mean()),
-        "below 0.01": float((found.p < 0.01).mean()), "bands": [float(band.mean()) for band in bands],
+        "tested": [int(band.sum()) for band in in_bands],
+        "below 0.05": [int((found.p[band] < 0.05).sum()) for band in in_bands],
+        "below 0.01": [int((found.p[band] < 0.01).sum()) for band in in_bands],
         "discoveries": int((found.q < 0.1).sum()),
-        "p": np.round(np.sort(found.p)[:: max(len(found) // 200, 1)], 4).tolist(),
+        "quantiles": np.round(-np.log10(np.quantile(found.p, QUANTILES)), 3).tolist(),
     }  # fmt: skip
 
 
-def people(folder: Path, names: tuple[str, str]) -> dict[str, Any]:
-    """Return how distances go with what people say, for the sample in ``folder``."""
+def null_steps(given: argparse.Namespace) -> dict[str, Any]:
+    """Run or find every corpus, split and seed."""
+    kept, steps = Records(given.work), []
+    for path in given.corpora:
+        keys = [
+            {"corpus": path.stem, "words": given.words, "share": share, "seed": seed}
+            for share in SHARES
+            for seed in range(given.seeds)
+        ]
+        if any(kept.find(key) is None for key in keys):
+            texts = draw_texts(path, given.words, seed=0)
+            model = psdvec.train(texts, dim=DIM, max_words=20_000, quiet=True)
+        for key in keys:
+            steps.append(kept_step(kept, key, partial(null, texts, model, key["share"], key["seed"])))
+    return {"steps": steps}
+
+
+def people_of(folder: Path, names: tuple[str, str]) -> dict[str, Any]:
+    """Return how well distances go with what people say, for the sample in ``folder``."""
     slices = {}
     for name in names:
         with lzma.open(folder / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
@@ -89,27 +193,77 @@ def people(folder: Path, names: tuple[str, str]) -> dict[str, Any]:
     judged = {word: float(score) for word, _, score in (line.partition("\t") for line in lines if line)}
     words = [word for word in judged if word in found.ids]
     rows = [found.ids[word] for word in words]
-    truth = [judged[word] for word in words]
+    truth = np.array([judged[word] for word in words])
+    scores = {
+        "distance": [found.distance[rows]],
+        "low": [found.low[rows]],
+        "cosine": [np.nan_to_num(1 - found.cosine[rows], nan=1.0)],
+    }
+    for epochs in (15, 30):
+        scores[f"skip-gram {epochs}"] = [
+            skipgram_distances(
+                *slices.values(), words, dim=DIM, window=10, min_count=3, epochs=epochs, seed=seed
+            )
+            for seed in range(3)
+        ]
+    return {"targets": len(words), "scores": {name: _agreement(each, truth) for name, each in scores.items()}}
+
+
+def _agreement(seeds: list[Any], truth: Any) -> dict[str, Any]:
+    """Return the rank correlation of each seed, and the interval of their mean over resampled targets."""
+    generator = np.random.default_rng(0)
+    samples = [generator.integers(len(truth), size=len(truth)) for _ in range(2000)]
+    means = [np.mean([spearmanr(seed[rows], truth[rows])[0] for seed in seeds]) for rows in samples]
     return {
-        "targets": len(words), "distance": float(spearmanr(found.distance[rows], truth)[0]),
-        "cosine": float(spearmanr(-found.cosine[rows], truth, nan_policy="omit")[0]),
+        "seeds": [float(spearmanr(seed, truth)[0]) for seed in seeds],
+        "interval": np.nanquantile(means, [0.025, 0.975]).tolist(),
+    }
+
+
+def people_steps(given: argparse.Namespace) -> dict[str, Any]:
+    """Run or find every language."""
+    kept, steps = Records(given.work), []
+    for language, names in SAMPLES.items():
+        steps.append(
+            kept_step(kept, {"language": language}, partial(people_of, given.folder / language, names))
+        )
+    return {"steps": steps}
+
+
+def cost(given: argparse.Namespace) -> dict[str, Any]:
+    """Measure the two commands that lead from speeches to a report."""
+    model, report = given.work / "model", given.work / "report"
+    size = ["--dim", str(DIM), "--max-words", "20000", "--workers", "2", "--quiet"]
+    commands = {
+        "train": [*PSDVEC, "train", given.speeches, "-o", model, *size],
+        "change": [*PSDVEC, "change", model, given.speeches, "--by", given.by, "-o", report, *size[-3:]],
     }  # fmt: skip
+    given.work.mkdir(parents=True, exist_ok=True)
+    costs = {name: asdict(run([*command, "--overwrite"])) for name, command in commands.items()}
+    with (report / "change.csv").open(encoding="utf-8") as file:
+        return {"costs": costs, "words": sum(1 for _ in file) - 1}
 
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("speeches", type=Path, help="JSON lines with a field text")
-    parser.add_argument("--people", type=Path, required=True, help="folder with a folder for each language")
-    parser.add_argument("--documents", type=int, default=6000)
+    kinds = parser.add_subparsers(required=True)
+    one = kinds.add_parser("null")
+    one.add_argument("corpora", type=Path, nargs="+", help="JSON lines with a field text, or plain text")
+    one.add_argument("--seeds", type=int, default=5)
+    one.add_argument("--words", type=int, default=3_000_000)
+    one.set_defaults(steps=null_steps, tables=[null_table])
+    two = kinds.add_parser("people")
+    two.add_argument("folder", type=Path, help="a folder for each language below it")
+    two.set_defaults(steps=people_steps, tables=[people_table])
+    three = kinds.add_parser("cost")
+    three.add_argument("speeches", type=Path, help="JSON lines")
+    three.add_argument("--by", required=True, help="the field of the slices")
+    three.set_defaults(steps=cost, tables=[cost_table])
+    for each in (one, two, three):
+        each.add_argument("--work", type=Path, required=True)
+        each.add_argument("--record", type=Path)
     given = parser.parse_args()
-    with given.speeches.open(encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for line, _ in zip(file, range(given.documents), strict=False)]
-    model = psdvec.train(texts, dim=DIM, max_words=20_000, quiet=True)
-    figures = {
-        "null": [null(texts, model, share, seed) for share, seed in ((0.5, 0), (0.5, 1), (0.09, 0))],
-        "people": {name: people(given.people / name, names) for name, names in SAMPLES.items()},
-    }
-    publish(figures, null_table, people_table, record=given.record)
+    publish(given.steps(given), *given.tables, record=given.record)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.slices import blocks as blocks_of
-from psdvec.slices.contrasts import chances, contrast, false_discoveries, permuted, steps
+from psdvec.slices.contrasts import chances, contrast, false_discoveries, lower_end, permuted, steps
+from psdvec.slices.measure import _measure
 from psdvec.slices.reading import Sliced
 from psdvec.topic_model.documents import Documents
 from tests.reference import slices as reference
@@ -16,9 +17,9 @@ from tests.reference import slices as reference
 SLICES = np.repeat([0, 1], 12)
 
 
-def drawn(rng, words: int, *, apart: float = 0.0, amounts: float = 20.0, slices=SLICES):
+def drawn(rng, words: int, *, apart: float = 0.0, amounts: float = 20.0, least: float = 1.0, slices=SLICES):
     """Sums of blocks whose means are ``apart`` in one of five dimensions, and how much was added up."""
-    n = rng.poisson(amounts, (len(slices), words)) + 1.0
+    n = rng.poisson(amounts, (len(slices), words)) + least
     centre = np.zeros((len(slices), 1, 5))
     centre[slices == 1, :, 0] = apart
     centre[..., 1] = 1.0
@@ -42,6 +43,13 @@ def test_chance_adds_nothing_to_the_squared_distance(apart):
     assert abs(found.mean() - apart**2) < 4 * found.std() / np.sqrt(len(found))
 
 
+def test_chance_adds_nothing_where_few_blocks_have_a_word():
+    sums, n = drawn(np.random.default_rng(0), 20_000, amounts=0.5, least=0.0)
+    own = np.flatnonzero(((n[:12] > 0).sum(axis=0) > 1) & ((n[12:] > 0).sum(axis=0) > 1))
+    found = contrast(grams_of(sums[:, own]), n[:, own].T, *first_step()).apart[:, 0]
+    assert abs(found.mean()) < 4 * found.std() / np.sqrt(len(found))
+
+
 def test_the_cosine_is_that_of_the_means_without_chance():
     sums, n = drawn(np.random.default_rng(1), 4000, apart=1.0)
     found = contrast(grams_of(sums), n.T, *first_step()).cosine[:, 0]
@@ -59,6 +67,21 @@ def test_five_in_a_hundred_tests_reject_where_nothing_differs(sizes):
     assert 0.035 < (p < 0.05).mean() < 0.065
     assert (p < 0.001).mean() < 0.004
     assert (false_discoveries(p) < 0.05).sum() <= 2
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.15, 0.5, 2.0])
+def test_the_lower_end_is_seldom_above_the_truth_and_above_0_where_p_is_small(apart):
+    sums, n = drawn(np.random.default_rng(4), 2000, apart=apart)
+    found = _measure(sums, n, SLICES, [SLICES, *permuted(SLICES, 200, seed=0)], 1.0)
+    truth = apart**2 / (2 * (np.sqrt(1 + apart**2) + 1))
+    assert 0.005 < (found["low"] > truth).mean() < 0.045
+    surely = (found["p"] < 0.02) | (found["p"] > 0.03)
+    assert ((found["low"] > 0) == (found["p"] < 0.025))[surely].mean() > 0.995
+
+
+def test_where_permutations_say_nothing_the_lower_end_is_that_of_the_jackknife():
+    value, error = np.array([0.5]), np.array([0.1])
+    assert lower_end(value, error, np.zeros(1), np.full((1, 200), -1.0)) == pytest.approx(0.304, abs=1e-3)
 
 
 def test_a_tail_beyond_all_permutations_is_smooth_and_falls():

@@ -377,9 +377,8 @@ def _found(
         )
     one = measure(uses, ids, permutations=permutations, seed=seed, room=room, work=work, progress=progress)
     sure = np.isfinite(one.distance) & np.isfinite(one.distance_error)
-    low = one.distance - WIDTH * one.distance_error
     order = np.flatnonzero(sure)
-    order = order[np.argsort(-low[order], kind="stable")]
+    order = order[np.argsort(-one.low[order], kind="stable")]
     q = np.ones(len(one.p))
     q[sure] = false_discoveries(one.p[sure])
     words_of = embeddings.index_to_key
@@ -396,11 +395,12 @@ def _found(
         value, error = getattr(one, name)[order], WIDTH * getattr(one, f"{name}_error")[order]
         return value - error, value + error
 
-    (low, high), cosine_ends, path_ends = ends("distance"), ends("cosine"), ends("from_first")
+    high, cosine_ends, path_ends = ends("distance")[1], ends("cosine"), ends("from_first")
     return Change(
         slices=sliced.names, words=tuple(words_of[i] for i in ids[order]), occurrences=occurrences[ids[order]],
-        distance=one.distance[order], low=low, high=high, p=one.p[order], q=q[order], cosine=one.cosine[order],
-        cosine_low=cosine_ends[0], cosine_high=cosine_ends[1], path=one.from_first[order], path_low=path_ends[0],
-        path_high=path_ends[1], vectors=one.vectors[:, order], only=only, embeddings=embeddings,
+        distance=one.distance[order], low=one.low[order], high=high, p=one.p[order], q=q[order],
+        cosine=one.cosine[order], cosine_low=cosine_ends[0], cosine_high=cosine_ends[1],
+        path=one.from_first[order], path_low=path_ends[0], path_high=path_ends[1],
+        vectors=one.vectors[:, order], only=only, embeddings=embeddings,
         permutations=permutations, uses=uses, sliced=sliced,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from psdvec.arrays import Float64s, Int64s
 
 ENOUGH = 10  # permutations beyond a value, above which their share is its chance
 LEAST_SKEW = 0.05  # of the null distribution; below it the gamma distribution is next to normal
-WIDTH = 1.959964  # of a 95 % interval, in standard errors
+WIDTH, BEYOND = 1.959964, 0.025  # of a 95 % interval: standard errors, and the share beyond either end
 
 
 class Contrast(NamedTuple):
@@ -45,6 +45,10 @@ class Contrast(NamedTuple):
         """
         return self.apart / (2 * (self.size + typical))
 
+    def taken_off(self, typical: float) -> Float64s:
+        """The noise, as a distance."""
+        return self.noise / (2 * (self.size + typical))
+
 
 def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s) -> Contrast:
     """Compare two groups of blocks, ``left`` and ``right`` (K, ways) of 0 and 1.
@@ -62,15 +66,22 @@ def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s
 
 
 def _mean_square(grams: Float64s, amounts: Float64s, group: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-    """Return |m|², the variance of m over blocks, and Σ n, of a group in each way to choose it."""
+    """Return |m|², the variance of m over blocks, and Σ n, of a group in each way to choose it.
+
+    A block that holds a share h of the group's amounts has pulled the mean towards itself: what it differs from the
+    mean is divided by 1 - h (MacKinnon and White 1985), or rare words, which few blocks have, would be too far apart.
+    """
     total = amounts @ group
-    blocks = np.einsum("km,wk->wm", group, (amounts > 0).astype(float))
     products = grams @ group
     square = np.einsum("km,wkm->wm", group, products) / total**2
-    own = np.einsum("wkk->wk", grams) @ group
-    cross = np.einsum("km,wk,wkm->wm", group, amounts, products) / total
-    spread = own - 2 * cross + (amounts**2 @ group) * square
-    return square, np.maximum(spread, 0) / total**2 * blocks / np.maximum(blocks - 1, 0), total
+    weights = amounts[:, :, None] / total[:, None]
+    np.divide(group, 1 - weights, out=weights)
+    weights[:, group == 0] = 0
+    spread = np.einsum("wkk,wkm->wm", grams, weights) - 2 / total * np.einsum(
+        "wk,wkm,wkm->wm", amounts, products, weights
+    )
+    spread += square * np.einsum("wk,wkm->wm", amounts**2, weights)
+    return square, np.maximum(spread, 0) / total**2, total
 
 
 def steps(slices: Int64s) -> list[tuple[Float64s, Float64s]]:
@@ -97,13 +108,36 @@ def chances(values: Float64s, null: Float64s) -> Float64s:
     """
     beyond = (null >= values[:, None]).sum(axis=1)
     counted = (1 + beyond) / (1 + null.shape[1])
-    mean, spread = null.mean(axis=1), null.std(axis=1)
+    mean, spread, shape = _gamma_of(null)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skew = np.maximum(((null - mean[:, None]) ** 3).mean(axis=1) / spread**3, LEAST_SKEW)
-        shape = 4 / skew**2
         smooth = gamma.sf((values - mean) / spread * np.sqrt(shape) + shape, shape)
     found = np.where((beyond >= ENOUGH) | ~np.isfinite(smooth), counted, np.minimum(smooth, counted))
     return np.asarray(np.clip(found, 1e-300, 1.0))
+
+
+def lower_end(distance: Float64s, error: Float64s, noise: Float64s, null: Float64s) -> Float64s:
+    """Return the lower ends of 95 % intervals: the least distances with which so large ones are not rare.
+
+    ``error``: by the jackknife. ``noise``: what was taken off. ``null`` (words, permutations): distances by noise. With
+    no distance at all, one value in forty passes the bound b of the permutations; a distance D widens that to
+    √(b² + z² e² D / (distance + noise)), and the end is the D to which ``distance`` is just that wide. So it is above 0
+    where p is below 0.025. The jackknife alone, e, is too wide where little or nothing changed.
+    """
+    mean, spread, shape = _gamma_of(null)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = noise * (mean + spread * (gamma.isf(BEYOND, shape) - shape) / np.sqrt(shape))
+        wider = (WIDTH * error) ** 2 / (distance + noise) / 2
+        beyond = distance + wider - np.sqrt(bound**2 + 2 * wider * distance + wider**2)
+    found = np.where(distance > bound, beyond, distance - bound)
+    return np.where(np.isfinite(bound), found, distance - WIDTH * error)
+
+
+def _gamma_of(null: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+    """Return mean, standard deviation and shape of the gamma distribution that is as skewed as each row."""
+    mean, spread = null.mean(axis=1), null.std(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew = np.maximum(((null - mean[:, None]) ** 3).mean(axis=1) / spread**3, LEAST_SKEW)
+    return mean, spread, 4 / skew**2
 
 
 def false_discoveries(p: Float64s) -> Float64s:

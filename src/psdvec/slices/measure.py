@@ -11,7 +11,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.progress import Progress
 from psdvec.slices.blocks import CHUNK, Uses
-from psdvec.slices.contrasts import Contrast, chances, contrast, permuted, steps
+from psdvec.slices.contrasts import Contrast, chances, contrast, lower_end, permuted, steps
 from psdvec.storage.workspace import read_piece, write_piece
 
 _AT_ONCE = 1 << 22  # numbers of the products of Gram matrices that are held at once
@@ -21,12 +21,14 @@ _AT_ONCE = 1 << 22  # numbers of the products of Gram matrices that are held at 
 class Measured:
     """What was found of each word: values with their standard errors, of all words in their order.
 
-    ``distance``, ``cosine``: the mean over the steps from each slice to the next. ``from_first`` (words, slices): the
+    ``low``: the lower end of the interval of ``distance``, which is not as far from it as the upper one. ``distance``,
+    ``cosine``: the mean over the steps from each slice to the next. ``from_first`` (words, slices): the
     distance from the first slice. ``vectors`` (slices, words, d).
     """
 
     distance: Float64s
     distance_error: Float64s
+    low: Float64s
     cosine: Float64s
     cosine_error: Float64s
     p: Float64s
@@ -74,7 +76,7 @@ def _measure(
     left, right = ([np.hstack([way[step][side] for way in ways]) for step in pairs] for side in (0, 1))
     without = 1 - np.eye(blocks)
     shapes = {"from_first": (words, len(groups)), "from_first_error": (words, len(groups))}
-    names = ("distance", "distance_error", "cosine", "cosine_error", "p", *shapes)
+    names = ("distance", "distance_error", "low", "cosine", "cosine_error", "p", *shapes)
     found: dict[str, Any] = {name: np.zeros(shapes.get(name, (words,))) for name in names}
     chunk = CHUNK
     while chunk > 1 and chunk * blocks * len(orders) > _AT_ONCE:
@@ -103,6 +105,10 @@ def _measure(
             ("cosine", [one.cosine for one in left_out]),
         ):
             found[f"{name}_error"][part] = _jackknife(np.mean(values, axis=0), slices)
+        found["low"][part] = lower_end(
+            found["distance"][part], found["distance_error"][part],
+            np.mean([one.taken_off(typical)[:, 0] for one in tested], axis=0), ratio[:, 1:],
+        )  # fmt: skip
         for number, group in enumerate(groups[1:], 1):
             found["from_first"][part, number] = compare(groups[0], group).distance(typical)[:, 0]
             varied = compare(groups[0] * without, group * without).distance(typical)
