@@ -99,7 +99,7 @@ def test_words_of_one_slice_are_listed_apart(model):
     assert "x" not in found.words
 
 
-def test_several_slices_are_steps_in_order(model):
+def test_several_slices_are_compared_all_with_one_another(model):
     found = psdvec.change(
         model, slices={"1": OLD, "2": documents(200, seed=5), "3": NEW}, min_count=5, quiet=True
     )
