@@ -127,14 +127,9 @@ def read_documents(
     pieces: list[Int32s] = []
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
-    text = reader.name_of_text
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, place, record in _records(source, reader, by=by):
-            if place:
-                check_text(record, text, place)
-                name = name if record.get("id") is None else str(record["id"])
+        for name, given, record in read_texts(source, reader, by=by):
             names.append(name)
-            given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
             pieces.append(np.fromiter((ids.get(word, -1) for word in words), np.int32, len(words)))
             for field, values in fields.items():
@@ -159,6 +154,18 @@ def read_documents(
     )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
     return Documents(tuple(map(as_written, names)), tokens, starts, kept)
+
+
+def read_texts(
+    source: Source, reader: Reader, *, by: Sequence[str] = ()
+) -> Iterator[tuple[str, str | Sequence[str], Mapping[str, Any]]]:
+    """Yield documents one at a time: the name, the text or the words that it was cut into, and the fields ``by``."""
+    text = reader.name_of_text
+    for name, place, record in _records(source, reader, by=by):
+        if place:
+            check_text(record, text, place)
+            name = name if record.get("id") is None else str(record["id"])
+        yield name, record[text], record
 
 
 def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:
