@@ -123,7 +123,7 @@ def test_without_contexts_is_what_a_refresh_from_counts_without_them_gives(
 
 
 def test_words_without_any_context_left_have_no_similarity(model, counts):
-    assert np.isnan(ContextIndex(model, counts).without("w70", "w75", list(model.words[:60])))
+    assert ContextIndex(model, counts).without("w70", "w75", list(model.words[:60])) is None
 
 
 def test_passages_show_the_words_near_the_contexts(tmp_path):

@@ -190,10 +190,12 @@ def why(
     print_table(
         head, [[line, *cells, f"{share:.4f}"] for (line, share), cells in zip(lines, near, strict=True)]
     )
-    print(
-        f"\nIf both words are solved again, the similarity is {found.solved:.4f}, and without the contexts named "
-        f"{found.without:.4f}."
-    )
+    if found.solved is not None:
+        left = "none, as one has no others" if found.without is None else f"{found.without:.4f}"
+        print(
+            f"\nIf both words are solved again, the similarity is {found.solved:.4f}, and without the contexts named "
+            f"{left}."
+        )
     for context in [one.word for one in found.contexts[: found.named]] if text else []:
         print(f"\n{context}")
         for one in (one for name in (found.word, found.other) for one in found.passages[name, context]):

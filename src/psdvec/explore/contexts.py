@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.counts.matrix import Cooccurrence, counts_of
+from psdvec.counts.matrix import UNIT, Cooccurrence, counts_of
 from psdvec.counts.vocabulary import Key
 from psdvec.errors import InputError, MissingWordError, StoreError, checked, demand_positive, import_extra
 from psdvec.formats import load
@@ -158,11 +158,11 @@ class ContextIndex:
         rest = self.model.similarity(word, other) - float(contexts.sum()) - spelling - background
         return Shares(rows, contexts, counts, spelling, background, rest)
 
-    def without(self, word: str, other: str, contexts: Collection[str] = ()) -> float:
+    def without(self, word: str, other: str, contexts: Collection[str] = ()) -> float | None:
         """Return the cosine of two words solved again, equation (10), as if neither had been seen near ``contexts``.
 
         Their counts are taken off the sums of all words as well: it is what :func:`psdvec.extend` gives if it refreshes
-        the two from counts without these pairs.
+        the two from counts without these pairs. It is None where one of the two has no contexts left.
         """
         from psdvec.solver.extend import show_placed
         from psdvec.solver.ridge import prepare, solve_one
@@ -182,15 +182,17 @@ class ContextIndex:
         H = np.concatenate(values)[first]
         row_sums, column_sums = self._sums
         if self.counts.parameters.get("sums") != "words":
-            row_sums = row_sums - np.bincount(taken // n, H, n)
-            column_sums = column_sums - np.bincount(taken % n, H, n)
+            row_sums, column_sums = (  # whole numbers of the unit, so that nothing is left of what is gone
+                np.rint((sums - np.bincount(place, H, n)) * UNIT) / UNIT
+                for sums, place in ((row_sums, taken // n), (column_sums, taken % n))
+            )
         setting = prepare(
             self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=(row_sums, column_sums)
         )
         means = setting.means(slice(0, 2))
         found = [solve_one(setting, k, pairs[k], None if means is None else means[k]).vector for k in (0, 1)]
         if any(x is None for x in found):
-            return float("nan")
+            return None
         rows = np.array([x[: self.model.dim] for x in found if x is not None], np.float32)
         vectors, _ = show_placed(self.model, names, rows, self.counts.vocabulary.counts[ids])
         return cosine(*vectors)
@@ -388,7 +390,8 @@ class Why(Shown):
     say. ``background``: that they were not seen near all the other words. ``unexplained``: by how much vectors that
     were fitted together differ from vectors that are each solved against all others. The first ``named`` contexts are
     those that are asked for: ``solved`` is the similarity if both words are solved again, and ``without`` the same
-    as if neither had been seen near them. ``passages``: by word and context, sentences with both.
+    as if neither had been seen near them, None if one of the two has no other contexts. ``passages``: by word and
+    context, sentences with both.
     """
 
     word: Key
@@ -399,8 +402,8 @@ class Why(Shown):
     background: float
     unexplained: float
     named: int
-    solved: float
-    without: float
+    solved: float | None
+    without: float | None
     passages: Mapping[tuple[Key, Key | None], Sequence[Passage]]
 
     def _facts(self) -> dict[str, str]:
