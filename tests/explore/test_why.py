@@ -32,6 +32,10 @@ def without_cells(counts: Cooccurrence, pairs: set[frozenset[str]]) -> Cooccurre
     return replace(counts, indptr=indptr, indices=counts.indices[kept], values=counts.values[kept])
 
 
+def placed(index: ContextIndex, word: str):
+    return index._placed(word, *index._pairs([word]))
+
+
 def near(word: str, other: str, contexts: list[str]) -> set[frozenset[str]]:
     return {frozenset((one, context)) for one in (word, other) for context in contexts}
 
@@ -65,7 +69,7 @@ def test_shares_are_what_the_terms_of_both_solutions_add(model, counts):
     found = index.shares("w70", "w3")
     expected = np.zeros(model.core)
     for word, other in (("w70", "w3"), ("w3", "w70")):
-        one = index._placed(word)
+        one = placed(index, word)
         unit = model[other] / np.linalg.norm(model[other])
         F = one.setting.regressors.features[one.cells.rows]
         vectors = np.linalg.solve(one.solved.whole, (one.cells.targets[:, None] * F).T)[: model.dim]
@@ -78,7 +82,7 @@ def test_placed_words_are_explained_and_fitted_ones_nearly(model, counts):
     one, two = model.words[65], model.words[72]
     assert abs(index.shares(one, two).rest) < 1e-4
     assert index.without(one, two) == pytest.approx(model.similarity(one, two), abs=1e-3)
-    x = index._placed("w3").solved.x[: model.dim].astype(np.float32)
+    x = placed(index, "w3").solved.x[: model.dim].astype(np.float32)
     assert cosine(x, model.rows[model.key_to_index["w3"]]) > 0.9
 
 
@@ -86,8 +90,8 @@ def test_solving_exactly_is_solving(model, counts):
     index = ContextIndex(model, counts)
     for word in ("w3", "w70"):
         i = counts.vocabulary.ids[word]
-        (placed,) = solve_words(index._setting.take(slice(i, i + 1)), counts, workers=1)
-        np.testing.assert_allclose(placed.vector, index._placed(word).solved.x, rtol=1e-3, atol=1e-4)
+        (found,) = solve_words(index._setting.take(slice(i, i + 1)), counts, workers=1)
+        np.testing.assert_allclose(found.vector, placed(index, word).solved.x, rtol=1e-3, atol=1e-4)
 
 
 def test_a_context_that_was_planted_comes_first():
@@ -137,7 +141,7 @@ def test_passages_show_the_words_near_the_contexts(tmp_path):
     model = psdvec.fit(counts, dim=4, quiet=True)
     found = psdvec.why(model, "Cars", "bus", counts=counts, topn=2, texts=lines, passages=2, quiet=True)
     (one, two) = found.passages["cars", "fuel"]
-    assert (one.left, one.word, one.right) == ("", "Cars", "need fuel, a lot.")
+    assert (one.left, one.word, one.right) == ("", "Cars", " need fuel, a lot.")
     assert (one.document, two.document) == ("2", "6")
     assert found.to_dict()["contexts"][0]["passages"][0]["of"] in ("cars", "bus")
     assert list(found.to_frame().columns) == ["share", "near cars", "near bus"]

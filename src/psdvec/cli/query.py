@@ -199,7 +199,7 @@ def why(
     for context in [one.word for one in found.contexts[: found.named]] if text else []:
         print(f"\n{context}")
         for one in (one for name in (found.word, found.other) for one in found.passages[name, context]):
-            print(printable(f"  {one.left} [{one.word}] {one.right}  ({one.document})"))
+            print(printable(f"  {one.left}[{one.word}]{one.right}  ({one.document})"))
     return None
 
 

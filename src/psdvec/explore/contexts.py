@@ -83,7 +83,6 @@ class _Placed(NamedTuple):
     That has the direction of ``scale`` times the stretched row and ``spelled``.
     """
 
-    row: int
     pairs: WordPairs
     setting: Setting
     cells: Cells
@@ -128,11 +127,11 @@ class ContextIndex:
             }
             for k in order
         ]
-        direct = np.isin(self.model.key_to_index[other], pulls[0].rows)
+        direct = self._cell_of(pulls[0], self.model.key_to_index[other])
         return {
             "word": word,
             "other": other,
-            "direct": self._cell_of(pulls[0], self.model.key_to_index[other]) if direct else None,
+            "direct": direct if direct["count"] else None,
             "similarity": self.model.similarity(word, other),
             "parts": {
                 "other contexts": float(found.contexts.sum() - found.contexts[order].sum()),
@@ -145,7 +144,7 @@ class ContextIndex:
 
     def shares(self, word: str, other: str) -> Shares:
         """Return the shares of all contexts in the cosine of two words."""
-        one, two = (self._placed(name) for name in (word, other))
+        one, two = map(self._placed, (word, other), self._pairs([word, other]))
         terms = [self._terms(one, two.unit), self._terms(two, one.unit)]
         rows = np.union1d(one.cells.rows, two.cells.rows)
         contexts, counts = np.zeros(rows.size), np.zeros((2, rows.size))
@@ -171,8 +170,8 @@ class ContextIndex:
         ids = np.array([known[name] for name in names], dtype=np.int64)
         gone = {known[context] for context in contexts}
         pairs, cells, values = [], [], []
-        for i, j, name in zip(ids, ids[::-1], names, strict=True):
-            after, H_after, before, H_before = self._placed(name).pairs
+        for i, j, found in zip(ids, ids[::-1], self._pairs(names), strict=True):
+            after, H_after, before, H_before = found
             here = list(gone | {j} if i in gone else gone)  # a pair of the two is gone with either of them
             out, back = np.isin(after, here), np.isin(before, here)
             pairs.append((after[~out], H_after[~out], before[~back], H_before[~back]))
@@ -190,20 +189,19 @@ class ContextIndex:
             self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=(row_sums, column_sums)
         )
         means = setting.means(slice(0, 2))
-        found = [solve_one(setting, k, pairs[k], None if means is None else means[k]).vector for k in (0, 1)]
-        if any(x is None for x in found):
+        solved = [solve_one(setting, k, pairs[k], None if means is None else means[k]).vector for k in (0, 1)]
+        rows = np.array([x[: self.model.dim] for x in solved if x is not None], np.float32)
+        if len(rows) < 2:
             return None
-        rows = np.array([x[: self.model.dim] for x in found if x is not None], np.float32)
         vectors, _ = show_placed(self.model, names, rows, self.counts.vocabulary.counts[ids])
         return cosine(*vectors)
 
-    def _placed(self, word: str) -> _Placed:
+    def _placed(self, word: str, pairs: WordPairs) -> _Placed:
         from psdvec.solver.extend import mixture_of
-        from psdvec.solver.ridge import cells_of, pairs_of, solve_exactly
+        from psdvec.solver.ridge import cells_of, solve_exactly
 
         row, i, model = self.model.get_index(word), self._id_of(word), self.model
         setting = self._setting.take(slice(i, i + 1))
-        (pairs,) = pairs_of(self.counts, setting.ids)
         cells, means = cells_of(setting, 0, pairs), setting.means(slice(0, 1))
         mean = None if means is None else means[0]
         solved = solve_exactly(
@@ -213,9 +211,7 @@ class ContextIndex:
         (scale,), (spelled,) = mixture_of(model, [word], model.counts[[row]])
         shown = model.rows[row] * model.stretch * scale + spelled
         length, unit = max(float(np.linalg.norm(shown)), 1e-12), unit_vector(model.vectors[row])
-        return _Placed(
-            row, pairs, setting, cells, mean, solved, unit, float(scale[0]) / length, spelled / length
-        )
+        return _Placed(pairs, setting, cells, mean, solved, unit, float(scale[0]) / length, spelled / length)
 
     def _check_counts(self, word: str, row: int, i: int, solved: Solved) -> None:
         """Refuse counts of which the word has neither its vector nor its number of occurrences."""
@@ -248,12 +244,9 @@ class ContextIndex:
     def _seen(self, one: _Placed) -> Float64s:
         """Return how often a word was seen near each of its contexts, before or after."""
         after, H_after, before, H_before = one.pairs
-        totals = np.bincount(after, H_after, len(self.words)) + np.bincount(before, H_before, len(self.words))
-        core_of = one.setting.core_of
-        counted = np.flatnonzero(core_of >= 0)
-        places = np.empty(self.model.core, np.int64)
-        places[core_of[counted]] = counted
-        return np.asarray(totals[places[one.cells.rows]])
+        rows, H = one.setting.core_of[np.concatenate([after, before])], np.concatenate([H_after, H_before])
+        totals = np.bincount(rows[rows >= 0], H[rows >= 0], self.model.core)
+        return np.asarray(totals[one.cells.rows], np.float64)
 
     @cached_property
     def _lengths(self) -> Float64s:
@@ -266,13 +259,14 @@ class ContextIndex:
             raise MissingWordError(word, lambda missing: closest_spellings(missing, self.words, known))
         return known[word]
 
-    def _pulls(self, words: list[str]) -> list[Pulls]:
+    def _pairs(self, words: list[str]) -> list[WordPairs]:
         from psdvec.solver.ridge import pairs_of
 
-        ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
-        return [
-            self._word_pulls(int(i), *pairs) for i, pairs in zip(ids, pairs_of(self.counts, ids), strict=True)
-        ]
+        return list(pairs_of(self.counts, np.array([self._id_of(word) for word in words], dtype=np.int64)))
+
+    def _pulls(self, words: list[str]) -> list[Pulls]:
+        ids = map(self._id_of, words)
+        return [self._word_pulls(i, *pairs) for i, pairs in zip(ids, self._pairs(words), strict=True)]
 
     def _word_pulls(
         self, i: int, after: Int64s, H_after: Float64s, before: Int64s, H_before: Float64s
@@ -294,7 +288,7 @@ class ContextIndex:
         return Pulls(rows, H[rows], G, W, W * G * self._lengths[rows], self._fitted(i, rows))
 
     def _cell_of(self, pulls: Pulls, row: int) -> dict[str, Any]:
-        """Return the cell of a core word; one that was not seen has the PMI and the weight of unseen pairs."""
+        """Return the cell of a core word; one that was not seen has a count of 0, and nothing else."""
         place = int(np.searchsorted(pulls.rows, row))
         if place < pulls.rows.size and pulls.rows[place] == row:
             return self._cell(pulls, place)
