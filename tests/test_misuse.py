@@ -74,6 +74,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "unit": None, "column": None, "where": None, "window": 2, "min_count": 1, "permutations": 20, "seed": 0,
          "workers": 1},
     ),
+    "why": (
+        psdvec.why,
+        {"model": MODEL, "word": "king", "other": "queen", "counts": COUNTS, "topn": 2, "texts": TEXT, "passages": 1,
+         "column": None, "where": None, "encoding": "utf-8"},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,

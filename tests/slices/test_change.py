@@ -141,7 +141,7 @@ def test_passages_are_of_the_slice_and_hold_the_word_with_a_context(found):
         contexts = {one.word for one in found.contexts("x", topn=2)[name]}
         assert passages[name]
         for one in passages[name]:
-            line = " ".join((one.left, one.word, one.right))
+            line = one.left + one.word + one.right
             assert one.word == "x"
             assert any(line in text for text in texts)
             assert contexts & set(line.split())

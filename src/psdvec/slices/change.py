@@ -110,8 +110,8 @@ class Change(Shown):
     ) -> dict[str, list[Context]]:
         """Return by slice the contexts that are commoner there and pull a word there most.
 
-        Of several slices, the first and the one farthest from it are compared. The ``share`` of a context is what it adds
-        to the squared distance between the two; all of them add up to 1.
+        Of several slices, the first and the one farthest from it are compared. The ``share`` of a context is what it
+        adds to the squared distance between the two; all of them add up to 1.
         """
         return contexts_of(self.compared(between or self.farthest(word)), [word], topn=topn)[word]
 

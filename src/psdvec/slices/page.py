@@ -166,10 +166,8 @@ def _ratio(counts: Sequence[int]) -> str:
 
 
 def _quoted(passage: Mapping[str, str]) -> str:
-    left, word, right = (passage[part] for part in ("left", "word", "right"))
-    before = "" if left.endswith(("-", "(", "/")) else " "
-    after = " " if right[:1].isalnum() or right[:1] in "(–—" else ""
-    text = f"{escape(left)}{before}<b>{escape(word)}</b>{after}{escape(right)}"
+    left, word, right = (escape(passage[part]) for part in ("left", "word", "right"))
+    text = f"{left}<b>{word}</b>{right}"
     return f"<blockquote>{text} <span>({escape(passage['document'])})</span></blockquote>"
 
 

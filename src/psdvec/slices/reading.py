@@ -29,7 +29,7 @@ from psdvec.topic_model.documents import (
     all_texts,
     bin_dates,
     read_documents,
-    read_texts,
+    texts_at,
 )
 from psdvec.topic_model.page import order_of
 from psdvec.vectors.embeddings import Embeddings
@@ -120,7 +120,7 @@ def read_slices(
         sources = [documents]
         read = read_one(sources[0], by=[by, *fields])
         names, owners = _slices_of(read.fields[by], by, progress)
-    found = Sliced(read, names, owners, _units(read, unit, owners), partial(read_texts, sources, **how))
+    found = Sliced(read, names, owners, _units(read, unit, owners), partial(texts_at, sources, **how))
     for name, size in zip(names, found.sizes, strict=True):
         if size < FEWEST_DOCUMENTS:
             raise InputError(

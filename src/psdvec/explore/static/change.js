@@ -77,5 +77,5 @@ const slice = (name, record) => [
   make("h3", {}, name),
   chips(record.neighbours[name].map(([word]) => word)),
   make("p", { class: "hint" }, `Stands more with ${record.contexts[name].map((one) => `${one.word} (${one.counts.join(" : ")})`).join(", ")}`),
-  ...record.passages[name].map((one) => make("blockquote", {}, `${one.left} `, make("b", {}, one.word), ` ${one.right}`, make("span", {}, ` (${one.document})`))),
+  ...record.passages[name].map((one) => make("blockquote", {}, one.left, make("b", {}, one.word), one.right, make("span", {}, ` (${one.document})`))),
 ];
