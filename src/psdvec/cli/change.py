@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,26 +12,35 @@ from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
 
+if TYPE_CHECKING:
+    from psdvec.topic_model.documents import Files
+
+
+Documents = Annotated[
+    list[str] | None,
+    typer.Argument(help="JSON lines, CSV, TSV or Parquet with a document a line or row."),
+]
+By = Annotated[
+    str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
+]
+Slices = Annotated[
+    list[str] | None,
+    typer.Option("--slice", help="In place of both: NAME=FILE with the documents of a slice; repeat it."),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        help="Field whose documents are dealt together, such as speaker; each by itself by default."
+    ),
+]
+
 
 def change(
     model: Vectors,
-    documents: Annotated[
-        list[str] | None,
-        typer.Argument(help="JSON lines, CSV, TSV or Parquet with a document a line or row."),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
-    ] = None,
-    slices: Annotated[
-        list[str] | None,
-        typer.Option("--slice", help="In place of both: NAME=FILE with the documents of a slice; repeat it."),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Field whose documents are dealt together, such as speaker; each by itself by default."
-        ),
-    ] = None,
+    documents: Documents = None,
+    by: By = None,
+    slices: Slices = None,
+    unit: Unit = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
     ] = None,
@@ -57,11 +66,9 @@ def change(
     from psdvec.slices.change import change as find_change
     from psdvec.topic_model.documents import Files
 
-    given = dict(_named(text) for text in slices) if slices else None
     found = find_change(
         model, Files(tuple(documents)) if documents else None, by=by,
-        slices={name: Files((path,)) for name, path in given.items()} if given else None,
-        unit=unit, column=column, where=read_where(where), window=window,
+        slices=read_slices(slices), unit=unit, column=column, where=read_where(where), window=window,
         min_count=min_count, permutations=permutations, encoding=encoding, seed=seed,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
@@ -71,6 +78,13 @@ def change(
     print_table(head[:-1], shown, left=1)
     if output is not None:
         print(f"{len(found):,} words written to {output}; have a look at {output / 'change.html'}")
+
+
+def read_slices(texts: list[str] | None) -> dict[str, Files] | None:
+    """Read the slices that ``--slice`` names, None if there are none."""
+    from psdvec.topic_model.documents import Files
+
+    return {name: Files((path,)) for name, path in map(_named, texts)} if texts else None
 
 
 def _named(text: str) -> tuple[str, str]:

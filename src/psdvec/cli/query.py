@@ -248,9 +248,11 @@ def explore(
     ] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Explore vectors in the browser: a map, neighbours, analogies, contexts, new words, two models compared.
+    """Explore vectors in the browser: a map, neighbours, contexts.
 
     Example: `psdvec explore model/ --counts counts/`
+
+    It also answers analogies, places new words, and compares two models.
 
     The page is served on this machine only and needs no network; Control-C stops it.
     """

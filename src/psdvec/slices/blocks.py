@@ -129,7 +129,9 @@ def find_uses(
     members, slices = deal(sliced, seed=seed)
     blocks = Blocks(sliced.documents, members, slices, context_features(embeddings), window, workers)
     totals: Float64s = np.zeros((n, blocks.features.shape[1]))
-    joined = replace(blocks, members=tuple(np.concatenate(members[k::_PARTS]) for k in range(_PARTS)))
+    joined = replace(
+        blocks, members=tuple(np.concatenate(members[k::_PARTS]) for k in range(min(_PARTS, len(members))))
+    )
     strips = joined.strips(np.arange(n), room=ROOM)
     with progress.stage("contexts", total=len(strips), unit="strips") as stage:
         for words in strips:

@@ -17,7 +17,7 @@ from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.slices.blocks import ROOM, Uses, find_uses
-from psdvec.slices.contrasts import WIDTH, chances, contrast, false_discoveries, permuted, steps
+from psdvec.slices.contrasts import WIDTH, chances, contrast, false_discoveries, jackknife, permuted, steps
 from psdvec.slices.reading import Sliced, read_slices
 from psdvec.storage.artefact import check_output
 from psdvec.topic_model.documents import Source
@@ -273,17 +273,7 @@ def _compare(
             )
             for step in pairs
         ]
-        error[part] = _jackknife(np.mean(left_out, axis=0), slices)
+        error[part], _ = jackknife(np.mean(left_out, axis=0), slices)
     groups = [slices == number for number in range(int(slices.max()) + 1)]
     vectors = np.stack([sums[group].sum(axis=0) / amounts[group].sum(axis=0)[:, None] for group in groups])
     return distance, error, p, cosine, vectors.astype(np.float32)
-
-
-def _jackknife(left_out: Float64s, slices: Int64s) -> Float64s:
-    """Return the standard error of a statistic from its values without each block, (words, K), slice by slice."""
-    variance: Float64s = np.zeros(len(left_out))
-    for number in range(int(slices.max()) + 1):
-        own = left_out[:, slices == number]
-        size = own.shape[1]
-        variance += (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return np.sqrt(variance)

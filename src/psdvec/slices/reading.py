@@ -22,6 +22,7 @@ from psdvec.vectors.embeddings import Embeddings
 
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
+ALL = "documents"  # the name of all of them as one slice
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 
 
@@ -59,9 +60,13 @@ def read_slices(
     where: Mapping[str, Any] | None,
     encoding: str,
     tokenizer: str | Callable[[str], Any] | None,
+    alone: bool = False,
     progress: Progress,
 ) -> Sliced:
-    """Read the documents of two or more slices: ``documents`` with the field ``by``, or ``slices`` by their names."""
+    """Read the documents of two or more slices: ``documents`` with the field ``by``, or ``slices`` by their names.
+
+    With ``alone``, documents without ``by`` are one slice.
+    """
     fields = [unit] if unit is not None else []
     read_one = partial(
         read_documents, embeddings=embeddings, column=column, where=where, encoding=encoding, tokenizer=tokenizer,
@@ -75,18 +80,26 @@ def read_slices(
         read, owners = _joined([read_one(source, by=fields) for source in slices.values()])
         names = tuple(map(str, slices))
     else:
-        if documents is None or by is None:
+        if documents is None or (by is None and not alone):
             raise InputError(
                 "nothing says which document is of which slice; give documents and by, or slices"
             )
-        read = read_one(documents, by=[by, *fields])
-        names, owners = _slices_of(read.fields[by], by, progress)
+        read = read_one(documents, by=fields if by is None else [by, *fields])
+        names, owners = (ALL,), np.zeros(len(read), np.int64)
+        if by is not None:
+            names, owners = _slices_of(read.fields[by], by, progress)
     found = Sliced(read, names, owners, _units(read, unit, owners))
     for name, size in zip(names, found.sizes, strict=True):
         if size < FEWEST_DOCUMENTS:
             raise InputError(
                 f"the slice '{name}' has {count_of(size, 'document')}, and a test takes "
                 f"{FEWEST_DOCUMENTS} or more in each; join it with another slice, or leave it out"
+            )
+    for number, name in enumerate(names):
+        if len(np.unique(found.units[owners == number])) < 2:
+            raise InputError(
+                f"all documents of the slice '{name}' have one value of '{unit}', so that nothing tells how sure a "
+                "number is; name another unit, or none"
             )
     return found
 
