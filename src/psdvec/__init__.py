@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
+    from psdvec.slices.association import Association, association
     from psdvec.slices.change import Change, change
     from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
@@ -43,14 +44,16 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
-    "Topics", "Vocabulary", "Why", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend",
-    "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save",
-    "spell", "topics", "train", "why",
+    "Association", "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe",
+    "Report", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks", "count_words",
+    "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus",
+    "register_tokenizer", "save", "spell", "topics", "train", "why",
 ]  # fmt: skip
 
 _HOMES = {
+    "Association": "slices.association",
     "Change": "slices.change",
+    "association": "slices.association",
     "change": "slices.change",
     "Cooccurrence": "counts.matrix",
     "Embeddings": "vectors.embeddings",

@@ -110,6 +110,21 @@ def permuted(slices: Int64s, number: int, *, seed: int) -> list[Int64s]:
     return [generator.permutation(slices) for _ in range(number)]
 
 
+def jackknife(left_out: Float64s, groups: Int64s) -> tuple[Float64s, Float64s]:
+    """Return the standard error of a statistic from its values without each part, (words, K), group by group.
+
+    With its degrees of freedom, by Satterthwaite's approximation.
+    """
+    variance, squares = np.zeros(len(left_out)), np.zeros(len(left_out))
+    for group in np.unique(groups):
+        own = left_out[:, groups == group]
+        size = own.shape[1]
+        part = (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        variance += part
+        squares += part**2 / max(size - 1, 1)
+    return np.sqrt(variance), np.divide(variance**2, squares, out=np.ones_like(variance), where=squares > 0)
+
+
 def chances(values: Float64s, null: Float64s) -> Float64s:
     """Return how likely a value at least as high is, by its permutations ``null`` (words, permutations).
 

@@ -11,7 +11,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.progress import Progress
 from psdvec.slices.blocks import CHUNK, Uses
-from psdvec.slices.contrasts import chances, contrast, groups_of, lower_end, permuted
+from psdvec.slices.contrasts import chances, contrast, groups_of, jackknife, lower_end, permuted
 from psdvec.storage.workspace import read_piece, write_piece
 
 _AT_ONCE = 1 << 22  # numbers of the products of Gram matrices that are held at once
@@ -85,7 +85,7 @@ def _measure(
         all_orders, left_out = contrast(*given, every), contrast(*given, own * without)
         noise = all_orders.noise
         ratio = np.divide(all_orders.apart, noise, out=np.full(noise.shape, -1.0), where=noise > 0)
-        error = _jackknife(left_out.distance(typical), slices)
+        error, _ = jackknife(left_out.distance(typical), slices)
         distance = all_orders.distance(typical)[:, 0]
         values = {
             "p": chances(ratio[:, 0], ratio[:, 1:]),
@@ -93,7 +93,7 @@ def _measure(
             "distance_error": error,
             "low": lower_end(distance, error, all_orders.taken_off(typical)[:, 0], ratio[:, 1:]),
             "cosine": all_orders.cosine[:, 0],
-            "cosine_error": _jackknife(left_out.cosine, slices),
+            "cosine_error": jackknife(left_out.cosine, slices)[0],
         }
         for name, value in values.items():
             found[name][part] = value
@@ -101,19 +101,9 @@ def _measure(
             two = own[[0, number]]
             found["from_first"][part, number] = contrast(*given, two).distance(typical)[:, 0]
             varied = contrast(*given, two * without).distance(typical)
-            found["from_first_error"][part, number] = _jackknife(varied, slices)
+            found["from_first_error"][part, number], _ = jackknife(varied, slices)
     groups = own[..., 0] > 0
     found["vectors"] = np.stack(
         [sums[group].sum(axis=0) / amounts[group].sum(axis=0)[:, None] for group in groups]
     ).astype(np.float32)
     return found
-
-
-def _jackknife(left_out: Float64s, slices: Int64s) -> Float64s:
-    """Return the standard error of a statistic from its values without each block, (words, K), slice by slice."""
-    variance: Float64s = np.zeros(len(left_out))
-    for number in range(int(slices.max()) + 1):
-        own = left_out[:, slices == number]
-        size = own.shape[1]
-        variance += (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return np.sqrt(variance)
