@@ -383,3 +383,11 @@ def test_the_command_writes_a_report(run, tmp_path, model):
     assert (tmp_path / "report" / "association.html").exists()
     assert "exists" in run(*report)[2]
     assert run(*call, "--targets", "work,nonsense")[2].startswith("psdvec: there is no word list 'nonsense'")
+
+
+def test_a_report_says_what_it_is_and_is_read_again(run, model, tmp_path):
+    associate(model, output=tmp_path / "report")
+    code, output, errors = run("info", tmp_path / "report", "--verify")
+    assert code == 0, errors
+    assert "how these lists of words go together" in output
+    assert psdvec.load(tmp_path / "report")[0]["measure"] == "effect"

@@ -241,7 +241,8 @@ def association(
     if output is not None:
         from psdvec.slices.association_page import write_association
 
-        write_association(result, output, overwrite=overwrite)
+        origin = getattr(embeddings, "provenance", {"vectors": "in memory"})
+        write_association(result, output, origin=origin, overwrite=overwrite)
     return result
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from io import StringIO
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from psdvec.pages.plots import Row, colour_at, draw_rows
 from psdvec.pages.shell import Section, explained_table, figure, make_page, paragraph, plots
 from psdvec.progress import count_of
 from psdvec.slices.association import ASSOCIATION, DIFFERENCE, EFFECT, KIND, PROJECTION, Association, Estimate
-from psdvec.storage.artefact import create_artefact
+from psdvec.storage.artefact import Artefact, create_artefact, open_artefact
+from psdvec.text.readers import as_written
 
 VERSION = 1
 _DRAWN, _LISTED = 60, 300
@@ -29,22 +32,32 @@ _MEANINGS = {
 }
 
 
-def write_association(found: Association, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write an association as the folder ``path``."""
+def write_association(
+    found: Association, path: str | Path, *, origin: Mapping[str, Any], overwrite: bool = False
+) -> None:
+    """Write an association as the folder ``path``; ``origin`` tells of the vectors."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(found.rows())
     parameters = {
         "targets": {name: list(words) for name, words in found.targets.items()},
         "attributes": {name: list(words) for name, words in found.attributes.items()},
         "slices": list(found.slices),
-        "documents": list(found.documents),
+        "sizes": list(found.documents),
+        "documents": sum(found.documents),
         "permutations": found.permutations,
     }
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters=parameters, sources=[], overwrite=overwrite
+        path, kind=KIND, version=VERSION, parameters=parameters, sources=[dict(origin)], overwrite=overwrite
     ) as writer:
-        writer.add_text("association.csv", text.getvalue())
-        writer.add_text("association.html", as_html(found))
+        writer.add_text("association.csv", as_written(text.getvalue()))
+        writer.add_text("association.html", as_written(as_html(found)))
+
+
+def read_association(path: str | Path | Artefact) -> list[dict[str, str]]:
+    """Return the rows of the table in the folder ``path``, as they are written, by the names of its columns."""
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    text = artefact.file("association.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(StringIO(text)))
 
 
 def as_html(found: Association) -> str:
