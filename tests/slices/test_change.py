@@ -252,7 +252,9 @@ def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
 def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
     figure = found.plot(topn=5)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(found.words[:5])
-    assert found.plot(["x", "w1"]).axes[0].get_ylabel() == "distance from old"
+    axes = found.plot(["x", "w1"]).axes[0]
+    assert axes.get_ylabel() == "distance from old"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["x", "w1"]
     names = [text.get_text() for text in found.plot_map("x").axes[0].texts]
     assert names[:2] == ["old", "new"]
     model.save(tmp_path / "model")
