@@ -233,7 +233,8 @@ def main() -> None:
         texts = in_documents(model, test, summed, np.arange(FINE), LEAST)[0]
         tests[str(number)] = {
             "lists": test[:4], "paper": test[4], "given": sum(len(lists[name]) for name in test[:4]), "used": used,
-            "missing": ours.missing, "model": _plain(ours.effects["model"]._asdict()), "documents": _plain(texts._asdict()),
+            "missing": ours.missing, "model": _plain(ours.effects["model"]._asdict()),
+            "documents": _plain(texts._asdict()),
             **({"wefe": _plain(wefe[str(number)])} if wefe else {}),
         }  # fmt: skip
     figures = {
