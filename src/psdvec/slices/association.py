@@ -516,7 +516,7 @@ def _effect(
     most = (x + y) / np.sqrt(x * y)  # no effect is larger: 2 for lists of one length
     label = (" - ".join(found.targets), "")
     return _estimates(effects(values, x)[:, None], without[..., None], groups, ways, names, np.array(p)[:, None],
-                      EFFECT, [label], most=most)  # fmt: skip
+                      EFFECT, [label], most)  # fmt: skip
 
 
 def _single(
@@ -526,12 +526,13 @@ def _single(
     without = ways.split(values).words
     p = np.full((len(names), values.shape[1]), nan)
     labels = [(listed, word) for word, listed in owners.items()]
-    return _estimates(values, without, ways.attributes, ways, names, p, measure, labels)
+    most = 2.0 if measure == ASSOCIATION else 1.0
+    return _estimates(values, without, ways.attributes, ways, names, p, measure, labels, most)
 
 
 def _estimates(
     values: Float64s, without: Float64s, groups: Int64s, ways: _Ways, names: Sequence[str], p: Float64s,
-    measure: str, labels: Sequence[tuple[str, str]], *, most: float = np.inf,
+    measure: str, labels: Sequence[tuple[str, str]], most: float,
 ) -> list[Estimate]:  # fmt: skip
     """Return estimates of m numbers in each slice, and of the difference of slices.
 
