@@ -44,7 +44,7 @@ WORDS = "words"  # in place of the name of a list
 FEWEST = 2  # words of a list
 _ENUMERATED, _DRAWN = (
     200_000,
-    100_000,
+    20_000,
 )  # partitions of the targets: all of them up to here, or so many at random
 _AT_ONCE = 1 << 24  # numbers of the vectors that are held at once
 _SPREAD = 1e-9  # standard deviation of associations below which they are all alike
