@@ -42,10 +42,7 @@ EFFECT, ASSOCIATION, PROJECTION = "effect", "association", "projection"
 MODEL, DIFFERENCE = "model", "between slices"  # in place of the name of a slice
 WORDS = "words"  # in place of the name of a list
 FEWEST = 2  # words of a list
-_ENUMERATED, _DRAWN = (
-    200_000,
-    20_000,
-)  # partitions of the targets: all of them up to here, or so many at random
+_ENUMERATED, _DRAWN = 200_000, 20_000  # partitions of targets: all of them up to here, or so many at random
 _AT_ONCE = 1 << 24  # numbers of the vectors that are held at once
 _SPREAD = 1e-9  # standard deviation of associations below which they are all alike
 
