@@ -45,6 +45,7 @@ TESTS = {  # targets, attributes, and d of Caliskan et al. with GloVe on 840 bil
 FINE, BLOCKS = 480, 48  # blocks that documents are dealt to once, and those that intervals are made of
 SPLITS, LEAST = 30, 20
 QUIET = SilentProgress()
+LISTS = read_lists()
 WEFE = """
 import json, sys, warnings
 from gensim.models import KeyedVectors
@@ -128,8 +129,7 @@ def _plain(numbers: dict[str, Any]) -> dict[str, Any]:
 
 def ask_wefe(model: psdvec.Model, python: str) -> dict[str, Any]:
     """Return the effects that WEFE finds with the same vectors, by default, and whatever is missing."""
-    lists = read_lists()
-    asked = {number: [lists[name] for name in test[:4]] for number, test in TESTS.items()}
+    asked = {number: [LISTS[name] for name in test[:4]] for number, test in TESTS.items()}
     words = {
         model.look_up(word, unseen="spelling") for each in asked.values() for one in each for word in one
     }
@@ -151,7 +151,7 @@ def sum_blocks(model: psdvec.Model, corpus: Path) -> tuple[Any, dict[int, int], 
         progress=QUIET,
     )  # fmt: skip
     uses = find_uses(model, sliced, window=5, seed=0, workers=1, progress=QUIET)
-    forms = {model.look_up(word, unseen="spelling") for words in read_lists().values() for word in words}
+    forms = {model.look_up(word, unseen="spelling") for words in LISTS.values() for word in words}
     ids = np.array(sorted(model.key_to_index[word] for word in forms if word in model))
     members = np.array_split(np.random.default_rng(0).permutation(len(sliced.owners)), FINE)
     sums = replace(uses, blocks=replace(uses.blocks, members=tuple(members))).of(ids)[0]
@@ -163,8 +163,7 @@ def in_documents(
 ) -> list[Estimate]:
     """Measure a test in some of the fine blocks, joined to 48."""
     sums, places, occurrences = summed
-    lists = read_lists()
-    found = find_words(model, [(name, lists[name]) for name in (*test[2:4], *test[:2])], occurrences >= least)
+    found = find_words(model, [(name, LISTS[name]) for name in (*test[2:4], *test[:2])], occurrences >= least)
     joined = sums[fine].reshape(BLOCKS, -1, *sums.shape[1:]).sum(axis=1)
     blocks = Summed(
         ("documents",), np.zeros(BLOCKS, int), lambda ids: joined[:, [places[row] for row in ids]]
@@ -222,14 +221,13 @@ def main() -> None:
     model = psdvec.load(given.model)
     wefe = ask_wefe(model, given.wefe) if given.wefe else {}
     summed = sum_blocks(model, given.corpus)
-    lists = read_lists()
     tests: dict[str, Any] = {}
     for number, test in TESTS.items():
         ours = psdvec.association(model, targets=test[:2], attributes=test[2:4], quiet=True)
         used = sum(len(words) for each in (ours.targets, ours.attributes) for words in each.values())
         texts = in_documents(model, test, summed, np.arange(FINE), LEAST)[0]
         tests[str(number)] = {
-            "lists": test[:4], "paper": test[4], "given": sum(len(lists[name]) for name in test[:4]), "used": used,
+            "lists": test[:4], "paper": test[4], "given": sum(len(LISTS[name]) for name in test[:4]), "used": used,
             "missing": ours.missing, "model": _plain(ours.effects["model"]._asdict()),
             "documents": _plain(texts._asdict()),
             **({"wefe": _plain(wefe[str(number)])} if wefe else {}),
