@@ -18,6 +18,7 @@ from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
 TOPICS = "topics"  # psdvec.topic_model.topics.KIND; what it takes to read them is loaded when some are
+REPORTS = ("change", "association")  # kinds of folders that hold a page and a table, NAME.html and NAME.csv
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -54,6 +55,8 @@ def load(path: str | Path) -> Any:
     artefact = open_artefact(path)
     if artefact.kind == MAP:
         raise StoreError(f"'{path}' is the map of a model, without its vectors; give the model's folder")
+    if artefact.kind in REPORTS:
+        raise StoreError(f"'{path}' is a report; open {artefact.kind}.html in it with a browser")
     return _load(artefact)
 
 
@@ -183,6 +186,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return "a map of words, which psdvec explore shows"
     if facts["kind"] == TOPICS:
         return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
+    if facts["kind"] in REPORTS:
+        return f"a report; open {facts['kind']}.html in it with a browser"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

@@ -151,6 +151,7 @@ def test_the_command_writes_a_report(run, tmp_path, model):
     assert code == 0, errors
     assert output.splitlines()[1].split()[0] == "x"
     assert "x" in (tmp_path / "report" / "change.html").read_text(encoding="utf-8")
+    assert "a report; open change.html in it" in run("info", tmp_path / "report")[1]
     slices = ("--slice", f"old={tmp_path / 'old.txt'}", "--slice", f"new={tmp_path / 'new.txt'}")
     assert run("change", tmp_path / "model", *slices)[0] == 0
     assert run("change", tmp_path / "model", "--slice", "old")[2].startswith(

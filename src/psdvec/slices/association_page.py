@@ -37,7 +37,8 @@ def write_association(found: Association, path: str | Path, *, overwrite: bool =
         "targets": {name: list(words) for name, words in found.targets.items()},
         "attributes": {name: list(words) for name, words in found.attributes.items()},
         "slices": list(found.slices),
-        "documents": list(found.documents),
+        "documents": sum(found.documents),
+        "sizes": list(found.documents),
         "permutations": found.permutations,
     }
     with create_artefact(

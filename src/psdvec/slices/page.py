@@ -31,7 +31,8 @@ def write_change(change: Change, path: str | Path, *, overwrite: bool = False) -
     csv.writer(text, lineterminator="\n").writerows(change.rows())
     parameters = {
         "slices": list(change.slices),
-        "documents": list(change.documents),
+        "documents": sum(change.documents),
+        "sizes": list(change.documents),
         "words": len(change),
         "permutations": change.permutations,
     }
