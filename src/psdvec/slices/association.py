@@ -42,10 +42,7 @@ EFFECT, ASSOCIATION, PROJECTION = "effect", "association", "projection"
 MODEL, DIFFERENCE = "model", "between slices"  # in place of the name of a slice
 WORDS = "words"  # in place of the name of a list
 FEWEST = 2  # words of a list
-_ENUMERATED, _DRAWN = (
-    200_000,
-    100_000,
-)  # partitions of the targets: all of them up to here, or so many at random
+_ENUMERATED, _DRAWN = 200_000, 20_000  # partitions of targets: all of them up to here, or so many at random
 _AT_ONCE = 1 << 24  # numbers of the vectors that are held at once
 _SPREAD = 1e-9  # standard deviation of associations below which they are all alike
 
@@ -517,7 +514,7 @@ def _effect(
     most = (x + y) / np.sqrt(x * y)  # no effect is larger: 2 for lists of one length
     label = (" - ".join(found.targets), "")
     return _estimates(effects(values, x)[:, None], without[..., None], groups, ways, names, np.array(p)[:, None],
-                      EFFECT, [label], most=most)  # fmt: skip
+                      EFFECT, [label], most)  # fmt: skip
 
 
 def _single(
@@ -527,12 +524,13 @@ def _single(
     without = ways.split(values).words
     p = np.full((len(names), values.shape[1]), nan)
     labels = [(listed, word) for word, listed in owners.items()]
-    return _estimates(values, without, ways.attributes, ways, names, p, measure, labels)
+    most = 2.0 if measure == ASSOCIATION else 1.0
+    return _estimates(values, without, ways.attributes, ways, names, p, measure, labels, most)
 
 
 def _estimates(
     values: Float64s, without: Float64s, groups: Int64s, ways: _Ways, names: Sequence[str], p: Float64s,
-    measure: str, labels: Sequence[tuple[str, str]], *, most: float = np.inf,
+    measure: str, labels: Sequence[tuple[str, str]], most: float,
 ) -> list[Estimate]:  # fmt: skip
     """Return estimates of m numbers in each slice, and of the difference of slices.
 
