@@ -179,21 +179,21 @@ class ContextIndex:
             values += [H_after[out], H_before[back]]
         taken, first = np.unique(np.concatenate(cells), return_index=True)
         H = np.concatenate(values)[first]
-        row_sums, column_sums = self._sums
-        if self.counts.parameters.get("sums") != "words":
-            row_sums, column_sums = (  # whole numbers of the unit, so that nothing is left of what is gone
-                np.rint((sums - np.bincount(place, H, n)) * UNIT) / UNIT
-                for sums, place in ((row_sums, taken // n), (column_sums, taken % n))
-            )
-        setting = prepare(
-            self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=(row_sums, column_sums)
-        )
-        means = setting.means(slice(0, 2))
-        solved = [solve_one(setting, k, pairs[k], None if means is None else means[k]).vector for k in (0, 1)]
-        rows = np.array([x[: self.model.dim] for x in solved if x is not None], np.float32)
-        if len(rows) < 2:
-            return None
-        vectors, _ = show_placed(self.model, names, rows, self.counts.vocabulary.counts[ids])
+        setting, places = self._setting, ids.tolist()
+        if taken.size:
+            sums = self._sums
+            if self.counts.parameters.get("sums") != "words":
+                sums = _less(sums[0], taken // n, H), _less(sums[1], taken % n, H)
+            setting = prepare(self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=sums)
+            places = [0, 1]
+        rows = []
+        for place, left in zip(places, pairs, strict=True):
+            means = setting.means(slice(place, place + 1))
+            x = solve_one(setting, place, left, None if means is None else means[0]).vector
+            if x is None:
+                return None
+            rows.append(x[: self.model.dim])
+        vectors, _ = show_placed(self.model, names, np.array(rows), self.counts.vocabulary.counts[ids])
         return cosine(*vectors)
 
     def _placed(self, word: str, pairs: WordPairs) -> _Placed:
@@ -365,6 +365,11 @@ class ContextIndex:
             self.model, self.counts, ids, core=None, ridge=recipe.ridge, damping=recipe.damping,
             unigrams=self.unigrams, min_contexts=1, sums=self._sums,
         )  # fmt: skip
+
+
+def _less(sums: Float64s, places: Int64s, H: Float64s) -> Float64s:
+    """Return ``sums`` less H at some places, in whole numbers of the unit, so that nothing is left of what is gone."""
+    return np.rint((sums - np.bincount(places, H, sums.size)) * UNIT) / UNIT
 
 
 class Context(NamedTuple):
