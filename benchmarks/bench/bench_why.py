@@ -27,23 +27,23 @@ TAKEN = (10, 100)  # contexts
 
 
 def fall_table(record: dict[str, Any]) -> str:
-    """Write what shares say and what happens, over all pairs."""
+    """Write what shares and falls to first order say and what happens, over all pairs."""
     lines = [
-        "| contexts taken out | their shares | fall | correlation | slope | closed form less refreshed, at most |",
-        "|---:|---:|---:|---:|---:|---:|",
+        "| contexts taken out | shares | fall, first order | fall | correlation: shares | first order | slope | "
+        "closed form less refreshed, at most |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for number in TAKEN:
-        shares, falls = (
-            np.array([pair[name][str(number)] for pair in record["pairs"]]) for name in ("shares", "falls")
+        shares, told, falls = (
+            np.array([pair[name][str(number)] for pair in record["pairs"]])
+            for name in ("shares", "told", "falls")
         )
-        slope = np.polyfit(shares, falls, 1)[0]
+        means = " | ".join(f"{values.mean():.4f}" for values in (shares, told, falls))
+        alike = " | ".join(f"{np.corrcoef(values, falls)[0, 1]:.2f}" for values in (shares, told))
         apart = ""
         if number == TAKEN[0]:
             apart = f"{np.abs(falls - [pair['refreshed'] for pair in record['pairs']]).max():.0e}"
-        means = f"{shares.mean():.4f} | {falls.mean():.4f}"
-        lines.append(
-            f"| {number} | {means} | {np.corrcoef(shares, falls)[0, 1]:.2f} | {slope:.2f} | {apart} |"
-        )
+        lines.append(f"| {number} | {means} | {alike} | {np.polyfit(told, falls, 1)[0]:.2f} | {apart} |")
     return "\n".join(lines)
 
 
@@ -104,6 +104,7 @@ def measure_pair(index: ContextIndex, words: tuple[str, str]) -> dict[str, Any]:
         "spelling": found.spelling, "background": found.background, "not explained": found.rest,
         "contexts": first[TAKEN[0]],
         "shares": {str(number): float(found.contexts[order[:number]].sum()) for number in TAKEN},
+        "told": {str(number): float(found.falls[order[:number]].sum()) for number in TAKEN},
         "falls": {str(number): solved - similarity(index, words, first[number]) for number in TAKEN},
         "refreshed": similarities[0] - similarities[1],
     }  # fmt: skip
