@@ -1,11 +1,11 @@
 """What ``psdvec.why`` says, against what happens: contexts are taken out of the counts, and the words solved again.
 
-    python -m benchmarks.bench.bench_why CORPUS [--pairs 200] [--record FILE]
+    python -m benchmarks.bench.bench_why MODEL COUNTS [--pairs 100] [--refreshed 20] [--record FILE]
 
 Each pair is a word that occurs 30 times or more and one of its ten nearest such words, drawn at random. The contexts
 with the largest shares are taken out, ten or a hundred. *fall*: by how much the similarity of the two falls if both are
-solved again without them. It is computed in closed form, and for ten contexts also by ``extend(refresh=...)`` from
-counts without these pairs.
+solved again without them, computed in closed form. For the first pairs and ten contexts, it is computed also by
+``extend(refresh=...)`` from counts without these pairs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.lib.measure import run_script
 from benchmarks.lib.records import make_parser, publish
 
 import psdvec
+from psdvec.counts.matrix import load_counts
 from psdvec.explore.contexts import ContextIndex
 
 LEAST = 30  # occurrences of a word
@@ -27,23 +28,23 @@ TAKEN = (10, 100)  # contexts
 
 
 def fall_table(record: dict[str, Any]) -> str:
-    """Write what shares say and what happens, over all pairs."""
+    """Write what shares and falls to first order say and what happens, over all pairs."""
     lines = [
-        "| contexts taken out | their shares | fall | correlation | slope | closed form less refreshed, at most |",
-        "|---:|---:|---:|---:|---:|---:|",
+        "| contexts taken out | shares | fall, first order | fall | correlation: shares | first order | slope | "
+        "closed form less refreshed, at most |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for number in TAKEN:
-        shares, falls = (
-            np.array([pair[name][str(number)] for pair in record["pairs"]]) for name in ("shares", "falls")
+        shares, told, falls = (
+            np.array([pair[name][str(number)] for pair in record["pairs"]])
+            for name in ("shares", "told", "falls")
         )
-        slope = np.polyfit(shares, falls, 1)[0]
+        means = " | ".join(f"{values.mean():.4f}" for values in (shares, told, falls))
+        alike = " | ".join(f"{np.corrcoef(values, falls)[0, 1]:.2f}" for values in (shares, told))
         apart = ""
         if number == TAKEN[0]:
-            apart = f"{np.abs(falls - [pair['refreshed'] for pair in record['pairs']]).max():.0e}"
-        means = f"{shares.mean():.4f} | {falls.mean():.4f}"
-        lines.append(
-            f"| {number} | {means} | {np.corrcoef(shares, falls)[0, 1]:.2f} | {slope:.2f} | {apart} |"
-        )
+            apart = f"{np.abs(falls[: len(record['refreshed'])] - record['refreshed']).max():.0e}"
+        lines.append(f"| {number} | {means} | {alike} | {np.polyfit(told, falls, 1)[0]:.2f} | {apart} |")
     return "\n".join(lines)
 
 
@@ -89,14 +90,10 @@ def similarity(index: ContextIndex, words: tuple[str, str], contexts: Sequence[s
 
 def measure_pair(index: ContextIndex, words: tuple[str, str]) -> dict[str, Any]:
     """Return what is said of two words, and what taking contexts out does."""
-    model, counts = index.model, index.counts
+    model = index.model
     found = index.shares(*words)
     order, solved = np.argsort(-found.contexts), similarity(index, words)
     first = {number: [model.words[row] for row in found.rows[order[:number]]] for number in TAKEN}
-    similarities = [
-        psdvec.extend(model, store, words=[], refresh=words, min_contexts=1, quiet=True).similarity(*words)
-        for store in (counts, without_pairs(counts, words, first[TAKEN[0]]))
-    ]
     return {
         "words": words, "similarity": model.similarity(*words), "solved": solved,
         "nearer": float(found.contexts[found.contexts > 0].sum()),
@@ -104,22 +101,37 @@ def measure_pair(index: ContextIndex, words: tuple[str, str]) -> dict[str, Any]:
         "spelling": found.spelling, "background": found.background, "not explained": found.rest,
         "contexts": first[TAKEN[0]],
         "shares": {str(number): float(found.contexts[order[:number]].sum()) for number in TAKEN},
+        "told": {str(number): float(found.falls[order[:number]].sum()) for number in TAKEN},
         "falls": {str(number): solved - similarity(index, words, first[number]) for number in TAKEN},
-        "refreshed": similarities[0] - similarities[1],
     }  # fmt: skip
+
+
+def refreshed_fall(index: ContextIndex, words: tuple[str, str], contexts: Sequence[str]) -> float:
+    """Return by how much the similarity of two words falls if they are refreshed from counts without some pairs."""
+    before, after = (
+        psdvec.extend(
+            index.model, store, words=[], refresh=words, min_contexts=1, quiet=True
+        ).similarity(*words)
+        for store in (index.counts, without_pairs(index.counts, words, contexts))
+    )  # fmt: skip
+    return before - after
 
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("counts", type=Path, help="those that the model was fitted from")
+    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--refreshed", type=int, default=20, help="pairs that are also refreshed")
     given = parser.parse_args()
-    counts = psdvec.count_pairs(given.corpus, quiet=True)
-    model = psdvec.fit(counts, quiet=True)
+    model, counts = psdvec.load(given.model), load_counts(given.counts)
     index = ContextIndex(model, counts)
+    pairs = [measure_pair(index, words) for words in draw_pairs(model, given.pairs)]
     figures = {
-        "words": counts.tally.tokens, "vocabulary": len(model),
-        "pairs": [measure_pair(index, words) for words in draw_pairs(model, given.pairs)],
+        "words": counts.tally.tokens, "vocabulary": len(model), "pairs": pairs,
+        "refreshed": [
+            refreshed_fall(index, pair["words"], pair["contexts"]) for pair in pairs[: given.refreshed]
+        ],
     }  # fmt: skip
     publish(figures, fall_table, lines_table, record=given.record)
 

@@ -14,6 +14,7 @@ import psdvec
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import InputError, MissingWordError
 from psdvec.explore.contexts import ContextIndex
+from psdvec.solver.extend import show_placed
 from psdvec.solver.ridge import solve_words
 from psdvec.vectors.embeddings import cosine
 from tests.toy import drawn_counts
@@ -126,6 +127,29 @@ def test_without_contexts_is_what_a_refresh_from_counts_without_them_gives(
     assert ContextIndex(model, counts).without(word, other, contexts) == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_fall_is_the_slope_where_some_of_what_a_context_adds_is_taken_off(model, counts):
+    """Off both sides of the equations of the two words; nothing else moves."""
+    index, names = ContextIndex(model, counts), (model.words[65], model.words[72])
+    found = index.shares(*names)
+
+    def similarity(row: int, part: float) -> float:
+        vectors = []
+        for name in names:
+            one = placed(index, name)
+            F = one.setting.regressors.features[one.cells.rows].astype(float)
+            off = part * (one.cells.rows == row)
+            A = one.solved.whole - F.T @ ((off * one.cells.weights)[:, None] * F)
+            b = one.solved.whole @ one.solved.x - (off * one.cells.targets) @ F
+            x = np.linalg.solve(A, b)[: model.dim].astype(np.float32)
+            seen = counts.vocabulary.counts[[counts.vocabulary.ids[name]]]
+            vectors.append(show_placed(model, [name], x[None], seen)[0][0])
+        return cosine(*vectors)
+
+    for k in np.argsort(-np.abs(found.falls))[:5]:
+        slope = (similarity(found.rows[k], -0.01) - similarity(found.rows[k], 0.01)) / 0.02
+        assert slope == pytest.approx(found.falls[k], rel=0.01)
+
+
 def test_words_without_any_context_left_have_no_similarity(model, counts):
     assert ContextIndex(model, counts).without("w70", "w75", list(model.words[:60])) is None
 
@@ -144,7 +168,7 @@ def test_passages_show_the_words_near_the_contexts(tmp_path):
     assert (one.left, one.word, one.right) == ("", "Cars", " need fuel, a lot.")
     assert (one.document, two.document) == ("2", "6")
     assert found.to_dict()["contexts"][0]["passages"][0]["of"] in ("cars", "bus")
-    assert list(found.to_frame().columns) == ["share", "near cars", "near bus"]
+    assert list(found.to_frame().columns) == ["share", "fall", "near cars", "near bus"]
     assert "cars, bus" in repr(found)
 
 

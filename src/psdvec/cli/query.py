@@ -183,12 +183,15 @@ def why(
     )  # fmt: skip
     if as_json:
         return print_json(found.to_dict())
-    head = [f"{found.word} and {found.other}", f"near {found.word}", f"near {found.other}", "share"]
-    near = [[f"{one.seen:,.1f}", f"{one.seen_other:,.1f}"] for one in found.contexts[: found.named]]
+    head = [f"{found.word} and {found.other}", f"near {found.word}", f"near {found.other}", "fall", "share"]
+    cells = [
+        [f"{one.seen:,.1f}", f"{one.seen_other:,.1f}", f"{one.fall:.4f}"]
+        for one in found.contexts[: found.named]
+    ]
     lines = [*found.rows(), ("similarity", found.similarity)]
-    near += [["", ""]] * (len(lines) - len(near))
+    cells += [["", "", ""]] * (len(lines) - len(cells))
     print_table(
-        head, [[line, *cells, f"{share:.4f}"] for (line, share), cells in zip(lines, near, strict=True)]
+        head, [[line, *cell, f"{share:.4f}"] for (line, share), cell in zip(lines, cells, strict=True)]
     )
     if found.solved is not None:
         left = "none, as one has no others" if found.without is None else f"{found.without:.4f}"

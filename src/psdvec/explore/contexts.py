@@ -65,12 +65,14 @@ class Pulls:
 class Shares:
     """What adds up to the cosine of two words, equation (12c).
 
-    ``rows`` are the core words seen near either of them, in rising order, ``contexts`` (m,) what each adds, and
-    ``counts`` (2, m) how often they were seen near the one and the other. ``rest`` is what (10) does not explain.
+    ``rows`` are the core words seen near either of them, in rising order, ``contexts`` (m,) what each adds, ``falls``
+    (m,) by how much the cosine would fall without it, equation (12d), and ``counts`` (2, m) how often they were seen
+    near the one and the other. ``rest`` is what (10) does not explain.
     """
 
     rows: Int64s
     contexts: Float64s
+    falls: Float64s
     counts: Float64s
     spelling: float
     background: float
@@ -80,7 +82,7 @@ class Shares:
 class _Placed(NamedTuple):
     """A word with its ``pairs``, solved as if it were new, and how its row and its spelling make its ``unit`` vector.
 
-    That has the direction of ``scale`` times the stretched row and ``spelled``.
+    That has the direction of ``scale`` times the stretched row, whose own direction is ``row``, and ``spelled``.
     """
 
     pairs: WordPairs
@@ -89,6 +91,7 @@ class _Placed(NamedTuple):
     mean: Float64s | None
     solved: Solved
     unit: Float32s
+    row: Float32s
     scale: float
     spelled: Float32s
 
@@ -147,15 +150,16 @@ class ContextIndex:
         one, two = map(self._placed, (word, other), self._pairs([word, other]))
         terms = [self._terms(one, two.unit), self._terms(two, one.unit)]
         rows = np.union1d(one.cells.rows, two.cells.rows)
-        contexts, counts = np.zeros(rows.size), np.zeros((2, rows.size))
-        for side, (placed, (shares, _, _)) in enumerate(zip((one, two), terms, strict=True)):
+        contexts, falls, counts = np.zeros(rows.size), np.zeros(rows.size), np.zeros((2, rows.size))
+        for side, (placed, other_one) in enumerate(((one, two), (two, one))):
             at = np.searchsorted(rows, placed.cells.rows)
-            contexts[at] += shares / 2
+            contexts[at] += terms[side][0] / 2
+            falls[at] += self._falls(placed, other_one.unit)
             counts[side, at] = self._seen(placed)
         spelling = (terms[0][1] + terms[1][1]) / 2
         background = (terms[0][2] + terms[1][2]) / 2
         rest = self.model.similarity(word, other) - float(contexts.sum()) - spelling - background
-        return Shares(rows, contexts, counts, spelling, background, rest)
+        return Shares(rows, contexts, falls, counts, spelling, background, rest)
 
     def without(self, word: str, other: str, contexts: Collection[str] = ()) -> float | None:
         """Return the cosine of two words solved again, equation (10), as if neither had been seen near ``contexts``.
@@ -179,21 +183,21 @@ class ContextIndex:
             values += [H_after[out], H_before[back]]
         taken, first = np.unique(np.concatenate(cells), return_index=True)
         H = np.concatenate(values)[first]
-        row_sums, column_sums = self._sums
-        if self.counts.parameters.get("sums") != "words":
-            row_sums, column_sums = (  # whole numbers of the unit, so that nothing is left of what is gone
-                np.rint((sums - np.bincount(place, H, n)) * UNIT) / UNIT
-                for sums, place in ((row_sums, taken // n), (column_sums, taken % n))
-            )
-        setting = prepare(
-            self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=(row_sums, column_sums)
-        )
-        means = setting.means(slice(0, 2))
-        solved = [solve_one(setting, k, pairs[k], None if means is None else means[k]).vector for k in (0, 1)]
-        rows = np.array([x[: self.model.dim] for x in solved if x is not None], np.float32)
-        if len(rows) < 2:
-            return None
-        vectors, _ = show_placed(self.model, names, rows, self.counts.vocabulary.counts[ids])
+        setting, places = self._setting, ids.tolist()
+        if taken.size:
+            sums = self._sums
+            if self.counts.parameters.get("sums") != "words":
+                sums = _less(sums[0], taken // n, H), _less(sums[1], taken % n, H)
+            setting = prepare(self.model, self.counts, ids, unigrams=self.unigrams, min_contexts=1, sums=sums)
+            places = [0, 1]
+        rows = []
+        for place, left in zip(places, pairs, strict=True):
+            means = setting.means(slice(place, place + 1))
+            x = solve_one(setting, place, left, None if means is None else means[0]).vector
+            if x is None:
+                return None
+            rows.append(x[: self.model.dim])
+        vectors, _ = show_placed(self.model, names, np.array(rows), self.counts.vocabulary.counts[ids])
         return cosine(*vectors)
 
     def _placed(self, word: str, pairs: WordPairs) -> _Placed:
@@ -209,9 +213,12 @@ class ContextIndex:
         )  # fmt: skip
         self._check_counts(word, row, i, solved)
         (scale,), (spelled,) = mixture_of(model, [word], model.counts[[row]])
-        shown = model.rows[row] * model.stretch * scale + spelled
-        length, unit = max(float(np.linalg.norm(shown)), 1e-12), unit_vector(model.vectors[row])
-        return _Placed(pairs, setting, cells, mean, solved, unit, float(scale[0]) / length, spelled / length)
+        stretched = model.rows[row] * model.stretch
+        length = max(float(np.linalg.norm(stretched * scale + spelled)), 1e-12)
+        units = unit_vector(model.vectors[row]), unit_vector(stretched)
+        return _Placed(
+            pairs, setting, cells, mean, solved, *units, float(scale[0]) / length, spelled / length
+        )
 
     def _check_counts(self, word: str, row: int, i: int, solved: Solved) -> None:
         """Refuse counts of which the word has neither its vector nor its number of occurrences."""
@@ -228,10 +235,7 @@ class ContextIndex:
 
         These are the contexts, the spelling and the background. (10) is symmetric, so one solution tells for all terms.
         """
-        regressors = one.setting.regressors
-        e = np.zeros(one.solved.x.size)
-        e[: self.model.dim] = one.scale * self.model.stretch * direction
-        z = one.solved.solve(e)
+        regressors, z = one.setting.regressors, self._adjoint(one, direction)
         contexts = one.cells.targets * (regressors.features[one.cells.rows] @ z)
         background = (
             one.setting.scales.rho[0] * np.log(one.setting.constants.smoothing) * regressors.total @ z
@@ -240,6 +244,19 @@ class ContextIndex:
         if one.mean is not None:
             spelling += one.mean @ (regressors.damping @ z + one.solved.ridge * z)
         return np.asarray(contexts, np.float64), float(spelling), float(background)
+
+    def _adjoint(self, one: _Placed, direction: Float32s) -> Float64s:
+        """Return z with z·b = direction·e, where e is what a right side b of (10) gives the unit vector of a word."""
+        e = np.zeros(one.solved.x.size)
+        e[: self.model.dim] = one.scale * self.model.stretch * direction
+        return one.solved.solve(e)
+
+    def _falls(self, one: _Placed, other: Float32s) -> Float64s:
+        """Return by how much the cosine with ``other`` falls without each context of a word, equation (12d)."""
+        direction = other - (one.unit @ other) * one.unit  # what does not turn the vector changes no cosine
+        z = self._adjoint(one, direction - (one.row @ direction) * one.row)
+        F = one.setting.regressors.features[one.cells.rows]
+        return np.asarray((one.cells.targets - one.cells.weights * (F @ one.solved.x)) * (F @ z), np.float64)
 
     def _seen(self, one: _Placed) -> Float64s:
         """Return how often a word was seen near each of its contexts, before or after."""
@@ -367,11 +384,21 @@ class ContextIndex:
         )  # fmt: skip
 
 
+def _less(sums: Float64s, places: Int64s, H: Float64s) -> Float64s:
+    """Return ``sums`` less H at some places, in whole numbers of the unit, so that nothing is left of what is gone."""
+    return np.rint((sums - np.bincount(places, H, sums.size)) * UNIT) / UNIT
+
+
 class Context(NamedTuple):
-    """A core word, its share in the cosine of two words, and how often it was seen near each."""
+    """A core word, its share in the cosine of two words, and how often it was seen near each.
+
+    ``fall``: by how much the cosine would fall, to first order, if neither had been seen near it; the other contexts
+    make up for the rest of the share.
+    """
 
     word: Key
     share: float
+    fall: float
     seen: float
     seen_other: float
 
@@ -441,7 +468,7 @@ class Why(Shown):
     def to_frame(self) -> Any:
         """Return all contexts as a pandas data frame, by context."""
         pandas = import_extra("pandas", extra="pandas", purpose="a data frame")
-        columns = ["context", "share", f"near {self.word}", f"near {self.other}"]
+        columns = ["context", "share", "fall", f"near {self.word}", f"near {self.other}"]
         return pandas.DataFrame(self.contexts, columns=columns).set_index("context")
 
 
@@ -519,7 +546,7 @@ def why(
     found = index.shares(*names)
     order = np.argsort(-found.contexts, kind="stable")
     keys = [e.words[row] for row in found.rows[order].tolist()]
-    numbers = (found.contexts[order], *found.counts[:, order])
+    numbers = (found.contexts[order], found.falls[order], *found.counts[:, order])
     contexts = tuple(map(Context, keys, *(column.tolist() for column in numbers)))
     first = [one.word for one in contexts[:topn]]
     shown: dict[tuple[Any, Any], list[Passage]] = {}

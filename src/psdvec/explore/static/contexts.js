@@ -92,7 +92,9 @@ function pair(found, order) {
     : "They were never seen near each other.";
   const values = order === "pull" ? (row) => [row.share] : (row) => row.cells.map((cell) => cell.pmi ?? 0);
   const rows = first(found.contexts, (row) => values(row).reduce((sum, value) => sum + value, 0));
-  const below = (row) => row.cells.map((cell, side) => make("span", {}, `${side ? found.other : found.word}: ${details(cell)}`));
+  const names = [found.word, found.other];
+  const below = (row) => row.cells.map((cell, side) =>
+    make("span", {}, `${names[side]}: ${row.word === names[side] ? "the word itself" : details(cell)}`));
   return {
     children: [
       make("h2", {}, `${found.word} and ${found.other}`),
@@ -107,7 +109,7 @@ function pair(found, order) {
     marks: { self: found.word, near: [found.other], spread: true },
     table: {
       name: `contexts of ${found.word} and ${found.other}`,
-      columns: ["context", "share", ...[found.word, found.other].flatMap((word) => COLUMNS.map((name) => `${name} ${word}`))],
+      columns: ["context", "share", ...names.flatMap((word) => COLUMNS.map((name) => `${name} ${word}`))],
       rows: found.contexts.map((row) => [row.word, row.share, ...row.cells.flatMap((cell) => COLUMNS.map((name) => cell[name]))]),
     },
   };
