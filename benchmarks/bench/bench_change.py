@@ -55,7 +55,7 @@ MEASURES = {
 
 def null_table(record: dict[str, Any]) -> str:
     """Write the share of p below 0.05 and below 0.01, by occurrences in the smaller slice; ± is over the seeds."""
-    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "q < 0.1"]
+    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "splits with a q < 0.1"]
     rows = []
     for (name, share), steps in _by_split(record).items():
         tested = np.array([step["tested"] for step in steps])
@@ -66,7 +66,7 @@ def null_table(record: dict[str, Any]) -> str:
                 name, f"1 of {round(1 / share)}", f"{tested.sum(axis=1).mean():,.0f}",
                 _share(rejected.sum(axis=1), tested.sum(axis=1)), _share(far, tested.sum(axis=1)),
                 *(_share(rejected[:, band], tested[:, band]) for band in range(tested.shape[1])),
-                ", ".join(str(step["discoveries"]) for step in steps),
+                f"{sum(step['discoveries'] > 0 for step in steps)} of {len(steps)}",
             ]
         )  # fmt: skip
     return markdown(heads, rows, names=2)
