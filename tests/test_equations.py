@@ -19,7 +19,8 @@ from scipy import integrate, special
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.options import make_recipe
+from psdvec.explore.contexts import ContextIndex
+from psdvec.options import make_recipe, parse_ridge
 from psdvec.progress import SilentProgress
 from psdvec.solver.extend import extend
 from psdvec.solver.pmi import margins, pair_terms, pmi, weight
@@ -547,6 +548,30 @@ def test_every_numbered_equation_of_the_pages_has_its_test():
     names = {f"test_equation_{number.lower().replace(chr(39), '_prime')}_" for number in numbered}
     assert len(names) == len(numbered) == 26
     assert all(any(name.startswith(one) for name in globals()) for one in names)
+
+
+def test_equation_12c_gives_each_context_its_share_of_a_cosine(counts, H, recipe):
+    model = fit_recipe(counts, recipe, dim=4, max_words=CORE)
+    ids = [CORE + 3, CORE + 5]
+    names = [counts.vocabulary.words[w] for w in ids]
+    placed = extend(model, counts, words=names)
+    *_, s, rho, _, _ = written_out(H, recipe, model.constants.cap)
+    units, terms = [], []
+    for w, name in zip(ids, names, strict=True):
+        R, y, f = cells_of(counts, H, model, w)
+        A = f.T @ (R[:, None] * f) + model.recipe.damping * f.T @ f
+        A += parse_ridge(recipe.ridge)(w + 1)[0] * np.eye(len(A))
+        B = np.tile(rho[w] * rho[:CORE], 2)
+        t = R * y - B * np.tile(s[:CORE], 2) * math.log(recipe.smoothing)
+        columns = np.linalg.solve(A, (t[:, None] * f).T)[:4]
+        length = np.linalg.norm(placed.unspelled[placed.key_to_index[name]])
+        terms.append(placed.stretch[:, None] * (columns[:, :CORE] + columns[:, CORE:]) / length)
+        units.append(placed[name] / np.linalg.norm(placed[name]))
+    found = ContextIndex(placed, counts).shares(*names)
+    expected = (terms[0].T @ units[1] + terms[1].T @ units[0]) / 2
+    np.testing.assert_allclose(found.contexts, expected[found.rows], rtol=1e-3, atol=1e-5)
+    total = found.contexts.sum() + found.spelling + found.background + found.rest
+    assert total == pytest.approx(placed.similarity(*names), abs=1e-6)
 
 
 def test_the_margins_are_the_sums_of_the_counts(counts, H):

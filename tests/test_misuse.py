@@ -74,6 +74,18 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "unit": None, "column": None, "where": None, "window": 2, "min_count": 1, "permutations": 20, "seed": 0,
          "workers": 1},
     ),
+    "why": (
+        psdvec.why,
+        {"model": MODEL, "word": "king", "other": "queen", "counts": COUNTS, "topn": 2, "texts": TEXT, "passages": 1,
+         "column": None, "where": None, "encoding": "utf-8"},
+    ),
+    "association": (
+        psdvec.association,
+        {"model": MODEL, "documents": TEXT * 3, "targets": {"x": ["the", "and"], "y": ["not", "or"]},
+         "attributes": {"a": ["to", "be"], "b": ["king", "queen"]}, "words": ["to"], "lists": None,
+         "by": None, "slices": None, "unit": None, "column": None, "where": None, "window": 2, "min_count": 1,
+         "permutations": 20, "seed": 0, "workers": 1},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
     from psdvec.evaluation.report import Report
+    from psdvec.explore.contexts import Why, why
     from psdvec.formats import save
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
+    from psdvec.slices.association import Association, association
     from psdvec.slices.change import Change, change
     from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
@@ -42,14 +44,16 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
-    "Topics", "Vocabulary", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend",
-    "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save",
-    "spell", "topics", "train",
+    "Association", "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe",
+    "Report", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks", "count_words",
+    "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus",
+    "register_tokenizer", "save", "spell", "topics", "train", "why",
 ]  # fmt: skip
 
 _HOMES = {
+    "Association": "slices.association",
     "Change": "slices.change",
+    "association": "slices.association",
     "change": "slices.change",
     "Cooccurrence": "counts.matrix",
     "Embeddings": "vectors.embeddings",
@@ -61,6 +65,7 @@ _HOMES = {
     "Report": "evaluation.report",
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
+    "Why": "explore.contexts",
     "count_pairs": "counts.count",
     "count_walks": "counts.graphs",
     "count_words": "counts.count",
@@ -77,6 +82,7 @@ _HOMES = {
     "spell": "methods.spelling",
     "topics": "topic_model.topics",
     "train": "solver.train",
+    "why": "explore.contexts",
 }
 
 

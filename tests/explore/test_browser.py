@@ -112,7 +112,7 @@ def test_contexts_of_a_word_and_of_a_pair(page):
     page.press("#other", "Enter")
     wait_for_texts(page, "#panel-contexts h2", ["guitar and piano"])
     figure = page.inner_text("#panel-contexts .figure")
-    assert "cosine of the pulls" in figure
+    assert "similarity of the two words" in figure
     assert "%" not in figure
 
 

@@ -99,7 +99,7 @@ def test_words_of_one_slice_are_listed_apart(model):
     assert "x" not in found.words
 
 
-def test_several_slices_are_steps_in_order(model):
+def test_several_slices_are_compared_all_with_one_another(model):
     found = psdvec.change(
         model, slices={"1": OLD, "2": documents(200, seed=5), "3": NEW}, min_count=5, quiet=True
     )
@@ -141,7 +141,7 @@ def test_passages_are_of_the_slice_and_hold_the_word_with_a_context(found):
         contexts = {one.word for one in found.contexts("x", topn=2)[name]}
         assert passages[name]
         for one in passages[name]:
-            line = " ".join((one.left, one.word, one.right))
+            line = one.left + one.word + one.right
             assert one.word == "x"
             assert any(line in text for text in texts)
             assert contexts & set(line.split())
@@ -252,7 +252,9 @@ def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
 def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
     figure = found.plot(topn=5)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(found.words[:5])
-    assert found.plot(["x", "w1"]).axes[0].get_ylabel() == "distance from old"
+    axes = found.plot(["x", "w1"]).axes[0]
+    assert axes.get_ylabel() == "distance from old"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["x", "w1"]
     names = [text.get_text() for text in found.plot_map("x").axes[0].texts]
     assert names[:2] == ["old", "new"]
     model.save(tmp_path / "model")
@@ -286,6 +288,19 @@ def test_dates_are_put_into_years(model, caplog):
     assert found.slices == ("1990", "1991")
     assert "slices are by year" in caplog.text
     assert found.words[0] == "x"
+
+
+def test_small_values_of_a_field_are_left_out_and_named(model, caplog):
+    caplog.set_level("INFO", logger="psdvec")
+    named = [
+        {"text": text, "n": name}
+        for name, texts in (("a", OLD), ("b", NEW), ("c", NEW[:10]))
+        for text in texts
+    ]
+    assert psdvec.change(model, named, by="n").slices == ("a", "b")
+    assert "slices of fewer than 16 documents, left out: c (10)" in caplog.text
+    with pytest.raises(InputError, match="fewer than two values of 'n' have 16 documents"):
+        psdvec.change(model, named[:205], by="n")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.slices import blocks as blocks_of
-from psdvec.slices.contrasts import chances, contrast, false_discoveries, lower_end, permuted, steps
+from psdvec.slices.contrasts import chances, contrast, false_discoveries, groups_of, lower_end, permuted
 from psdvec.slices.measure import _measure
 from psdvec.slices.reading import Sliced
 from psdvec.topic_model.documents import Documents
@@ -33,26 +33,26 @@ def grams_of(sums):
 
 
 def first_step(slices=SLICES):
-    return steps(slices)[0]
+    return groups_of([slices])
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
 def test_chance_adds_nothing_to_the_squared_distance(apart):
     sums, n = drawn(np.random.default_rng(0), 4000, apart=apart)
-    found = contrast(grams_of(sums), n.T, *first_step()).apart[:, 0]
+    found = contrast(grams_of(sums), n.T, first_step()).apart[:, 0]
     assert abs(found.mean() - apart**2) < 4 * found.std() / np.sqrt(len(found))
 
 
 def test_chance_adds_nothing_where_few_blocks_have_a_word():
     sums, n = drawn(np.random.default_rng(0), 20_000, amounts=0.5, least=0.0)
     own = np.flatnonzero(((n[:12] > 0).sum(axis=0) > 1) & ((n[12:] > 0).sum(axis=0) > 1))
-    found = contrast(grams_of(sums[:, own]), n[:, own].T, *first_step()).apart[:, 0]
+    found = contrast(grams_of(sums[:, own]), n[:, own].T, first_step()).apart[:, 0]
     assert abs(found.mean()) < 4 * found.std() / np.sqrt(len(found))
 
 
 def test_the_cosine_is_that_of_the_means_without_chance():
     sums, n = drawn(np.random.default_rng(1), 4000, apart=1.0)
-    found = contrast(grams_of(sums), n.T, *first_step()).cosine[:, 0]
+    found = contrast(grams_of(sums), n.T, first_step()).cosine[:, 0]
     assert abs(np.nanmedian(found) - 1 / np.sqrt(2)) < 0.01
 
 
@@ -61,8 +61,7 @@ def test_five_in_a_hundred_tests_reject_where_nothing_differs(sizes):
     slices = np.repeat([0, 1], sizes)
     sums, n = drawn(np.random.default_rng(2), 3000, slices=slices)
     orders = [slices, *permuted(slices, 200, seed=0)]
-    left, right = (np.hstack([steps(order)[0][side] for order in orders]) for side in (0, 1))
-    one = contrast(grams_of(sums), n.T, left, right)
+    one = contrast(grams_of(sums), n.T, groups_of(orders))
     p = chances((one.apart / one.noise)[:, 0], (one.apart / one.noise)[:, 1:])
     assert 0.035 < (p < 0.05).mean() < 0.065
     assert (p < 0.001).mean() < 0.004
@@ -90,6 +89,16 @@ def test_far_out_a_chance_is_no_smaller_than_it_should_be(shape):
     p = chances(drawn_values[:, 0], drawn_values[:, 1:])
     assert (p < 1e-3).mean() < 1.5e-3
     assert (p < 1e-4).mean() < 3e-4
+
+
+def test_several_groups_are_compared_by_the_mean_over_their_pairs():
+    slices = np.repeat([0, 1, 2], 8)
+    sums, n = drawn(np.random.default_rng(5), 50, apart=1.0, slices=slices)
+    given, groups = (grams_of(sums), n.T), groups_of([slices])
+    pairs = [contrast(*given, groups[[i, j]]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    for name in ("apart", "noise", "inner", "size"):
+        wanted = np.mean([getattr(pair, name) for pair in pairs], axis=0)
+        np.testing.assert_allclose(getattr(contrast(*given, groups), name), wanted, atol=1e-9)
 
 
 def test_a_tail_beyond_all_permutations_is_smooth_and_falls():

@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from psdvec import __version__
-from psdvec.cli import change, compare, count, evaluate, extract, graphs, learn, query, topics
+from psdvec.cli import association, change, compare, count, evaluate, extract, graphs, learn, query, topics
 from psdvec.cli.options import grouped
 from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
@@ -115,11 +115,13 @@ app.command(rich_help_panel=MAKE)(grouped(learn.spell))
 app.command(rich_help_panel=USE)(query.similar)
 app.command(rich_help_panel=USE)(query.analogy)
 app.command(rich_help_panel=USE)(query.odd)
+app.command(rich_help_panel=USE)(query.why)
 app.command(rich_help_panel=USE)(query.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(query.explore)
 app.command(rich_help_panel=USE)(grouped(topics.topics))
 app.command(rich_help_panel=USE)(grouped(change.change))
+app.command(rich_help_panel=USE)(grouped(association.association))
 app.command("evaluate", rich_help_panel=JUDGE)(evaluate.evaluate_models)
 app.command(rich_help_panel=JUDGE)(grouped(compare.compare))
 app.add_typer(evaluate.testsets, name="testsets", cls=Group, rich_help_panel=JUDGE)

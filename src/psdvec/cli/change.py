@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,25 @@ from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
 from psdvec.text.readers import RECORDS
+
+if TYPE_CHECKING:
+    from psdvec.topic_model.documents import Files
+
+By = Annotated[
+    str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
+]
+Slices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slice", help="In place of documents: NAME=FILE with those of a slice, or its counts; repeat it."
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        help="Field whose documents are dealt together, such as speaker; each by itself by default."
+    ),
+]
 
 
 def change(
@@ -23,22 +42,9 @@ def change(
             "CSV, TSV or Parquet with a document a line or row.",
         ),
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Field that says which slice a document is of, such as year or party.")
-    ] = None,
-    slices: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--slice",
-            help="In place of documents: NAME=FILE with those of a slice, or its counts; repeat it.",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Field whose documents are dealt together, such as speaker; each by itself by default."
-        ),
-    ] = None,
+    by: By = None,
+    slices: Slices = None,
+    unit: Unit = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
     ] = None,
@@ -79,11 +85,9 @@ def change(
     if plot is not None:
         check_figure_output(plot, overwrite=overwrite)
     model, documents = _model_and_documents(given or [], has_slices=bool(slices))
-    named = dict(_named(text) for text in slices) if slices else None
     found = find_change(
-        model, Files(tuple(documents)) if documents else None, by=by,
-        slices={name: Files((path,)) for name, path in named.items()} if named else None,
-        unit=unit, column=column, where=read_where(where), window=window,
+        model, Files(tuple(documents)) if documents else None, by=by, slices=read_slices(slices), unit=unit,
+        column=column, where=read_where(where), window=window,
         min_count=min_count, permutations=permutations, encoding=encoding, seed=seed, memory=memory,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
@@ -103,6 +107,13 @@ def _model_and_documents(given: list[str], *, has_slices: bool) -> tuple[str | N
     if not can_be or (len(given) == 1 and not has_slices):
         return None, given
     return given[0], given[1:]
+
+
+def read_slices(texts: list[str] | None) -> dict[str, Files] | None:
+    """Read the slices that ``--slice`` names, None if there are none."""
+    from psdvec.topic_model.documents import Files
+
+    return {name: Files((path,)) for name, path in map(_named, texts)} if texts else None
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -137,7 +137,7 @@ def count(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count words, or items, and pairs of them that stand close together.
+    """Count words or items, and pairs that stand close together.
 
     Example: `psdvec count corpus.txt.xz -o counts/ --max-words 50000`
 

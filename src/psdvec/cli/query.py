@@ -1,4 +1,5 @@
-"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``convert``, ``vectorize``, ``explore``, ``info``.
+"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``why``, ``convert``, ``vectorize``, ``explore``,
+``info``.
 
 Words are arguments, or lines of standard input where they are given as ``-``. Tables are for people; ``--json`` prints
 one JSON value for programs.
@@ -143,6 +144,65 @@ def odd(
     _answer_all(e, _groups(words, at_least=3), answer, oov, as_json)
 
 
+def why(
+    model: Vectors,
+    word: Annotated[str, typer.Argument(help="A word.")],
+    other: Annotated[str, typer.Argument(help="Another word.")],
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="Counts that the model was made from; looked for beside the model by default."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="Text to show sentences from: files, folders, tables; repeat it for more."),
+    ] = None,
+    topn: Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of contexts to name.")] = 10,
+    passages: Annotated[
+        int,
+        typer.Option(min=1, help="Sentences to show for each word and context, each of another document."),
+    ] = 1,
+    column: Column = None,
+    where: Where = None,
+    encoding: Encoding = ENCODING,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show which contexts make two words near: shares that add up.
+
+    Their sum is the similarity of the two words. Below, what that would be without the contexts named, and sentences.
+
+    Example: `psdvec why model/ aspirin ibuprofen --counts counts/ --text corpus.txt`
+    """
+    from psdvec.explore.contexts import why as find_why
+    from psdvec.topic_model.documents import Files
+
+    found = find_why(
+        model, word, other, counts=counts, topn=topn, texts=Files(tuple(text)) if text else None,
+        passages=passages, column=column, where=read_where(where), encoding=encoding,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    if as_json:
+        return print_json(found.to_dict())
+    head = [f"{found.word} and {found.other}", f"near {found.word}", f"near {found.other}", "share"]
+    near = [[f"{one.seen:,.1f}", f"{one.seen_other:,.1f}"] for one in found.contexts[: found.named]]
+    lines = [*found.rows(), ("similarity", found.similarity)]
+    near += [["", ""]] * (len(lines) - len(near))
+    print_table(
+        head, [[line, *cells, f"{share:.4f}"] for (line, share), cells in zip(lines, near, strict=True)]
+    )
+    if found.solved is not None:
+        left = "none, as one has no others" if found.without is None else f"{found.without:.4f}"
+        print(
+            f"\nIf both words are solved again, the similarity is {found.solved:.4f}, and without the contexts named "
+            f"{left}."
+        )
+    for context in [one.word for one in found.contexts[: found.named]] if text else []:
+        print(f"\n{context}")
+        for one in (one for name in (found.word, found.other) for one in found.passages[name, context]):
+            print(printable(f"  {one.left}[{one.word}]{one.right}  ({one.document})"))
+    return None
+
+
 def convert(
     source: Annotated[Path, typer.Argument(help="Vectors in any format psdvec reads.", metavar="IN")],
     target: Annotated[
@@ -252,11 +312,12 @@ def explore(
     ] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Explore vectors in the browser: a map, neighbours, analogies, contexts, new words, two models compared.
+    """Explore vectors in the browser: a map, neighbours, contexts.
 
     Example: `psdvec explore model/ --counts counts/`
 
-    The page is served on this machine only and needs no network; Control-C stops it.
+    Analogies, new words and a comparison of two models are there too. The page is served on this machine only and
+    needs no network; Control-C stops it.
     """
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="explore", purpose="the explorer")

@@ -39,17 +39,17 @@ def lines_figure(
     figure, axes = _empty(6.4, 3.6, title)
     for one in series:
         colour = _colour(one.colour)
-        axes.plot([at for at, _, _ in one.points], [value for _, value, _ in one.points], "o-", color=colour)
+        at, values = [at for at, _, _ in one.points], [value for _, value, _ in one.points]
+        axes.plot(at, values, "o-", color=colour, label=one.name)
         if one.band:
-            at, low, high = zip(*one.band, strict=True)
-            axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+            axes.fill_between(*zip(*one.band, strict=True), color=colour, alpha=0.18, linewidth=0)
     axes.set_xticks(list(places), list(places.values()))
     if sum(map(len, places.values())) > 60:
         axes.tick_params(axis="x", labelrotation=45)
     axes.grid(axis="y", color=_colour("var(--line)"))
     axes.set_ylabel(y_title)
     if len(series) > 1:
-        axes.legend([one.name for one in series], frameon=False)
+        axes.legend(frameon=False)
     return figure
 
 
@@ -60,15 +60,23 @@ def map_figure(marks: Sequence[Mark], *, title: str, joined: Sequence[tuple[int,
         axes.plot(
             [marks[i].x, marks[j].x], [marks[i].y, marks[j].y], color=_colour("var(--line-firm)"), linewidth=1
         )
-    for mark in marks:
+    names = []
+    for mark in sorted(marks, key=lambda mark: not mark.strong):
         axes.plot([mark.x], [mark.y], "o", color=_colour(mark.colour), markersize=7 if mark.strong else 4)
-        axes.annotate(
+        name = axes.annotate(
             mark.name, (mark.x, mark.y), (0, 6), textcoords="offset points", ha="center",
             fontsize=10 if mark.strong else 9, fontweight="bold" if mark.strong else "normal",
         )  # fmt: skip
+        names.append(name)
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.15)
     axes.set_axis_off()
+    figure.draw_without_rendering()
+    taken: list[Any] = []
+    for name in names:  # one that would cover another is left out
+        box = name.get_window_extent()
+        name.set_visible(not box.count_overlaps(taken))
+        taken += [box] if name.get_visible() else []
     return figure
 
 

@@ -42,7 +42,7 @@ class Change(Shown):
     """What :func:`change` found, the words that surely changed most first.
 
     ``occurrences`` (words, slices). ``distance``: how far apart the uses of a word are in two slices,
-    the mean over the steps from each slice to the next, with its 95 % interval from ``low`` to ``high``; chance adds
+    the mean over all pairs of slices, with its 95 % interval from ``low`` to ``high``; chance adds
     nothing to it, so that it may be below 0. ``cosine``: between the uses, likewise. ``p``: how likely so large a
     change is where documents have nothing to do with slices. ``q``: the share of false discoveries among the words
     with a p no larger. ``path``, ``path_low``, ``path_high`` (words, slices): the distance from the first slice.
@@ -108,12 +108,12 @@ class Change(Shown):
     def contexts(
         self, word: str, *, between: tuple[str, str] | None = None, topn: int = 10
     ) -> dict[str, list[Context]]:
-        """Return by slice the contexts that are commoner there and pull a word there most: the first and last slice.
+        """Return by slice the contexts that are commoner there and pull a word there most.
 
-        The ``share`` of a context is what it adds to the squared distance between the two; all of them add up to 1.
+        Of several slices, the first and the one farthest from it are compared. The ``share`` of a context is what it
+        adds to the squared distance between the two; all of them add up to 1.
         """
-        self.place_of(word)
-        return contexts_of(self.compared(between), [word], topn=topn)[word]
+        return contexts_of(self.compared(between or self.farthest(word)), [word], topn=topn)[word]
 
     @checked
     def passages(
@@ -123,12 +123,17 @@ class Change(Shown):
 
         Up to ``most`` for each of ``topn`` contexts, each of another document. A slice of counts has none.
         """
-        self.place_of(word)
-        return passages_of(self.compared(between), [word], topn=topn, most=most)[word]
+        return passages_of(
+            self.compared(between or self.farthest(word)), [word], topn=topn, most=most
+        )[word]  # fmt: skip
 
-    def compared(self, between: tuple[str, str] | None = None) -> Compared:
-        """Return two of the slices, the first and the last if none are named, with what is known of them."""
-        return Compared(self.embeddings, self.uses, self.sliced, two_of(self.slices, between))
+    def farthest(self, word: str) -> tuple[str, str]:
+        """Return the first slice, and the one in which the use of a word is farthest from that."""
+        return self.slices[0], self.slices[1 + int(np.argmax(self.path[self.place_of(word), 1:]))]
+
+    def compared(self, names: tuple[str, str]) -> Compared:
+        """Return two of the slices with what is known of them."""
+        return Compared(self.embeddings, self.uses, self.sliced, two_of(self.slices, names))
 
     def interval_rows(self, words: int = DRAWN) -> list[Row]:
         """Return the distances of the first words with their intervals, to be drawn."""
@@ -146,8 +151,8 @@ class Change(Shown):
         return Series(word, colour_at(place), points, [(k, low, high) for k, (low, high) in enumerate(ends)])
 
     def map_of(self, word: str) -> tuple[list[Mark], list[tuple[int, int]]]:
-        """Return a word as it is in the first and in the last slice, joined, amid what is near it there."""
-        place, near, names = self.place_of(word), self.neighbours(word, topn=_MAPPED), self.compared().names
+        """Return a word as it is in the first slice and the farthest, joined, amid what is near it there."""
+        place, near, names = self.place_of(word), self.neighbours(word, topn=_MAPPED), self.farthest(word)
         own = [self.vectors[self.slices.index(name)][place] for name in names]
         others = list(dict.fromkeys(other for name in names for other, _ in near[name]))
         vectors = np.array([*own, *(self.embeddings[other] for other in others)], np.float64)
@@ -190,7 +195,7 @@ class Change(Shown):
 
     @checked
     def plot_map(self, word: str) -> Any:
-        """Draw a word where it is in the first and in the last slice, amid what is near it there; as :meth:`plot`."""
+        """Draw a word where it is in the first slice and the farthest, amid what is near it there; as :meth:`plot`."""
         marks, joined = self.map_of(word)
         return map_figure(marks, joined=joined, title=word)
 

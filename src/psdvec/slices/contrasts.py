@@ -1,4 +1,4 @@
-"""How far apart two groups of blocks are, less what blocks of one group differ among themselves; and tests of it.
+"""How far apart groups of blocks are, less what blocks of one group differ among themselves; and tests of it.
 
 All statistics of a word are functions of its Gram matrix ``G = S Sᵀ`` over the K blocks and of the amounts ``n`` that
 were added up in each: the mean of a group is ``m = Σ s_b / Σ n_b``, so that permutations of blocks and resamples are
@@ -7,7 +7,7 @@ products with 0 and 1.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +20,9 @@ WIDTH, BEYOND = 1.959964, 0.025  # of a 95 % interval: standard errors, and the 
 
 
 class Contrast(NamedTuple):
-    """Of each word and each way to choose two groups, (words, ways).
+    """Of each word and each way to choose groups, (words, ways): the mean over all pairs of groups.
 
-    ``apart``: the squared distance of the two means, less what chance adds to it. ``noise``: what was taken off.
+    ``apart``: the squared distance of two means, less what chance adds to it. ``noise``: what was taken off.
     ``inner``: their inner product. ``size``: the product of their lengths, less what chance adds to it too.
     """
 
@@ -49,29 +49,43 @@ class Contrast(NamedTuple):
         return self.noise / (2 * (self.size + typical))
 
 
-def contrast(grams: Float64s, amounts: Float64s, left: Float64s, right: Float64s) -> Contrast:
-    """Compare two groups of blocks, ``left`` and ``right`` (K, ways) of 0 and 1.
+def contrast(grams: Float64s, amounts: Float64s, groups: Float64s) -> Contrast:
+    """Compare two or more ``groups`` of blocks, (groups, K, ways) of 0 and 1.
 
-    ``grams`` (words, K, K), ``amounts`` (words, K).
+    ``grams`` (words, K, K), ``amounts`` (words, K). Squared distances of all pairs of S means add up to
+    S Σ |m|² - |Σ m|², so that no pair is looked at by itself.
     """
+    number, shape = len(groups), (*amounts.shape, groups.shape[2])
+    members, images = (
+        np.zeros(shape),
+        np.zeros(shape),
+    )  # of Σ m: how much of each block, and that times the grams
+    squares, noises = [], []
     with np.errstate(divide="ignore", invalid="ignore"):
-        (square, left_noise, one), (other, right_noise, two) = (
-            _mean_square(grams, amounts, group) for group in (left, right)
-        )
-        inner = np.einsum("km,wkm->wm", right, grams @ left) / (one * two)
-        noise = left_noise + right_noise
-        size = np.sqrt(np.maximum(square - left_noise, 0) * np.maximum(other - right_noise, 0))
-    return Contrast(square + other - 2 * inner - noise, noise, inner, size)
+        for group in groups:
+            total, products = amounts @ group, grams @ group
+            square, noise = _mean_square(grams, amounts, group, total, products)
+            squares.append(square)
+            noises.append(noise)
+            members += group / total[:, None]
+            images += products / total[:, None]
+        lengths = np.sqrt(np.maximum(np.subtract(squares, noises), 0))
+        together, square = np.einsum("wkm,wkm->wm", members, images), np.sum(squares, axis=0)
+        pairs = number * (number - 1) / 2
+        noise = 2 / number * np.sum(noises, axis=0)
+        size = (np.sum(lengths, axis=0) ** 2 - np.sum(lengths**2, axis=0)) / (2 * pairs)
+    inner = (together - square) / (2 * pairs)
+    return Contrast((number * square - together) / pairs - noise, noise, inner, size)
 
 
-def _mean_square(grams: Float64s, amounts: Float64s, group: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-    """Return |m|², the variance of m over blocks, and Σ n, of a group in each way to choose it.
+def _mean_square(
+    grams: Float64s, amounts: Float64s, group: Float64s, total: Float64s, products: Float64s
+) -> tuple[Float64s, Float64s]:
+    """Return |m|² and the variance of m over blocks, of a group in each way to choose it.
 
     A block that holds a share h of the group's amounts has pulled the mean towards itself: what it differs from the
     mean is divided by 1 - h (MacKinnon and White 1985), or rare words, which few blocks have, would be too far apart.
     """
-    total = amounts @ group
-    products = grams @ group
     square = np.einsum("km,wkm->wm", group, products) / total**2
     weights = amounts[:, :, None] / total[:, None]
     np.divide(group, 1 - weights, out=weights)
@@ -80,19 +94,34 @@ def _mean_square(grams: Float64s, amounts: Float64s, group: Float64s) -> tuple[F
         "wk,wkm,wkm->wm", amounts, products, weights
     )
     spread += square * np.einsum("wk,wkm->wm", amounts**2, weights)
-    return square, np.maximum(spread, 0) / total**2, total
+    return square, np.maximum(spread, 0) / total**2
 
 
-def steps(slices: Int64s) -> list[tuple[Float64s, Float64s]]:
-    """Return the two groups of each step from a slice to the next, as columns of 0 and 1."""
-    groups = [(slices == number).astype(float)[:, None] for number in range(int(slices.max()) + 1)]
-    return list(pairwise(groups))
+def groups_of(orders: Sequence[Int64s]) -> Float64s:
+    """Return which blocks are of which slice in each of some orders, (slices, K, orders) of 0 and 1."""
+    every = np.stack(orders, axis=1)
+    return np.stack([(every == number).astype(np.float64) for number in range(int(every.max()) + 1)])
 
 
 def permuted(slices: Int64s, number: int, *, seed: int) -> list[Int64s]:
     """Return the blocks' slices in ``number`` random orders."""
     generator = np.random.default_rng(seed)
     return [generator.permutation(slices) for _ in range(number)]
+
+
+def jackknife(left_out: Float64s, groups: Int64s) -> tuple[Float64s, Float64s]:
+    """Return the standard error of a statistic from its values without each part, (words, K), group by group.
+
+    With its degrees of freedom, by Satterthwaite's approximation.
+    """
+    variance, squares = np.zeros(len(left_out)), np.zeros(len(left_out))
+    for group in np.unique(groups):
+        own = left_out[:, groups == group]
+        size = own.shape[1]
+        part = (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        variance += part
+        squares += part**2 / max(size - 1, 1)
+    return np.sqrt(variance), np.divide(variance**2, squares, out=np.ones_like(variance), where=squares > 0)
 
 
 def chances(values: Float64s, null: Float64s) -> Float64s:

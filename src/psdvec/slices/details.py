@@ -91,9 +91,8 @@ def passages_of(
     return found
 
 
-def two_of(names: tuple[str, ...], between: tuple[str, str] | None) -> tuple[str, str]:
-    """Return two slices, the first and the last if none are named."""
-    chosen = between or (names[0], names[-1])
+def two_of(names: tuple[str, ...], chosen: tuple[str, str]) -> tuple[str, str]:
+    """Return two slices, or say that there are no such two."""
     for name in chosen:
         if name not in names:
             raise InputError(f"there is no slice '{name}'; choose two of {', '.join(names)}")

@@ -11,7 +11,7 @@ import numpy as np
 from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.progress import Progress
 from psdvec.slices.blocks import CHUNK, Uses
-from psdvec.slices.contrasts import Contrast, chances, contrast, lower_end, permuted, steps
+from psdvec.slices.contrasts import chances, contrast, groups_of, jackknife, lower_end, permuted
 from psdvec.storage.workspace import read_piece, write_piece
 
 _AT_ONCE = 1 << 22  # numbers of the products of Gram matrices that are held at once
@@ -22,7 +22,7 @@ class Measured:
     """What was found of each word: values with their standard errors, of all words in their order.
 
     ``low``: the lower end of the interval of ``distance``, which is not as far from it as the upper one. ``distance``,
-    ``cosine``: the mean over the steps from each slice to the next. ``from_first`` (words, slices): the
+    ``cosine``: the mean over all pairs of slices. ``from_first`` (words, slices): the
     distance from the first slice. ``vectors`` (slices, words, d).
     """
 
@@ -70,12 +70,9 @@ def _measure(
     ``orders`` are the slices of the blocks as they are, then those of permutations.
     """
     blocks, words = amounts.shape
-    groups = [(slices == number).astype(float)[:, None] for number in range(int(slices.max()) + 1)]
-    ways = [steps(order) for order in orders]
-    pairs = range(len(ways[0]))
-    left, right = ([np.hstack([way[step][side] for way in ways]) for step in pairs] for side in (0, 1))
+    own, every = groups_of([slices]), groups_of(orders)
     without = 1 - np.eye(blocks)
-    shapes = {"from_first": (words, len(groups)), "from_first_error": (words, len(groups))}
+    shapes = {"from_first": (words, len(own)), "from_first_error": (words, len(own))}
     names = ("distance", "distance_error", "low", "cosine", "cosine_error", "p", *shapes)
     found: dict[str, Any] = {name: np.zeros(shapes.get(name, (words,))) for name in names}
     chunk = CHUNK
@@ -83,50 +80,30 @@ def _measure(
         chunk //= 2
     for begin in range(0, words, chunk):
         part = slice(begin, begin + chunk)
-        own = sums[:, part].transpose(1, 0, 2)
-        grams, some = own @ own.transpose(0, 2, 1), amounts[:, part].T
-
-        def compare(
-            one: Float64s, other: Float64s, grams: Float64s = grams, some: Float64s = some
-        ) -> Contrast:
-            return contrast(grams, some, one, other)
-
-        tested = [compare(left[step], right[step]) for step in pairs]
-        noise: Any = sum(one.noise for one in tested)
-        ratio = np.divide(
-            sum(one.apart for one in tested), noise, out=np.full(noise.shape, -1.0), where=noise > 0
-        )
-        found["p"][part] = chances(ratio[:, 0], ratio[:, 1:])
-        found["distance"][part] = np.mean([one.distance(typical)[:, 0] for one in tested], axis=0)
-        found["cosine"][part] = np.mean([one.cosine[:, 0] for one in tested], axis=0)
-        left_out = [compare(before * without, after * without) for before, after in ways[0]]
-        for name, values in (
-            ("distance", [one.distance(typical) for one in left_out]),
-            ("cosine", [one.cosine for one in left_out]),
-        ):
-            found[f"{name}_error"][part] = _jackknife(np.mean(values, axis=0), slices)
-        found["low"][part] = lower_end(
-            found["distance"][part], found["distance_error"][part],
-            np.mean([one.taken_off(typical)[:, 0] for one in tested], axis=0), ratio[:, 1:],
-        )  # fmt: skip
-        for number, group in enumerate(groups[1:], 1):
-            found["from_first"][part, number] = compare(groups[0], group).distance(typical)[:, 0]
-            varied = compare(groups[0] * without, group * without).distance(typical)
-            found["from_first_error"][part, number] = _jackknife(varied, slices)
+        some = sums[:, part].transpose(1, 0, 2)
+        given = some @ some.transpose(0, 2, 1), amounts[:, part].T
+        all_orders, left_out = contrast(*given, every), contrast(*given, own * without)
+        noise = all_orders.noise
+        ratio = np.divide(all_orders.apart, noise, out=np.full(noise.shape, -1.0), where=noise > 0)
+        error, _ = jackknife(left_out.distance(typical), slices)
+        distance = all_orders.distance(typical)[:, 0]
+        values = {
+            "p": chances(ratio[:, 0], ratio[:, 1:]),
+            "distance": distance,
+            "distance_error": error,
+            "low": lower_end(distance, error, all_orders.taken_off(typical)[:, 0], ratio[:, 1:]),
+            "cosine": all_orders.cosine[:, 0],
+            "cosine_error": jackknife(left_out.cosine, slices)[0],
+        }
+        for name, value in values.items():
+            found[name][part] = value
+        for number in range(1, len(own)):
+            two = own[[0, number]]
+            found["from_first"][part, number] = contrast(*given, two).distance(typical)[:, 0]
+            varied = contrast(*given, two * without).distance(typical)
+            found["from_first_error"][part, number], _ = jackknife(varied, slices)
+    groups = own[..., 0] > 0
     found["vectors"] = np.stack(
-        [
-            sums[group[:, 0] > 0].sum(axis=0) / amounts[group[:, 0] > 0].sum(axis=0)[:, None]
-            for group in groups
-        ]
+        [sums[group].sum(axis=0) / amounts[group].sum(axis=0)[:, None] for group in groups]
     ).astype(np.float32)
     return found
-
-
-def _jackknife(left_out: Float64s, slices: Int64s) -> Float64s:
-    """Return the standard error of a statistic from its values without each block, (words, K), slice by slice."""
-    variance: Float64s = np.zeros(len(left_out))
-    for number in range(int(slices.max()) + 1):
-        own = left_out[:, slices == number]
-        size = own.shape[1]
-        variance += (size - 1) / size * ((own - own.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return np.sqrt(variance)

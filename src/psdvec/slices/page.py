@@ -15,8 +15,9 @@ from psdvec.pages.plots import draw_lines, draw_map, draw_rows
 from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, paragraph, plots
 from psdvec.progress import count_of
 from psdvec.slices.change import KIND, Change
-from psdvec.slices.details import contexts_of, passages_of
+from psdvec.slices.details import Context, contexts_of, passages_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json
+from psdvec.text.concordance import Passage
 from psdvec.text.readers import as_written
 
 VERSION = 1
@@ -65,9 +66,15 @@ def read_change(path: str | Path | Artefact) -> dict[str, Any]:
 
 def describe_change(change: Change) -> dict[str, Any]:
     """Return the words that changed most, as plain values; of the first ones, all that is known of them."""
-    told = change.words[:_TOLD]
-    contexts = contexts_of(change.compared(), told, topn=_PULLS)
-    passages = passages_of(change.compared(), told, topn=_SENTENCES, most=1)
+    told: dict[tuple[str, str], list[str]] = {}
+    for word in change.words[:_TOLD]:
+        told.setdefault(change.farthest(word), []).append(word)
+    contexts: dict[str, dict[str, list[Context]]] = {}
+    passages: dict[str, dict[str, list[Passage]]] = {}
+    for names, words_of in told.items():
+        two = change.compared(names)
+        contexts |= contexts_of(two, words_of, topn=_PULLS)
+        passages |= passages_of(two, words_of, topn=_SENTENCES, most=1)
     words: list[dict[str, Any]] = []
     for i, word in enumerate(change.words[:_LISTED]):
         numbers = {
@@ -77,6 +84,7 @@ def describe_change(change: Change) -> dict[str, Any]:
         if i < _TOLD:
             path = zip(change.path[i], change.path_low[i], change.path_high[i], strict=True)
             words[-1] |= {
+                "between": list(change.farthest(word)),
                 "neighbours": {
                     name: [(other, round(float(cosine), 4)) for other, cosine in near]
                     for name, near in change.neighbours(word, topn=_NEAR).items()
@@ -126,8 +134,8 @@ def _intervals(change: Change) -> str:
 
 
 def _panel(change: Change, one: Mapping[str, Any]) -> str:
-    """Return what changed about a word between the first and the last slice."""
-    word, names = one["word"], _ends(change)
+    """Return what changed about a word between the first slice and the one farthest from it."""
+    word, names = one["word"], one["between"]
     marks, joined = change.map_of(word)
     parts = [
         draw_map(marks, joined=joined, label=f"{word} in {names[0]} and in {names[1]}, with what is near it")
@@ -148,7 +156,7 @@ def _panel(change: Change, one: Mapping[str, Any]) -> str:
         pulls = [f"{context['word']} ({_ratio(context['counts'])})" for context in one["contexts"][name]]
         parts.append(paragraph(f"Stands more with {', '.join(pulls)}" if pulls else "", kind="note"))
         parts += [_quoted(passage) for passage in one["passages"][name][:_SENTENCES]]
-    counts = " and ".join(f"{count:,}" for count in (one["occurrences"][0], one["occurrences"][-1]))
+    counts = " and ".join(f"{one['occurrences'][change.slices.index(name)]:,}" for name in names)
     note = f"{one['distance']:.2f}, at least {one['low']:.2f}; occurs {counts} times"
     return figure(word, "".join(parts), note=note)
 
@@ -158,10 +166,8 @@ def _ratio(counts: Sequence[int]) -> str:
 
 
 def _quoted(passage: Mapping[str, str]) -> str:
-    left, word, right = (passage[part] for part in ("left", "word", "right"))
-    before = "" if left.endswith(("-", "(", "/")) else " "
-    after = " " if right[:1].isalnum() or right[:1] in "(–—" else ""
-    text = f"{escape(left)}{before}<b>{escape(word)}</b>{after}{escape(right)}"
+    left, word, right = (escape(passage[part]) for part in ("left", "word", "right"))
+    text = f"{left}<b>{word}</b>{right}"
     return f"<blockquote>{text} <span>({escape(passage['document'])})</span></blockquote>"
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -28,7 +29,7 @@ from psdvec.topic_model.documents import (
     all_texts,
     bin_dates,
     read_documents,
-    read_texts,
+    texts_at,
 )
 from psdvec.topic_model.page import order_of
 from psdvec.vectors.embeddings import Embeddings
@@ -36,6 +37,7 @@ from psdvec.vectors.model import Model
 
 FEWEST_DOCUMENTS = 16  # of a slice
 MOST_SLICES = 24
+ALL = "documents"  # the name of all of them as one slice
 _AT_ONCE = 1000  # documents that are counted together
 DIM = 100  # of vectors that are learned on the way
 
@@ -86,9 +88,13 @@ def read_slices(
     where: Mapping[str, Any] | None,
     encoding: str,
     tokenizer: str | Callable[[str], Any] | None,
+    alone: bool = False,
     progress: Progress,
 ) -> Sliced:
-    """Read the documents of two or more slices: ``documents`` with the field ``by``, or ``slices`` by their names."""
+    """Read the documents of two or more slices: ``documents`` with the field ``by``, or ``slices`` by their names.
+
+    With ``alone``, documents without ``by`` are one slice.
+    """
     fields = [unit] if unit is not None else []
     how: dict[str, Any] = {"column": column, "where": where, "encoding": encoding}
     read_one: Callable[..., Documents] = partial(
@@ -112,19 +118,27 @@ def read_slices(
         read, owners = _joined([read_one(source, by=fields) for source in slices.values()])
         names, sources = tuple(slices), list(slices.values())
     else:
-        if documents is None or by is None:
+        if documents is None or (by is None and not alone):
             raise InputError(
                 "nothing says which document is of which slice; give documents and by, or slices"
             )
         sources = [documents]
-        read = read_one(sources[0], by=[by, *fields])
-        names, owners = _slices_of(read.fields[by], by, progress)
-    found = Sliced(read, names, owners, _units(read, unit, owners), partial(read_texts, sources, **how))
+        read = read_one(documents, by=fields if by is None else [by, *fields])
+        names, owners = (ALL,), np.zeros(len(read), np.int64)
+        if by is not None:
+            names, owners = _slices_of(read.fields[by], by, progress)
+    found = Sliced(read, names, owners, _units(read, unit, owners), partial(texts_at, sources, **how))
     for name, size in zip(names, found.sizes, strict=True):
         if size < FEWEST_DOCUMENTS:
             raise InputError(
                 f"the slice '{name}' has {count_of(size, 'document')}, and a test takes "
                 f"{FEWEST_DOCUMENTS} or more in each; join it with another slice, or leave it out"
+            )
+    for number, name in enumerate(names):
+        if len(np.unique(found.units[owners == number])) < 2:
+            raise InputError(
+                f"all documents of the slice '{name}' have one value of '{unit}', so that nothing tells how sure a "
+                "number is; name another unit, or none"
             )
     return found
 
@@ -242,9 +256,18 @@ def _slices_of(
         raise InputError(
             f"the field '{field}' has only one value, '{names[0]}'; two or more are needed to compare"
         )
-    places = {name: place for place, name in enumerate(names)}
-    missing = sum(value is None for value in values)
-    if missing:
-        progress.say(f"documents without '{field}', left out: {missing:,}")
-    owners = np.array([-1 if value is None else places[binned[value]] for value in values])
-    return tuple(names), owners
+    sizes = Counter(None if value is None else binned[value] for value in values)
+    if sizes[None]:
+        progress.say(f"documents without '{field}', left out: {sizes[None]:,}")
+    small = [name for name in names if sizes[name] < FEWEST_DOCUMENTS]
+    if small:
+        listed = ", ".join(f"{name} ({sizes[name]})" for name in small)
+        progress.say(f"slices of fewer than {FEWEST_DOCUMENTS} documents, left out: {listed}")
+    places = {name: place for place, name in enumerate(name for name in names if name not in small)}
+    if len(places) < 2:
+        raise InputError(
+            f"fewer than two values of '{field}' have {FEWEST_DOCUMENTS} documents or more, which a test takes; give "
+            "more documents, or a field with fewer values"
+        )
+    owners = np.array([-1 if value is None else places.get(binned[value], -1) for value in values])
+    return tuple(places), owners

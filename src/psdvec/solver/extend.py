@@ -152,12 +152,24 @@ def parts_of(model: Model, words: Sequence[str], occurrences: Int64s) -> tuple[F
     r = model.rows[[model.get_index(word) for word in words]] * model.stretch
     if model.subwords is None:
         return np.zeros_like(r), r
+    scale, spelled = mixture_of(model, words, occurrences)
+    q = model.subwords.vectors_of(words)
+    return scale * q + spelled, scale * (r - q)
+
+
+def mixture_of(model: Model, words: Sequence[str], occurrences: Int64s) -> tuple[Float32s, Float32s]:
+    """Return, of each word, the scale (m, 1) of its stretched row, and what is added to it (m, d) by its spelling.
+
+    Their sum has the direction of the vector shown; the names are those of :func:`parts_of`.
+    """
+    r = model.rows[[model.get_index(word) for word in words]] * model.stretch
+    lengths = np.maximum(np.linalg.norm(r, axis=1, keepdims=True), np.float32(1e-12))
+    if model.subwords is None:
+        return np.asarray(1 / lengths, np.float32), np.zeros_like(r)
     a = np.float32(model.subwords.share)
-    p, q = model.subwords.predict(words), model.subwords.vectors_of(words)
     own = own_pull(model.subwords, occurrences, noise=model.recipe.spelling_noise)
     o = np.where(_fitted(model, words), np.float32(0), own)[:, None]
-    scale = (1 + a * o) / np.maximum(np.linalg.norm(r, axis=1, keepdims=True), np.float32(1e-12))
-    return scale * q + a * (1 - o) * p, scale * (r - q)
+    return (1 + a * o) / lengths, a * (1 - o) * model.subwords.predict(words)
 
 
 def _fitted(model: Model, words: Sequence[str]) -> Bools:
@@ -561,13 +573,8 @@ def _merge(
             constant[row] = x[model.dim]
     rows = np.array([x[: model.dim] for x in solved], np.float32).reshape(-1, model.dim)
     deviations = np.array([found[word].deviation for word in new], np.float32)
-    vectors = mix(rows, model.stretch, None, share=0.0)
-    if model.subwords is not None:
-        vectors, factors = place_spelled(
-            model.subwords, new, rows, model.stretch, seen,
-            noise=model.recipe.spelling_noise, fitted=_fitted(model, new),
-        )  # fmt: skip
-        deviations = deviations * factors
+    vectors, factors = show_placed(model, new, rows, seen)
+    deviations = deviations * factors
     demand_finite(np.column_stack([vectors, deviations]), new)
     is_shown = model.rows is not model.vectors
     all_vectors = _with_rows(model.vectors, old, vectors)
@@ -587,6 +594,18 @@ def _merge(
         occurrences=np.roll(seen, -len(refreshed)),
         contexts=np.array([found[word].contexts for word in (*learned, *refreshed)], np.int64),
     )
+
+
+def show_placed(
+    model: Model, words: Sequence[str], rows: Float32s, occurrences: Int64s
+) -> tuple[Float32s, Float32s]:
+    """Return the vectors shown of words that were placed at ``rows``, and what their deviations are times."""
+    if model.subwords is None:
+        return mix(rows, model.stretch, None, share=0.0), np.ones(len(rows), np.float32)
+    return place_spelled(
+        model.subwords, words, rows, model.stretch, occurrences,
+        noise=model.recipe.spelling_noise, fitted=_fitted(model, words),
+    )  # fmt: skip
 
 
 def _with_rows(old: Array, places: Int64s, new: Array) -> Array:

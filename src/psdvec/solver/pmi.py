@@ -206,15 +206,22 @@ class Measured(NamedTuple):
 
 
 def measure_scales(
-    model: Model, counts: Cooccurrence, ids: Int64s, *, core: int | None, unigrams: str
+    model: Model,
+    counts: Cooccurrence,
+    ids: Int64s,
+    *,
+    core: int | None,
+    unigrams: str,
+    sums: tuple[Float64s, Float64s] | None = None,
 ) -> Measured:
     """Measure, on the whole of ``counts``, the scales of the words ``ids`` and of the core words.
 
     Sums of the core words are those of the counts at hand or of the model; their majorisers are the model's.
+    ``sums`` are the :func:`margins` of the counts, where they are known.
     """
     demand_positive(core, "core")
     core = model.core if core is None else min(core, model.core)
-    row_sums, column_sums = margins(counts)
+    row_sums, column_sums = margins(counts) if sums is None else sums
     mass = _mass(column_sums, model.constants.unigram)
     constants = replace(model.constants, mass=mass, total=float(column_sums.sum()))
     places = np.array([counts.vocabulary.ids.get(word, -1) for word in model.words[:core]], dtype=np.int64)
@@ -226,14 +233,14 @@ def measure_scales(
     own = model.row_sums[:core], model.column_sums[:core]
     if unigrams == "model":
         share = constants.total / model.constants.total
-        sums = own[0] * share, own[1] * share
+        old = own[0] * share, own[1] * share
     elif unigrams == "corpus":
-        sums = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
+        old = np.where(seen, row_sums[places], 0.0), np.where(seen, column_sums[places], 0.0)
     else:
         raise InputError(f"unigrams is '{unigrams}'; choose one of: {', '.join(UNIGRAMS)}")
     return Measured(
         scales=word_scales(row_sums[ids], column_sums[ids], constants),
-        old=word_scales(*sums, constants, usual=(own[0] + own[1]) / 2),
+        old=word_scales(*old, constants, usual=(own[0] + own[1]) / 2),
         core_of=core_of,
         constants=constants,
     )

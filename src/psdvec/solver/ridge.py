@@ -217,16 +217,17 @@ def prepare(
     damping: float | None = None,
     unigrams: str = UNIGRAMS[0],
     min_contexts: int,
+    sums: tuple[Float64s, Float64s] | None = None,
 ) -> Setting:
     """Measure, once and on the whole of ``counts``, what the words ``ids`` are solved with; see :func:`psdvec.extend`.
 
-    A ``ridge`` or ``damping`` of None is the model's.
+    A ``ridge`` or ``damping`` of None is the model's. ``sums`` are the margins of the counts, where they are known.
     """
     damping = model.recipe.damping if damping is None else damping
     if not 0 <= damping < HUGE:
         raise InputError(f"damping is {damping}; give a weight from 0 to below 1e15")
     demand_positive(min_contexts, "min_contexts")
-    measured = measure_scales(model, counts, ids, core=core, unigrams=unigrams)
+    measured = measure_scales(model, counts, ids, core=core, unigrams=unigrams, sums=sums)
     return Setting(
         ids=ids,
         **measured._asdict(),
@@ -388,6 +389,39 @@ def solve_word(
     """
     if len(ridges) == 1 and (known := regressors.preconditioner(ridges[0])) is not None:
         return _solve_by_gradients(cells, word, regressors, constants, known, mean)
+    found = solve_exactly(cells, word, regressors, constants, ridges=ridges, mean=mean)
+    trace = inverse_trace(found.factor)
+    return found.x, CALIBRATION * float(np.sqrt(found.loss / found.cells * trace / found.x.size))
+
+
+class Solved(NamedTuple):
+    """x of equation (10) with the matrix ``whole`` (k, k) on its left side, its ``factor``, and the ``ridge`` μ in it.
+
+    ``loss`` and the number of ``cells`` are those of equation (12).
+    """
+
+    x: Float64s
+    whole: Float64s
+    factor: Array
+    ridge: float
+    loss: float
+    cells: int
+
+    def solve(self, b: Float64s) -> Float64s:
+        """Return the solution for another right side."""
+        return _solve_corrected(self.whole, self.factor, b)
+
+
+def solve_exactly(
+    cells: Cells,
+    word: WordScales,
+    regressors: Regressors,
+    constants: Constants,
+    *,
+    ridges: Sequence[float],
+    mean: Float64s | None = None,
+) -> Solved:
+    """Return what :func:`solve_word` solves, with the matrix itself."""
     F = regressors.features[cells.rows]
     rho, log_kappa = word.rho[0], np.log(constants.smoothing)
     b = rho * log_kappa * regressors.total + cells.targets.astype(np.float32) @ F
@@ -402,26 +436,33 @@ def solve_word(
         image = A @ mean
         square += float(mean @ image - 2 * b @ mean)
         b = b - image
-    m, k = max(cells.seen, regressors.cells), b.size
+    m = max(cells.seen, regressors.cells)
     damped = A + regressors.damping
     least = 0.0 if regressors.damped.any() else LEAST * float(np.trace(A))
-    best: tuple[float, Float64s, Float64s, Array] | None = None  # evidence, x, A + P and its factor
+    best: tuple[float, float, Float64s, Array] | None = None  # evidence, μ, A + P and its factor
     for mu in ridges:
         whole, L = _factorised(damped, mu or least)
-        x: Float64s = cholesky_solve(L, b).astype(np.float64)
+        x = cholesky_solve(L, b).astype(np.float64)
         log_prior = np.log(np.maximum(regressors.damped + mu, 1e-12)).sum()
         log_whole = 2 * np.log(np.diag(L), dtype=np.float64).sum()
         found, ceiling = evidence(log_prior, log_whole, m, np.maximum(square - b @ x, 1e-12))
         if best is None or found > best[0]:
-            best = found, x, whole, L
+            best = found, mu or least, whole, L
         if best[0] >= ceiling:
             break
     assert best is not None  # there is at least one ridge
-    _, x, whole, L = best
-    for _ in range(CORRECTIONS):
-        x += cholesky_solve(L, b - whole @ x)
+    _, mu, whole, L = best
+    x = _solve_corrected(whole, L, b)
     loss = max(square - float(b @ x), 1e-12)
-    return x if mean is None else x + mean, CALIBRATION * float(np.sqrt(loss / m * inverse_trace(L) / k))
+    return Solved(x if mean is None else x + mean, whole, L, mu, loss, m)
+
+
+def _solve_corrected(whole: Float64s, factor: Array, b: Float64s) -> Float64s:
+    """Return the solution of ``whole`` x = b, corrected for what a float32 factor leaves over."""
+    x: Float64s = cholesky_solve(factor, b).astype(np.float64)
+    for _ in range(CORRECTIONS):
+        x += cholesky_solve(factor, b - whole @ x)
+    return x
 
 
 def _solve_by_gradients(
@@ -510,7 +551,7 @@ def solve_words(
     results: list[Placed] = []
     with limit_threads(workers), limit_blas(1), ThreadPoolExecutor(threads) as pool:
         items = zip(range(setting.ids.size), pairs_of(counts, setting.ids), _means_of(setting), strict=True)
-        for result in map_ordered(pool, lambda item: _solve_one(setting, *item), items, ahead=4 * threads):
+        for result in map_ordered(pool, lambda item: solve_one(setting, *item), items, ahead=4 * threads):
             results.append(result)
             advance(1)
     return results
@@ -524,20 +565,25 @@ def _means_of(setting: Setting) -> Iterator[Float64s | None]:
         yield from [None] * (part.stop - start) if means is None else means
 
 
-def _solve_one(setting: Setting, place: int, pairs: WordPairs, mean: Float64s | None) -> Placed:
+def cells_of(setting: Setting, place: int, pairs: WordPairs) -> Cells:
+    """Return what the seen cells of one of the words of ``setting`` add, all but that with itself."""
     columns, after, rows, before = pairs
-    one = setting.scales.take(slice(place, place + 1))
     itself, core_of = setting.ids[place], setting.core_of
     keep_after = np.where(columns == itself, -1, core_of[columns])
     keep_before = np.where(rows == itself, -1, core_of[rows])
-    cells = word_cells(
-        one, setting.old, setting.constants,
+    return word_cells(
+        setting.scales.take(slice(place, place + 1)), setting.old, setting.constants,
         keep_after[keep_after >= 0], after[keep_after >= 0],
         keep_before[keep_before >= 0], before[keep_before >= 0],
     )  # fmt: skip
+
+
+def solve_one(setting: Setting, place: int, pairs: WordPairs, mean: Float64s | None) -> Placed:
+    """Solve one of the words of ``setting``, with these pairs."""
+    one, cells = setting.scales.take(slice(place, place + 1)), cells_of(setting, place, pairs)
     if cells.rows.size < setting.min_contexts:
         return Placed(None, np.nan, cells.rows.size)
-    ridges = setting.choose(int(itself) + 1)
+    ridges = setting.choose(int(setting.ids[place]) + 1)
     x, deviation = solve_word(cells, one, setting.regressors, setting.constants, ridges=ridges, mean=mean)
     return Placed(x.astype(np.float32), deviation, cells.rows.size)
 

@@ -7,6 +7,7 @@ a word of the line was not written as it is counted (a lemma, say), the words th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,12 +15,16 @@ from psdvec.errors import checked, demand_positive
 from psdvec.text.phrases import JOINT
 
 _SHOWN = 8  # words on either side, more only if the context is further away
+_BLANKS = re.compile(r"\s+")
 _FAR = 100  # letters that may stand between two words of a line
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A word with what stands before and after it, in the document of this name."""
+    """A word with what stands before and after it, in the document of this name.
+
+    ``left + word + right`` is the passage: blanks beside the word are theirs.
+    """
 
     left: str
     word: str
@@ -65,7 +70,7 @@ def find_passages(
     >>> documents = [("1", "An old Cat, it seems, sat down."), ("2", "The cat slept on no mat.")]
     >>> found = find_passages(documents, {"cat": ["sat", "mat"]}, tokenize=cut, window=3)
     >>> found["cat", "sat"]
-    [Passage(left='An old', word='Cat', right=', it seems, sat down.', document='1')]
+    [Passage(left='An old ', word='Cat', right=', it seems, sat down.', document='1')]
     """
     demand_positive(window, "window")
     demand_positive(most, "most")
@@ -133,12 +138,12 @@ def _around(
     first, last = max(0, min(i - _SHOWN, reach)), min(len(words), max(i + _SHOWN, reach) + 1)
     here = places[i]
     if here is None:
-        return " ".join(words[first:i]), words[i], " ".join(words[i + 1 : last])
+        return " ".join([*words[first:i], ""]), words[i], " ".join(["", *words[i + 1 : last]])
     known = [place for place in places[first:last] if place is not None]
     begin = known[0][0] if first else max(0, known[0][0] - _FAR)
     end = known[-1][1] if last < len(words) else known[-1][1] + _FAR
-    left, right = line[begin : here[0]], line[here[1] : end]
-    return " ".join(left.split()), line[slice(*here)], " ".join(right.split())
+    left, right = (_BLANKS.sub(" ", part) for part in (line[begin : here[0]], line[here[1] : end]))
+    return left.lstrip(), line[slice(*here)], right.rstrip()
 
 
 def _places(line: str, words: list[str]) -> list[tuple[int, int] | None]:

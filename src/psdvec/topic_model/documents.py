@@ -131,14 +131,9 @@ def read_documents(
     lengths = array("q", [0])
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
-    text = reader.name_of_text
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, place, record in _records(source, reader, by=by):
-            if place:
-                check_text(record, text, place)
-                name = name if record.get("id") is None else str(record["id"])
+        for name, given, record in read_texts(source, reader, by=by):
             names.append(name)
-            given = record[text]
             words = tokenize(given) if isinstance(given, str) else given
             tokens.extend([ids.get(word, -1) for word in words])
             lengths.append(len(words))
@@ -176,16 +171,28 @@ def all_texts(
     """Yield what is written in the documents of all sources: texts, or lists of words."""
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     for source in sources:
-        for _, _, record in _records(source, reader, by=()):
-            yield record[reader.name_of_text]
+        for _, text, _ in read_texts(source, reader):
+            yield text
 
 
-def read_texts(sources: Sequence[Source], places: Int64s, **how: Any) -> list[Any]:
+def texts_at(sources: Sequence[Source], places: Int64s, **how: Any) -> list[Any]:
     """Return what is written in some documents, by their ``places`` among those of all sources."""
     wanted, last = set(places.tolist()), int(places.max(initial=-1))
     texts = zip(range(last + 1), all_texts(sources, **how), strict=False)
     found = {place: text for place, text in texts if place in wanted}
     return [found[place] for place in places.tolist()]
+
+
+def read_texts(
+    source: Source, reader: Reader, *, by: Sequence[str] = ()
+) -> Iterator[tuple[str, str | Sequence[str], Mapping[str, Any]]]:
+    """Yield documents one at a time: the name, the text or the words that it was cut into, and the fields ``by``."""
+    text = reader.name_of_text
+    for name, place, record in _records(source, reader, by=by):
+        if place:
+            check_text(record, text, place)
+            name = name if record.get("id") is None else str(record["id"])
+        yield name, record[text], record
 
 
 def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:

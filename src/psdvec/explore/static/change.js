@@ -24,7 +24,7 @@ export class ChangePanel extends Panel {
     const found = await notes.ask("change", { model: question.model });
     if (!question.word) return all(found);
     const chosen = found.words.find((one) => one.word === question.word);
-    return chosen ? one(chosen, found) : { children: [unknown(question.word), ...all(found).children] };
+    return chosen ? one(chosen) : { children: [unknown(question.word), ...all(found).children] };
   }
 }
 
@@ -53,8 +53,8 @@ function all(found) {
   };
 }
 
-function one(record, found) {
-  const names = [found.slices[0], found.slices.at(-1)];
+function one(record) {
+  const names = record.between || [];
   const back = make("button", { type: "button", class: "quiet", onclick: () => change({ word: "", view: "" }) }, "All words");
   const near = record.neighbours ? names.flatMap((name) => record.neighbours[name].map(([word]) => word)) : [];
   return {
@@ -77,5 +77,5 @@ const slice = (name, record) => [
   make("h3", {}, name),
   chips(record.neighbours[name].map(([word]) => word)),
   make("p", { class: "hint" }, `Stands more with ${record.contexts[name].map((one) => `${one.word} (${one.counts.join(" : ")})`).join(", ")}`),
-  ...record.passages[name].map((one) => make("blockquote", {}, `${one.left} `, make("b", {}, one.word), ` ${one.right}`, make("span", {}, ` (${one.document})`))),
+  ...record.passages[name].map((one) => make("blockquote", {}, one.left, make("b", {}, one.word), one.right, make("span", {}, ` (${one.document})`))),
 ];

@@ -57,7 +57,7 @@ export class ContextsPanel extends Panel {
 
 const first = (rows, value) => rows.slice().sort((one, two) => value(two) - value(one)).slice(0, LISTED);
 
-const details = (cell) =>
+const details = (cell) => cell.count === 0 ? "not seen near it" :
   `count ${number(cell.count, 1)} · PMI ${number(cell.pmi)} · fitted ${number(cell.fitted)} · weight ${number(cell.weight)}`;
 
 const list = (rows, values, digits, below) => {
@@ -90,17 +90,18 @@ function pair(found, order) {
   const direct = found.direct
     ? `They occur near each other: ${details(found.direct)}.`
     : "They were never seen near each other.";
-  const values = order === "pull" ? (row) => [row.share] : (row) => row.cells.map((cell) => cell.pmi);
+  const values = order === "pull" ? (row) => [row.share] : (row) => row.cells.map((cell) => cell.pmi ?? 0);
   const rows = first(found.contexts, (row) => values(row).reduce((sum, value) => sum + value, 0));
   const below = (row) => row.cells.map((cell, side) => make("span", {}, `${side ? found.other : found.word}: ${details(cell)}`));
   return {
     children: [
       make("h2", {}, `${found.word} and ${found.other}`),
-      make("div", { class: "figure" }, make("strong", {}, number(found.shared)), make("span", {}, "is the cosine of the pulls on the two words")),
+      make("div", { class: "figure" }, make("strong", {}, number(found.similarity)), make("span", {}, "is the similarity of the two words")),
       make("p", { class: "facts" }, direct),
+      make("p", { class: "facts" }, `It is the sum of the shares of the contexts below (${number(sum(found.contexts), 3)}) and: ${Object.entries(found.parts).map(([part, share]) => `${part} ${number(share, 3)}`).join(", ")}.`),
       list(rows, values, order === "pull" ? 3 : 2, below),
       make("p", { class: "hint" }, order === "pull"
-        ? `Bars are what each context adds to that cosine. ${LEGEND}`
+        ? `Bars are what each context adds to the similarity. ${LEGEND}`
         : `Upper bars belong to ${found.word}, lower ones to ${found.other}. ${LEGEND}`),
     ],
     marks: { self: found.word, near: [found.other], spread: true },
@@ -111,6 +112,8 @@ function pair(found, order) {
     },
   };
 }
+
+const sum = (rows) => rows.reduce((total, row) => total + row.share, 0);
 
 const LEGEND = "Count: both orders, weighted by distance. PMI: what was asked for. Fitted: what the vectors give; "
   + "a dash if the word was placed from other counts. Weight: how much the pair mattered.";
