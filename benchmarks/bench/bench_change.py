@@ -141,7 +141,8 @@ def _ends(scores: dict[str, Any]) -> str:
 
 def cost_table(record: dict[str, Any]) -> str:
     """Write what a model and then the change cost."""
-    rows = [[name, *cells(record["costs"][name])] for name in ("train", "change")]
+    names = {"train": "train", "change": f"change, {record['words']:,} words in both slices"}
+    rows = [[name, *cells(record["costs"][command])] for command, name in names.items()]
     return markdown(["command", *COST], rows)
 
 
