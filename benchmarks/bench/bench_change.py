@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import lzma
 from dataclasses import asdict
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +42,22 @@ SAMPLES = {
 }  # fmt: skip
 SHARES = (0.5, 1 / 11)
 COLOURS = ("#0b6e99", "#b5501f", "#4b7f2b")
-DIM = 100
+DIM, EPOCHS = 100, 30
 QUANTILES = 10.0 ** -np.arange(0.1, 3.61, 0.1)  # shares of the words, for the picture
 MEASURES = {
-    "distance": "distance",
-    "low": "its lower end",
-    "cosine": "1 less the cosine",
-    "skip-gram 15": "skip-gram and Procrustes, 15 epochs",
-    "skip-gram 30": "the same, 30 epochs",
+    "distance, 50": "distance, 50 dimensions",
+    "low, 50": "its lower end",
+    "cosine, 50": "1 less the cosine",
+    "distance, 100": "distance, 100 dimensions",
+    "low, 100": "its lower end",
+    "cosine, 100": "1 less the cosine",
+    "skip-gram": "skip-gram, Procrustes, 100 dimensions",
 }  # in the order of the table
 
 
 def null_table(record: dict[str, Any]) -> str:
     """Write the share of p below 0.05 and below 0.01, by occurrences in the smaller slice; ± is over the seeds."""
-    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "q < 0.1"]
+    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "splits with a q < 0.1"]
     rows = []
     for (name, share), steps in _by_split(record).items():
         tested = np.array([step["tested"] for step in steps])
@@ -66,7 +68,7 @@ def null_table(record: dict[str, Any]) -> str:
                 name, f"1 of {round(1 / share)}", f"{tested.sum(axis=1).mean():,.0f}",
                 _share(rejected.sum(axis=1), tested.sum(axis=1)), _share(far, tested.sum(axis=1)),
                 *(_share(rejected[:, band], tested[:, band]) for band in range(tested.shape[1])),
-                ", ".join(str(step["discoveries"]) for step in steps),
+                f"{sum(step['discoveries'] > 0 for step in steps)} of {len(steps)}",
             ]
         )  # fmt: skip
     return markdown(heads, rows, names=2)
@@ -120,13 +122,13 @@ def null_picture(record: dict[str, Any]) -> str:
 
 def people_table(record: dict[str, Any]) -> str:
     """Write the rank correlations with people's judgements, with their 95 % intervals over the targets."""
-    rows = []
+    rows, languages = [], {step["language"]: step["targets"] for step in record["steps"]}
     for measure, name in MEASURES.items():
-        ways = [step["scores"][measure] for step in record["steps"]]
+        ways = [step["scores"][measure] for step in record["steps"] if measure in step["scores"]]
         means = [np.mean(scores["seeds"]) for scores in ways]
         cells = [f"{mean:.2f} ({_ends(scores)})" for mean, scores in zip(means, ways, strict=True)]
         rows.append([name, *cells, f"{np.mean(means):.2f}"])
-    heads = [f"{step['language']}, {step['targets']} targets" for step in record["steps"]]
+    heads = [f"{language}, {targets} targets" for language, targets in languages.items()]
     return markdown(["", *heads, "mean"], rows)
 
 
@@ -139,12 +141,21 @@ def _ends(scores: dict[str, Any]) -> str:
 
 def cost_table(record: dict[str, Any]) -> str:
     """Write what a model and then the change cost."""
-    rows = [[name, *cells(record["costs"][name])] for name in ("train", "change")]
+    names = {"train": "train", "change": f"change, {record['words']:,} words in both slices"}
+    rows = [[name, *cells(record["costs"][command])] for command, name in names.items()]
     return markdown(["command", *COST], rows)
 
 
-def null(texts: list[str], model: psdvec.Model, share: float, seed: int) -> dict[str, Any]:
+@lru_cache(maxsize=1)
+def trained(corpus: Path, words: int) -> tuple[list[str], psdvec.Model]:
+    """Return random documents with so many words, and a model of them."""
+    texts = draw_texts(corpus, words, seed=0)
+    return texts, psdvec.train(texts, dim=DIM, max_words=20_000, quiet=True)
+
+
+def null(corpus: Path, words: int, share: float, seed: int) -> dict[str, Any]:
     """Return how often tests reject where documents were dealt to slices at random."""
+    texts, model = trained(corpus, words)
     chosen = np.random.default_rng(seed).random(len(texts)) < share
     sides = {
         str(side): [text for text, is_in in zip(texts, chosen, strict=True) if is_in == side]
@@ -166,47 +177,50 @@ def null_steps(given: argparse.Namespace) -> dict[str, Any]:
     """Run or find every corpus, split and seed."""
     kept, steps = Records(given.work), []
     for path in given.corpora:
-        keys = [
-            {"corpus": path.stem, "words": given.words, "share": share, "seed": seed}
-            for share in SHARES
-            for seed in range(given.seeds)
-        ]
-        if any(kept.find(key) is None for key in keys):
-            texts = draw_texts(path, given.words, seed=0)
-            model = psdvec.train(texts, dim=DIM, max_words=20_000, quiet=True)
-        for key in keys:
-            steps.append(kept_step(kept, key, partial(null, texts, model, key["share"], key["seed"])))
+        for share in SHARES:
+            for seed in range(given.seeds):
+                key = {"corpus": path.stem, "words": given.words, "share": share, "seed": seed}
+                steps.append(kept_step(kept, key, partial(null, path, given.words, share, seed)))
     return {"steps": steps}
 
 
-def people_of(folder: Path, names: tuple[str, str]) -> dict[str, Any]:
+def people_of(folder: Path, names: tuple[str, str], method: str) -> dict[str, Any]:
     """Return how well distances go with what people say, for the sample in ``folder``."""
     slices = {}
     for name in names:
         with lzma.open(folder / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
             slices[name] = [line.split() for line in file]
-    sentences = [sentence for each in slices.values() for sentence in each]
-    counts = psdvec.count_pairs(sentences, min_count=3, window=10, quiet=True)
-    model = psdvec.fit(counts, dim=DIM, changes={"spelling": 0.0}, quiet=True)
-    found = psdvec.change(model, slices=slices, min_count=5, quiet=True)
     lines = (folder / "truth" / "graded.txt").read_text(encoding="utf-8").split("\n")
     judged = {word: float(score) for word, _, score in (line.partition("\t") for line in lines if line)}
-    words = [word for word in judged if word in found.ids]
-    rows = [found.ids[word] for word in words]
-    truth = np.array([judged[word] for word in words])
-    scores = {
-        "distance": [found.distance[rows]],
-        "low": [found.low[rows]],
-        "cosine": [np.nan_to_num(1 - found.cosine[rows], nan=1.0)],
+    truth = np.array(list(judged.values()))
+    if method == "skip-gram":
+        options = {"dim": DIM, "window": 10, "min_count": 3, "epochs": EPOCHS}
+        scores = {
+            method: [
+                skipgram_distances(*slices.values(), list(judged), seed=seed, **options) for seed in range(3)
+            ]
+        }
+    else:
+        scores = {
+            f"{name}, {method}": [each] for name, each in _ours(slices, list(judged), int(method)).items()
+        }
+    return {
+        "targets": len(judged),
+        "scores": {name: _agreement(each, truth) for name, each in scores.items()},
     }
-    for epochs in (15, 30):
-        scores[f"skip-gram {epochs}"] = [
-            skipgram_distances(
-                *slices.values(), words, dim=DIM, window=10, min_count=3, epochs=epochs, seed=seed
-            )
-            for seed in range(3)
-        ]
-    return {"targets": len(words), "scores": {name: _agreement(each, truth) for name, each in scores.items()}}
+
+
+def _ours(slices: dict[str, list[list[str]]], words: list[str], dim: int) -> dict[str, Any]:
+    counts = psdvec.count_pairs(
+        [line for own in slices.values() for line in own], min_count=3, window=10, quiet=True
+    )
+    model = psdvec.fit(counts, dim=dim, changes={"spelling": 0.0}, quiet=True)
+    found = psdvec.change(model, slices=slices, min_count=5, quiet=True)
+    rows = [found.ids[word] for word in words]
+    return {
+        "distance": found.distance[rows], "low": found.low[rows],
+        "cosine": np.nan_to_num(1 - found.cosine[rows], nan=1.0),
+    }  # fmt: skip
 
 
 def _agreement(seeds: list[Any], truth: Any) -> dict[str, Any]:
@@ -221,13 +235,18 @@ def _agreement(seeds: list[Any], truth: Any) -> dict[str, Any]:
 
 
 def people_steps(given: argparse.Namespace) -> dict[str, Any]:
-    """Run or find every language."""
-    kept, steps = Records(given.work), []
-    for language, names in SAMPLES.items():
-        steps.append(
-            kept_step(kept, {"language": language}, partial(people_of, given.folder / language, names))
-        )
-    return {"steps": steps}
+    """Run or find every language and method."""
+    kept = Records(given.work)
+    return {
+        "steps": [
+            kept_step(
+                kept, {"language": language, "method": method},
+                partial(people_of, given.folder / language, SAMPLES[language], method),
+            )
+            for method in given.methods
+            for language in SAMPLES
+        ]
+    }  # fmt: skip
 
 
 def cost(given: argparse.Namespace) -> dict[str, Any]:
@@ -254,6 +273,9 @@ def main() -> None:
     one.set_defaults(steps=null_steps, tables=[null_table])
     two = kinds.add_parser("people")
     two.add_argument("folder", type=Path, help="a folder for each language below it")
+    two.add_argument(
+        "--methods", nargs="+", default=["50", "100", "skip-gram"], help="our dimensions, or skip-gram"
+    )
     two.set_defaults(steps=people_steps, tables=[people_table])
     three = kinds.add_parser("cost")
     three.add_argument("speeches", type=Path, help="JSON lines")

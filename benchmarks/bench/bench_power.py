@@ -89,6 +89,16 @@ def swapped_table(record: dict[str, Any]) -> str:
     return markdown(heads, [*rows, ["mean", "", "", "", *means]], names=2)
 
 
+def dims_table(record: dict[str, Any]) -> str:
+    """Write the mean area under the curve of ours by dimensions."""
+    names = [name for name in NAMES if name in record["steps"][0]["areas"]]
+    rows = [
+        [str(step["dim"]), *(f"{np.mean(step['areas'][name]):.3f}" for name in names)]
+        for step in record["steps"]
+    ]
+    return markdown(["dimensions", *(NAMES[name] for name in names)], rows)
+
+
 def mean_areas(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the areas of each method, the mean over its seeds."""
     found: dict[str, list[list[float]]] = {}
@@ -185,7 +195,7 @@ def swap(halves: list[Words], *, seed: int) -> tuple[list[Words], list[dict[str,
                     "controls": controls,
                 }
             )
-    return [halves[0], changed], groups
+    return [halves[0], changed], [group for group in groups if group["changed"]]
 
 
 def area(changed: Any, controls: Any) -> float:
@@ -294,10 +304,10 @@ def compass_distances(slices: Sequence[Words], words: Sequence[str], *, seed: in
         return cosine_distances(*pool.map(learn, slices))
 
 
-def our_scores(slices: Sequence[Words], words: Sequence[str]) -> dict[str, Any]:
+def our_scores(slices: Sequence[Words], words: Sequence[str], *, dim: int) -> dict[str, Any]:
     """Return what ``psdvec.change`` says of words, and what plain cosines say."""
     counts = psdvec.count_pairs([d for slice_ in slices for d in slice_], max_words=20_000, quiet=True)
-    model = psdvec.fit(counts, dim=DIM, quiet=True)
+    model = psdvec.fit(counts, dim=dim, quiet=True)
     found = psdvec.change(model, slices={str(k): slice_ for k, slice_ in enumerate(slices)}, quiet=True)
     rows = [found.ids[word] for word in words]
     anew = []
@@ -335,9 +345,12 @@ def swapped_steps(given: argparse.Namespace) -> dict[str, Any]:
         options = {"dim": DIM, "window": WINDOW, "min_count": 5, "epochs": EPOCHS}
         return judged({name: skipgram_distances(*slices, words, seed=seed, **options)})
 
+    def ours(dim: int) -> dict[str, Any]:
+        return judged(our_scores(slices, words, dim=dim))
+
     kept = Records(given.work)
-    steps = [kept_step(kept, {"method": "ours"}, lambda: judged(our_scores(slices, words)))]
-    for name, seeds in SEEDS.items():
+    steps = [kept_step(kept, {"method": "ours", "dim": dim}, partial(ours, dim)) for dim in given.dims]
+    for name, seeds in SEEDS.items() if given.table is swapped_table else ():
         for seed in range(seeds):
             steps.append(kept_step(kept, {"method": name, "seed": seed}, partial(rival, name, seed)))
     sizes = [
@@ -355,7 +368,7 @@ def example(sources: Sequence[str], words: int) -> dict[str, Any]:
         *slices, found.words, seed=0, dim=DIM, window=WINDOW, min_count=5, epochs=EPOCHS
     )
     return {
-        "tested": len(found), "documents": list(found.documents), "ours": list(found.words[:30]),
+        "tested": len(found), "ours": list(found.words[:30]),
         "procrustes": [found.words[k] for k in np.argsort(-distances)[:30]],
     }  # fmt: skip
 
@@ -380,7 +393,16 @@ def main() -> None:
     one = kinds.add_parser("swapped")
     one.add_argument("corpus", type=Path, help="JSON lines with a field text, or plain text")
     one.add_argument("--words", type=int, default=3_000_000)
-    one.set_defaults(steps=swapped_steps, table=swapped_table)
+    one.add_argument("--dims", type=int, nargs="+", default=[DIM], help="of our vectors")
+    one.add_argument(
+        "--no-rivals",
+        dest="table",
+        action="store_const",
+        const=dims_table,
+        default=swapped_table,
+        help="ours alone",
+    )
+    one.set_defaults(steps=swapped_steps)
     two = kinds.add_parser("examples")
     two.add_argument("pairs", nargs="+", help="NAME=FIRST,SECOND")
     two.add_argument("--words", type=int, default=1_000_000, help="of each slice, at most")

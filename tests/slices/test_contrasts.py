@@ -83,6 +83,14 @@ def test_where_permutations_say_nothing_the_lower_end_is_that_of_the_jackknife()
     assert lower_end(value, error, np.zeros(1), np.full((1, 200), -1.0)) == pytest.approx(0.304, abs=1e-3)
 
 
+@pytest.mark.parametrize("shape", [0.5, 1.0, 4.0])
+def test_far_out_a_chance_is_no_smaller_than_it_should_be(shape):
+    drawn_values = np.random.default_rng(5).gamma(shape, size=(20_000, 201))
+    p = chances(drawn_values[:, 0], drawn_values[:, 1:])
+    assert (p < 1e-3).mean() < 1.5e-3
+    assert (p < 1e-4).mean() < 3e-4
+
+
 def test_several_groups_are_compared_by_the_mean_over_their_pairs():
     slices = np.repeat([0, 1, 2], 8)
     sums, n = drawn(np.random.default_rng(5), 50, apart=1.0, slices=slices)

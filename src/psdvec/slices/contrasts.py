@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import false_discovery_control, gamma
+from scipy.stats import false_discovery_control
 
 from psdvec.arrays import Float64s, Int64s
 
 ENOUGH = 10  # permutations beyond a value, above which their share is its chance
-LEAST_SKEW = 0.05  # of the null distribution; below it the gamma distribution is next to normal
 WIDTH, BEYOND = 1.959964, 0.025  # of a 95 % interval: standard errors, and the share beyond either end
 
 
@@ -128,8 +127,9 @@ def jackknife(left_out: Float64s, groups: Int64s) -> tuple[Float64s, Float64s]:
 def chances(values: Float64s, null: Float64s) -> Float64s:
     """Return how likely a value at least as high is, by its permutations ``null`` (words, permutations).
 
-    Where hardly any permutation reaches a value, a gamma distribution with the mean, variance and skewness of all of
-    them tells how far out it is.
+    Where hardly any permutation reaches a value, an exponential tail beyond most of them tells how far out it is, and
+    allows for what is not known of its slope, which is from k of them: (k/permutations) (1 + z/k)^-k for a value z mean
+    excesses beyond the tail's start. A light tail, such as the normal one, would find words where nothing differs.
 
     >>> null = np.random.default_rng(0).gamma(4.0, size=(1, 1000))
     >>> bool(chances(np.array([3.67]), null)[0] > 0.4), bool(chances(np.array([25.0]), null)[0] < 1e-5)
@@ -137,10 +137,10 @@ def chances(values: Float64s, null: Float64s) -> Float64s:
     """
     beyond = (null >= values[:, None]).sum(axis=1)
     counted = (1 + beyond) / (1 + null.shape[1])
-    mean, spread, shape = _gamma_of(null)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        smooth = gamma.sf((values - mean) / spread * np.sqrt(shape) + shape, shape)
-    found = np.where((beyond >= ENOUGH) | ~np.isfinite(smooth), counted, np.minimum(smooth, counted))
+    start, excess, size = _tail_of(null)
+    far = np.divide(np.maximum(values - start, 0), size * excess, out=np.zeros(len(values)), where=excess > 0)
+    smooth = np.where(excess > 0, size / null.shape[1] * (1 + far) ** -size, 1.0)
+    found = np.where(beyond >= ENOUGH, counted, np.minimum(smooth, counted))
     return np.asarray(np.clip(found, 1e-300, 1.0))
 
 
@@ -152,21 +152,20 @@ def lower_end(distance: Float64s, error: Float64s, noise: Float64s, null: Float6
     √(b² + z² e² D / (distance + noise)), and the end is the D to which ``distance`` is just that wide. So it is above 0
     where p is below 0.025. The jackknife alone, e, is too wide where little or nothing changed.
     """
-    mean, spread, shape = _gamma_of(null)
+    start, excess, size = _tail_of(null)
+    bound = noise * (start + size * excess * ((size / null.shape[1] / BEYOND) ** (1 / size) - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = noise * (mean + spread * (gamma.isf(BEYOND, shape) - shape) / np.sqrt(shape))
         wider = (WIDTH * error) ** 2 / (distance + noise) / 2
         beyond = distance + wider - np.sqrt(bound**2 + 2 * wider * distance + wider**2)
     found = np.where(distance > bound, beyond, distance - bound)
-    return np.where(np.isfinite(bound), found, distance - WIDTH * error)
+    return np.where(excess > 0, found, distance - WIDTH * error)
 
 
-def _gamma_of(null: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-    """Return mean, standard deviation and shape of the gamma distribution that is as skewed as each row."""
-    mean, spread = null.mean(axis=1), null.std(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skew = np.maximum(((null - mean[:, None]) ** 3).mean(axis=1) / spread**3, LEAST_SKEW)
-    return mean, spread, 4 / skew**2
+def _tail_of(null: Float64s) -> tuple[Float64s, Float64s, int]:
+    """Return where the highest values of each row begin, how far they lie beyond that on average, and their number."""
+    size = min(max(null.shape[1] // 20, ENOUGH), null.shape[1] - 1)
+    highest = np.sort(null, axis=1)[:, -size - 1 :]
+    return highest[:, 0], highest[:, 1:].mean(axis=1) - highest[:, 0], size
 
 
 def false_discoveries(p: Float64s) -> Float64s:
