@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
     from psdvec.slices.change import Change, change
+    from psdvec.slices.stability import Stability, stability
     from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
@@ -43,9 +44,9 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report",
-    "Topics", "Vocabulary", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend",
+    "Stability", "Topics", "Vocabulary", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend",
     "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save",
-    "spell", "topics", "train",
+    "spell", "stability", "topics", "train",
 ]  # fmt: skip
 
 _HOMES = {
@@ -59,6 +60,7 @@ _HOMES = {
     "Phrases": "text.phrases",
     "Recipe": "options",
     "Report": "evaluation.report",
+    "Stability": "slices.stability",
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "count_pairs": "counts.count",
@@ -75,6 +77,7 @@ _HOMES = {
     "register_tokenizer": "text.tokenizers",
     "save": "formats",
     "spell": "methods.spelling",
+    "stability": "slices.stability",
     "topics": "topic_model.topics",
     "train": "solver.train",
 }

@@ -18,6 +18,7 @@ from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
 TOPICS = "topics"  # psdvec.topic_model.topics.KIND; what it takes to read them is loaded when some are
+STABILITY = "stability"  # psdvec.slices.stability.KIND, likewise
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -26,10 +27,17 @@ def _load_topics(artefact: Artefact) -> Any:
     return read_topics(artefact)
 
 
+def _load_stability(artefact: Artefact) -> Any:
+    from psdvec.slices.stability import read_stability
+
+    return read_stability(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
     TOPICS: _load_topics,
+    STABILITY: _load_stability,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -38,7 +46,7 @@ _DIGITS = 12  # of a digest there
 
 @checked
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
+    """Open whatever is at ``path``: counts, a model, topics or stability made by psdvec, or vectors in any format.
 
     The arrays of counts and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
 
@@ -131,7 +139,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
 
 
 _SHAPES: dict[str, type] = {
-    "words": int, "dim": int, "topics": int, "documents": int, "core": int, "method": str,
+    "words": int, "dim": int, "topics": int, "documents": int, "refits": int, "core": int, "method": str,
     "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "arithmetic": dict,
 }  # fmt: skip
 
@@ -183,6 +191,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return "a map of words, which psdvec explore shows"
     if facts["kind"] == TOPICS:
         return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
+    if facts["kind"] == STABILITY:
+        return f"how stable neighbours are, by {facts['refits']:,} refits of {facts['documents']:,} documents"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:
