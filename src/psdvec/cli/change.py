@@ -94,7 +94,7 @@ def stability(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say which neighbours would stay with other documents of the kind.
+    """Say which neighbours would stay with other documents.
 
     `psdvec similar MODEL WORD --stability FOLDER` shows it.
 
