@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -191,3 +194,34 @@ def test_other_documents_than_the_model_was_fitted_to_are_remarked_on(model, cap
     with caplog.at_level("INFO", "psdvec"):
         psdvec.stability(model, TEXTS[:100], refits=1)
     assert "what is said holds for as much text as these documents have" in caplog.text
+
+
+def test_the_command_line_makes_it_and_shows_it_beside_each_neighbour(model, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model.save("model")
+    Path("texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    code, out, _ = run("stability", "model", "texts.txt", "-o", "found", "--refits", "2", "-q")
+    assert (code, out.split(";")[0]) == (0, f"{len(TEXTS)} documents resampled")
+    code, out, _ = run("similar", "model", "salt", "-n", "2", "--stability", "found", "-q")
+    first = psdvec.load("found").most_similar("salt", topn=2)[0]
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, lines[0]) == (0, ["salt", "stays", "low", "high"])
+    assert lines[1][-4:] == [f"{first.cosine:.4f}", *(f"{number:.2f}" for number in first[2:])]
+    _, out, _ = run("similar", "model", "salt", "-n", "1", "--stability", "found", "--json", "-q")
+    assert set(json.loads(out)[0]["neighbours"][0]) >= {"word", "score", "stays", "low", "high"}
+    _, out, _ = run("info", "found", "--verify")
+    assert f"how stable neighbours are, by 2 refits of {len(TEXTS)} documents" in out
+
+
+def test_stability_of_another_model_and_of_some_words_only_is_refused(
+    model, found, run, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found.save("found")
+    model.take(np.arange(20)).save("other")
+    code, _, err = run("similar", "other", "salt", "--stability", "found", "-q")
+    assert (code, err) == (1, "psdvec: 'found' is of another model; run psdvec stability with this one\n")
+    model.save("model")
+    code, _, err = run("similar", "model", "salt", "--stability", "found", "--restrict-vocab", "9", "-q")
+    assert code == 1
+    assert "leave out --restrict-vocab or --stability" in err

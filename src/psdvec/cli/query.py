@@ -421,7 +421,7 @@ def _open_stability(path: Path, e: Embeddings, restrict_vocab: int | None) -> St
     from psdvec.slices.stability import read_stability
 
     if restrict_vocab is not None:
-        raise InputError("stability is among all words; leave out restrict_vocab or stability")
+        raise InputError("stability is among all words; leave out --restrict-vocab or --stability")
     found = read_stability(path)
     own = found.embeddings
     if list(own.words) != list(e.words) or not np.array_equal(own.vectors, e.vectors):
