@@ -44,8 +44,10 @@ def main() -> None:
     parser.add_argument("--words", type=float, default=1, help="million words of each sample")
     parser.add_argument("--true", type=int, default=50, help="true refits")
     options = parser.parse_args()
-    found = [compare(path, int(options.words * 1e6), options.true) for path in options.corpus]
-    publish({"true": options.true, "corpora": found}, table, record=options.record)
+    found: list[dict[str, Any]] = []
+    for path in options.corpus:
+        found.append(compare(path, int(options.words * 1e6), options.true))
+        publish({"true": options.true, "corpora": found}, table, record=options.record)
 
 
 def compare(path: Path, words: int, number: int) -> dict[str, Any]:

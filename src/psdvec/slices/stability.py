@@ -139,22 +139,25 @@ class Stability(Shown):
         if not 2 <= resamples <= MOST_RESAMPLES:
             raise InputError(f"resamples={resamples} does not do; give 2 to {MOST_RESAMPLES:,}")
         demand_seed(seed)
-        middle = self.middle[chosen].astype(np.float64)
+        middle = np.asarray(self.middle[chosen])
         dim = middle.shape[1]
         generator = np.random.default_rng(seed)
         with limit_blas(1):  # so that the last bits are the same for any number of threads
             flat = np.hstack([one[chosen].astype(np.float64) for one in self.errors])
             # Normal errors with the covariance of these words: only the triangle of their factors matters.
-            factor = np.asarray(np.linalg.qr(flat.T, mode="r")).T / np.sqrt(flat.shape[1])
+            factor = (np.asarray(np.linalg.qr(flat.T, mode="r")).T / np.sqrt(flat.shape[1])).astype(
+                np.float32
+            )
+            axes = self.axes.astype(np.float32)
             found: list[Float64s] = []
             step = max(_AT_ONCE // (len(chosen) * dim), 1)
             for begin in range(0, resamples, step):
-                draws = generator.standard_normal((min(step, resamples - begin), factor.shape[1], dim))
-                vectors = middle + factor @ draws @ self.axes
+                shape = (min(step, resamples - begin), factor.shape[1], dim)
+                vectors = middle + factor @ generator.standard_normal(shape, np.float32) @ axes
                 lengths = np.linalg.norm(vectors, axis=2)
                 products = np.einsum("rd,rnd->rn", vectors[:, 0], vectors[:, 1:])
-                found.append(products / np.maximum(lengths[:, :1] * lengths[:, 1:], 1e-300))
-        return np.concatenate(found)
+                found.append(products / np.maximum(lengths[:, :1] * lengths[:, 1:], 1e-30))
+        return np.concatenate(found).astype(np.float64)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the folder ``path``, which :func:`psdvec.load` opens."""
