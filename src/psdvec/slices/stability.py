@@ -345,7 +345,7 @@ def _compare(model: Model, refitted: list[Float32s], *, documents: int) -> Stabi
     n, d = model.vectors.shape
     vectors = np.asarray(model.vectors, np.float64)
     with limit_blas(1):
-        turned = [_turned(np.asarray(one, np.float64), vectors) for one in refitted]
+        turned = [_turned(one, vectors) for one in refitted]  # in single precision, as they are many
         gram = vectors.T @ vectors
         firmness = HELD * d / n * np.trace(gram) / d
         held = gram + firmness * np.eye(d)
@@ -367,10 +367,10 @@ def _compare(model: Model, refitted: list[Float32s], *, documents: int) -> Stabi
     return Stability(shown, middle.astype(np.float32), errors, axes, documents, sources)
 
 
-def _turned(one: Float64s, onto: Float64s) -> Float64s:
+def _turned(one: Float32s, onto: Float64s) -> Float32s:
     """Return vectors rotated to where they are nearest to others (Procrustes)."""
     left, _, right = np.linalg.svd(one.T @ onto)
-    return np.asarray(one @ (left @ right))
+    return np.asarray(one @ (left @ right), np.float32)
 
 
 def _root(covariance: Float64s, power: float) -> Float64s:
