@@ -86,6 +86,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "by": None, "slices": None, "unit": None, "column": None, "where": None, "window": 2, "min_count": 1,
          "permutations": 20, "seed": 0, "workers": 1},
     ),
+    "stability": (
+        psdvec.stability,
+        {"model": MODEL, "documents": ["to be or not to be"] * 20, "column": None, "where": None, "refits": 1,
+         "seed": 0, "workers": 1},
+    ),
     "merge_counts": (psdvec.merge_counts, {"stores": [COUNTS], "subtract": (), "workers": 1}),
     "fit": (
         psdvec.fit,

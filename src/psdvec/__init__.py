@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from psdvec.options import Recipe
     from psdvec.slices.association import Association, association
     from psdvec.slices.change import Change, change
+    from psdvec.slices.stability import Stability, stability
     from psdvec.solver.extend import Extension, extend, place_by_features
     from psdvec.solver.fit import fit
     from psdvec.solver.train import train
@@ -45,9 +46,9 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Association", "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe",
-    "Report", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks", "count_words",
-    "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "place_by_features", "read_corpus",
-    "register_tokenizer", "save", "spell", "topics", "train", "why",
+    "Report", "Stability", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks",
+    "count_words", "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "place_by_features",
+    "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "why",
 ]  # fmt: skip
 
 _HOMES = {
@@ -63,6 +64,7 @@ _HOMES = {
     "Phrases": "text.phrases",
     "Recipe": "options",
     "Report": "evaluation.report",
+    "Stability": "slices.stability",
     "Topics": "topic_model.topics",
     "Vocabulary": "counts.vocabulary",
     "Why": "explore.contexts",
@@ -80,6 +82,7 @@ _HOMES = {
     "register_tokenizer": "text.tokenizers",
     "save": "formats",
     "spell": "methods.spelling",
+    "stability": "slices.stability",
     "topics": "topic_model.topics",
     "train": "solver.train",
     "why": "explore.contexts",

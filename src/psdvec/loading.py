@@ -17,8 +17,8 @@ from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
-# The KIND of psdvec.topic_model.topics, slices.change and slices.association, which are loaded when there are some
-TOPICS, CHANGE, ASSOCIATION = "topics", "change", "association"
+# The KIND of psdvec.topic_model.topics and of modules of psdvec.slices, which are loaded when there are some
+TOPICS, CHANGE, ASSOCIATION, STABILITY = "topics", "change", "association", "stability"
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -39,12 +39,19 @@ def _load_association(artefact: Artefact) -> Any:
     return read_association(artefact)
 
 
+def _load_stability(artefact: Artefact) -> Any:
+    from psdvec.slices.stability import read_stability
+
+    return read_stability(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
     TOPICS: _load_topics,
     CHANGE: _load_change,
     ASSOCIATION: _load_association,
+    STABILITY: _load_stability,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -53,7 +60,7 @@ _DIGITS = 12  # of a digest there
 
 @checked
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
+    """Open whatever is at ``path``: counts, a model, topics or stability made by psdvec, or vectors in any format.
 
     Of a change, it returns what ``change.json`` tells, of an association the rows of its table. The arrays of counts
     and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
@@ -147,7 +154,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
 
 
 _SHAPES: dict[str, type] = {
-    "words": int, "dim": int, "topics": int, "documents": int, "core": int, "method": str,
+    "words": int, "dim": int, "topics": int, "documents": int, "refits": int, "core": int, "method": str,
     "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "arithmetic": dict,
 }  # fmt: skip
 
@@ -204,6 +211,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
     if facts["kind"] == ASSOCIATION:
         lists = (" and ".join(map(str, facts.get(name, ()))) for name in ("targets", "attributes"))
         return " with ".join(filter(None, lists)) + ": how these lists of words go together"
+    if facts["kind"] == STABILITY:
+        return f"how stable neighbours are, by {facts['refits']:,} refits of {facts['documents']:,} documents"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

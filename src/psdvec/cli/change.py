@@ -1,4 +1,4 @@
-"""The command that compares slices of documents: ``change``."""
+"""The commands that resample documents: ``change``, which compares slices of them, and ``stability``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Where, Workers, read_where
+from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
@@ -99,6 +99,45 @@ def change(
     print_table(head[:-3], shown, left=1)
     if output is not None:
         print(f"{len(found):,} words written to {output}; have a look at {output / 'change.html'}")
+
+
+def stability(
+    model: Vectors,
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            help="The documents that MODEL was trained on: text with a document a line, JSON lines, CSV, TSV, Parquet, "
+            "or folders with a document in each file."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    column: Column = None,
+    where: Where = None,
+    refits: Annotated[
+        int, typer.Option(min=1, help="How many times to draw documents and fit; more are better.")
+    ] = 4,
+    encoding: Encoding = ENCODING,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say which neighbours would stay with other documents.
+
+    `psdvec similar MODEL WORD --stability FOLDER` shows it.
+
+    Example: `psdvec stability model/ documents.txt -o stability/`
+
+    If it is interrupted, the same command continues after the last finished refit.
+    """
+    from psdvec.slices.stability import stability as find_stability
+    from psdvec.topic_model.documents import Files
+
+    found = find_stability(
+        model, Files(tuple(documents)), column=column, where=read_where(where), refits=refits, encoding=encoding,
+        seed=seed, workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    print(f"{found.documents:,} documents resampled; psdvec similar {model} WORD --stability {output}")
 
 
 def _model_and_documents(given: list[str], *, has_slices: bool) -> tuple[str | None, list[str]]:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 from psdvec.cli.options import Column, Encoding, Json, Overwrite, Quiet, Vectors, Where, read_where
@@ -28,6 +29,9 @@ from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
 from psdvec.vectors.sentences import Weighting, vectorize_file
 from psdvec.vectors.subwords import Unseen, UnseenInText
 
+if TYPE_CHECKING:
+    from psdvec.slices.stability import Stability
+
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
 Restrict = Annotated[
     int | None,
@@ -38,6 +42,7 @@ Oov = Annotated[
 ]
 
 THIN = "~"
+STABLE = ("stays", "low", "high")  # what is shown of a neighbour whose stability is known
 
 
 def similar(
@@ -46,6 +51,13 @@ def similar(
     topn: Topn = 10,
     restrict_vocab: Restrict = None,
     oov: Oov = "error",
+    stability: Annotated[
+        Path | None,
+        typer.Option(
+            help="What psdvec stability wrote: show in which share of resampled documents each neighbour stays, and "
+            "bounds."
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -56,6 +68,7 @@ def similar(
     Example: `psdvec similar model/ king queen`
     """
     e = load(model, progress=make_progress(quiet=quiet))
+    stable = None if stability is None else _open_stability(stability, e, restrict_vocab)
     asked = _words_or_lines(words)
     forms: dict[str, str] = {}  # of the words that have a vector: how the vocabulary writes each, or would
     for word in asked:
@@ -73,6 +86,9 @@ def similar(
             records.append({"word": word, "error": errors[word]})
             continue
         form, answer = forms[word], answer_for[forms[word]]
+        if stable is not None and form in e:
+            for record, one in zip(answer["neighbours"], stable.most_similar(form, topn=topn), strict=True):
+                record.update(stays=one.stays, low=one.low, high=one.high)
         records.append({"word": word})
         if form != word:
             records[-1]["looked_up"] = form
@@ -463,8 +479,24 @@ def _answer_all(
 
 
 def _brief(words: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return of each answer the word, its score, and whether it is thin if it is."""
-    return [{"word": one["word"], "score": one["score"], **_as_thin(one)} for one in words]
+    """Return of each answer the word, its score, how stable it is where that is known, and if it is thin, that."""
+    return [
+        {name: one[name] for name in ("word", "score", *STABLE) if name in one} | _as_thin(one)
+        for one in words
+    ]
+
+
+def _open_stability(path: Path, e: Embeddings, restrict_vocab: int | None) -> Stability:
+    """Return the stability of the neighbours of ``e``; that of another model is refused."""
+    from psdvec.slices.stability import read_stability
+
+    if restrict_vocab is not None:
+        raise InputError("stability is among all words; leave out --restrict-vocab or --stability")
+    found = read_stability(path)
+    own = found.embeddings
+    if list(own.words) != list(e.words) or not np.array_equal(own.vectors, e.vectors):
+        raise InputError(f"'{path}' is of another model; run psdvec stability with this one")
+    return found
 
 
 def _as_thin(word: dict[str, Any]) -> dict[str, bool]:
@@ -480,11 +512,12 @@ def _print_ranking(
     title: str, words: list[dict[str, Any]], *, asked: list[dict[str, Any]], best: bool = False
 ) -> None:
     """Print a table of words and scores; on a terminal the title, the best word and thin words stand out."""
-    rows = [[_marked(one), f"{one['score']:.4f}"] for one in words]
+    stable = [name for name in STABLE if words and name in words[0]]
+    rows = [[_marked(one), f"{one['score']:.4f}", *(f"{one[name]:.2f}" for name in stable)] for one in words]
     styles = ["dim" if one["thin"] else "" for one in words]
     if best:
         styles[:1] = ["bold green"]
-    print_table([title, ""], rows, styles=styles)
+    print_table([title, "", *stable], rows, styles=styles)
     if any(one["thin"] for one in (*asked, *words)):
         print(f"{THIN} thin evidence: seen so little that its vector may point elsewhere")
     print()
