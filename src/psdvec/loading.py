@@ -17,8 +17,8 @@ from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
-# psdvec.topic_model.topics.KIND and psdvec.slices.change.KIND; what it takes to read them is loaded when some are
-TOPICS, CHANGE = "topics", "change"
+# KIND of psdvec.topic_model.topics, slices.change and search.index; what it takes to read them is loaded when some are
+TOPICS, CHANGE, INDEX = "topics", "change", "index"
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -33,11 +33,18 @@ def _load_change(artefact: Artefact) -> Any:
     return read_change(artefact)
 
 
+def _load_index(artefact: Artefact) -> Any:
+    from psdvec.search.index import read_index
+
+    return read_index(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
     TOPICS: _load_topics,
     CHANGE: _load_change,
+    INDEX: _load_index,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -46,9 +53,9 @@ _DIGITS = 12  # of a digest there
 
 @checked
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts, a model or topics made by psdvec, or vectors in any format that it reads.
+    """Open whatever is at ``path``: what psdvec made, or vectors in any format that it reads.
 
-    Of a change, it returns what ``change.json`` tells. The arrays of counts and models are mapped into memory;
+    Of a change, it returns what ``change.json`` tells. The arrays of counts, models and indexes are mapped into memory;
     :func:`psdvec.formats.load` lists the formats of vectors.
 
     >>> load("counts/").vocabulary.words[:3]
@@ -159,7 +166,7 @@ def _check_parameters(artefact: Artefact) -> None:
 
 def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
-    if artefact.kind not in LOADERS or artefact.kind == CHANGE:
+    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, INDEX):
         return {}
     extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:
@@ -194,6 +201,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return f"{facts['topics']:,} topics of {facts['documents']:,} documents"
     if facts["kind"] == CHANGE:
         return f"words that changed between {_listed_names(facts)}, in {facts['documents']:,} documents"
+    if facts["kind"] == INDEX:
+        return f"an index of {facts['documents']:,} documents, which psdvec search asks"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

@@ -60,7 +60,7 @@ def evaluate_models(
     seed: Annotated[int, typer.Option(help="Seed of the resampling and of everything else random.")] = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Score vectors at word similarity, synonyms, analogies and tagging, side by side.
+    """Score vectors at similarity, synonyms, analogies and tagging.
 
     Example: `psdvec evaluate mine glove.txt --common --html report.html`
     """
