@@ -67,7 +67,7 @@ class DocumentIndex(Shown):
     --------
     >>> index = DocumentIndex.build(["A cat sat on a mat.", "Dogs bark at cats.", "Stocks fell."], quiet=True)
     >>> index
-    DocumentIndex(3 documents, words 10, segments 1)
+    DocumentIndex(3 documents, words 11, segments 1)
     >>> hit = index.search("a cat on a mat")[0]
     >>> hit.id, hit.snippet
     ('0', '**A** **cat** sat **on** **a** **mat**.')
