@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
+    from psdvec.search.index import DocumentIndex
     from psdvec.slices.association import Association, association
     from psdvec.slices.change import Change, change
     from psdvec.slices.stability import Stability, stability
@@ -45,10 +46,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Association", "Change", "Cooccurrence", "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe",
-    "Report", "Stability", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks",
-    "count_words", "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "place_by_features",
-    "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "why",
+    "Association", "Change", "Cooccurrence", "DocumentIndex", "Embeddings", "Extension", "Model", "PSDVecError",
+    "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs",
+    "count_walks", "count_words", "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts",
+    "place_by_features", "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "why",
 ]  # fmt: skip
 
 _HOMES = {
@@ -57,6 +58,7 @@ _HOMES = {
     "association": "slices.association",
     "change": "slices.change",
     "Cooccurrence": "counts.matrix",
+    "DocumentIndex": "search.index",
     "Embeddings": "vectors.embeddings",
     "Extension": "solver.extend",
     "Model": "vectors.model",

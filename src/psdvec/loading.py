@@ -17,8 +17,8 @@ from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
-# The KIND of psdvec.topic_model.topics and of modules of psdvec.slices, which are loaded when there are some
-TOPICS, CHANGE, ASSOCIATION, STABILITY = "topics", "change", "association", "stability"
+# The KIND of psdvec.topic_model.topics, psdvec.search.index and modules of psdvec.slices, which are loaded when needed
+TOPICS, CHANGE, ASSOCIATION, STABILITY, INDEX = "topics", "change", "association", "stability", "index"
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -45,6 +45,12 @@ def _load_stability(artefact: Artefact) -> Any:
     return read_stability(artefact)
 
 
+def _load_index(artefact: Artefact) -> Any:
+    from psdvec.search.index import read_index
+
+    return read_index(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
@@ -52,6 +58,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     CHANGE: _load_change,
     ASSOCIATION: _load_association,
     STABILITY: _load_stability,
+    INDEX: _load_index,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -60,10 +67,10 @@ _DIGITS = 12  # of a digest there
 
 @checked
 def load(path: str | Path) -> Any:
-    """Open whatever is at ``path``: counts, a model, topics or stability made by psdvec, or vectors in any format.
+    """Open whatever is at ``path``: what psdvec made, or vectors in any format that it reads.
 
-    Of a change, it returns what ``change.json`` tells, of an association the rows of its table. The arrays of counts
-    and models are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
+    Of a change, it returns what ``change.json`` tells, of an association the rows of its table. The arrays of counts,
+    models and indexes are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
 
     >>> load("counts/").vocabulary.words[:3]
     ('the', 'and', 'in')
@@ -173,7 +180,7 @@ def _check_parameters(artefact: Artefact) -> None:
 
 def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
-    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, ASSOCIATION):
+    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, ASSOCIATION, INDEX):
         return {}
     extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:
@@ -213,6 +220,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return " with ".join(filter(None, lists)) + ": how these lists of words go together"
     if facts["kind"] == STABILITY:
         return f"how stable neighbours are, by {facts['refits']:,} refits of {facts['documents']:,} documents"
+    if facts["kind"] == INDEX:
+        return f"an index of {facts['documents']:,} documents, which psdvec search asks"
     if facts["kind"] != model.KIND:
         return f"{facts['kind']}, which this version of psdvec does not know"
     if "constants" in facts:

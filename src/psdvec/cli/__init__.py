@@ -20,7 +20,19 @@ import typer
 from typer.core import TyperGroup
 
 from psdvec import __version__
-from psdvec.cli import association, change, compare, count, evaluate, extract, graphs, learn, query, topics
+from psdvec.cli import (
+    association,
+    change,
+    compare,
+    count,
+    evaluate,
+    extract,
+    graphs,
+    learn,
+    query,
+    search,
+    topics,
+)
 from psdvec.cli.options import grouped
 from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
@@ -90,7 +102,7 @@ def describe_program(
         bool,
         typer.Option(
             "--no-sync",
-            help="Do not wait for the disk; a power failure may then lose what was written.",
+            help="Do not wait for the disk: less safe.",
             envvar=syncing.ENVIRONMENT,
             show_envvar=False,
         ),
@@ -119,6 +131,8 @@ app.command(rich_help_panel=USE)(query.why)
 app.command(rich_help_panel=USE)(query.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(query.explore)
+app.command(rich_help_panel=USE)(grouped(search.index))
+app.command(rich_help_panel=USE)(search.search)
 app.command(rich_help_panel=USE)(grouped(topics.topics))
 app.command(rich_help_panel=USE)(grouped(change.change))
 app.command(rich_help_panel=USE)(grouped(association.association))

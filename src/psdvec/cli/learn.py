@@ -302,7 +302,7 @@ def train(
     quiet: options.Quiet = False,
     changes: Any = None,
 ) -> None:
-    """Count a corpus, fit vectors, place the rarer words: all at once.
+    """Count a corpus, fit vectors, place the rarer words.
 
     Example: `psdvec train corpus.txt.xz -o model/ --max-words 50000 --dim 300`, or for what is bought together
     `psdvec train orders.csv -o model/ --items --basket order_id --item sku`

@@ -241,6 +241,8 @@ META = "meta.json"
 FORMAT = "psdvec"
 SEAL = "checksum"
 MAP = "map"  # the kind of a map, and the name of the folder that a model may have it in
+MODEL = "model"  # the name of the folder that an index has its model in
+_INNER = {MAP: MAP, MODEL: "embeddings"}  # folders that an artefact may have in it, and their kinds
 
 
 @dataclass(frozen=True)
@@ -538,7 +540,7 @@ def check_folder_output(
 def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
     """Return what psdvec did not write: ``folder`` itself, or something in it; None if all of it is an artefact.
 
-    A model may have its map in it, which its ``meta.json`` does not list.
+    A model may have its map in it, and an index its model, which ``meta.json`` does not list.
     """
     try:
         meta = parse_json((folder / META).read_bytes())
@@ -549,8 +551,9 @@ def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
         return folder
     for path in sorted(folder.iterdir()):
         is_listed = path.name in (META, *meta["files"]) and not path.is_dir()
-        is_map = path.name == MAP and not path.is_symlink() and _foreign_in(path, kind=MAP) is None
-        if not (is_listed or is_map or is_unfinished(path.name)):
+        inner = None if path.is_symlink() else _INNER.get(path.name)
+        is_inner = inner is not None and _foreign_in(path, kind=inner) is None
+        if not (is_listed or is_inner or is_unfinished(path.name)):
             return path
     return None
 

@@ -90,7 +90,7 @@ def find_passages(
             places = None
             for i, context, reach in _meetings(words, missing, window):
                 if (words[i], context) not in given:
-                    places = places or _places(line, words)
+                    places = places or word_places(line, words)
                     given.add((words[i], context))
                     found[words[i], context].append(Passage(*_around(line, words, places, i, reach), name))
         for word, context in given:
@@ -146,7 +146,7 @@ def _around(
     return left.lstrip(), line[slice(*here)], right.rstrip()
 
 
-def _places(line: str, words: list[str]) -> list[tuple[int, int] | None]:
+def word_places(line: str, words: list[str]) -> list[tuple[int, int] | None]:
     """Return where each word begins and ends in the line that it was cut from, None if it is not found."""
     folded = [_fold(letter) for letter in line]
     origins = [i for i, letters in enumerate(folded) for _ in letters] + [len(line)]

@@ -45,7 +45,7 @@ def closest_spellings(
     cases = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in ids]
     alphabet = sorted(set().union(*islice(words, _ALPHABET_FROM)))
     slips = sorted(
-        {other for other in _one_slip_away(word, alphabet) if other in ids},
+        {other for other in one_slip_away(word, alphabet) if other in ids},
         key=lambda other: (other[:1] != word[:1], ids[other]),  # the first letter is rarely the wrong one
     )
     found = list(dict.fromkeys(cases + slips))[:limit]
@@ -59,7 +59,7 @@ def _may_be_alike(word: str, other: str) -> bool:
     return abs(len(word) - len(other)) <= 2 and other[:1] == word[:1]
 
 
-def _one_slip_away(word: str, alphabet: Sequence[str]) -> Iterator[str]:
+def one_slip_away(word: str, alphabet: Sequence[str]) -> Iterator[str]:
     """Yield ``word`` with one letter left out, swapped with the next, replaced or inserted."""
     for i in range(len(word) + 1):
         head, tail = word[:i], word[i:]

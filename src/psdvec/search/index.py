@@ -1,0 +1,416 @@
+"""An index of documents as one value: built, added to and searched.
+
+:meth:`DocumentIndex.build` reads documents, trains a model of their own text or adds their words to a given one, and
+writes a folder of kind ``index``: segments (:mod:`psdvec.search.segments`), the model in the folder ``model``, and what
+makes vectors of documents. If it is killed, nothing half written is left, and the same call uses the model that was
+trained before. :meth:`DocumentIndex.add` writes a new folder beside the old one, in which the files of old segments are
+the same files, and puts it in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Float32s
+from psdvec.counts.count import count_pairs
+from psdvec.errors import InputError, StoreError, checked, demand_positive
+from psdvec.formats import load as load_vectors
+from psdvec.options import ENCODING, TOKENIZER
+from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
+from psdvec.search import rank
+from psdvec.search.rank import Documents, Hit, best_first, quoted_in
+from psdvec.search.segments import (
+    TEXTS,
+    Gathered,
+    Placing,
+    document_vectors,
+    gather,
+    read_segment,
+    say_empty,
+    write_segment,
+)
+from psdvec.solver.extend import extend
+from psdvec.solver.fit import fit
+from psdvec.storage.artefact import (
+    MODEL,
+    Artefact,
+    ArtefactWriter,
+    create_artefact,
+    digest_file,
+    open_artefact,
+)
+from psdvec.storage.workspace import check_resumable, open_workspace, piece_folder
+from psdvec.text.readers import Choice, Reader, find_encoding, make_where
+from psdvec.topic_model.documents import Source
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model, read_model, write_model
+from psdvec.vectors.neighbours import csr_of
+
+KIND, VERSION = "index", 1
+DIM, WORDS = 100, 50_000  # of the model that is trained where none is given: dimensions, and words at most
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DocumentIndex(Shown):
+    """Documents that can be searched; see :meth:`build`, or open a folder by ``psdvec.load("index/")``.
+
+    Examples
+    --------
+    >>> index = DocumentIndex.build(["A cat sat on a mat.", "Dogs bark at cats.", "Stocks fell."], quiet=True)
+    >>> index
+    DocumentIndex(3 documents, words 11, segments 1)
+    >>> hit = index.search("a cat on a mat")[0]
+    >>> hit.id, hit.snippet
+    ('0', '**A** **cat** sat **on** **a** **mat**.')
+    """
+
+    path: Path
+    collection: Documents
+    left_out: tuple[str, ...] = ()
+    _keeper: Any = field(default=None)  # of a folder that lives as long as the index
+
+    def __len__(self) -> int:
+        return len(self.collection)
+
+    @property
+    def model(self) -> Embeddings:
+        """The vectors of words that widen the search."""
+        return self.collection.model
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "size": count_of(len(self), "document"),
+            "words": f"{len(self.model):,}",
+            "segments": f"{len(self.collection.segments):,}",
+        }
+
+    @classmethod
+    @checked
+    def build(
+        cls,
+        documents: Source,
+        *,
+        model: str | Path | Embeddings | None = None,
+        output: str | Path | None = None,
+        column: str | None = None,
+        id: str = "id",
+        where: Mapping[str, Any] | None = None,
+        keep: Sequence[str] = (),
+        encoding: str = ENCODING,
+        skip_known: bool = False,
+        workers: int | None = None,
+        overwrite: bool = False,
+        quiet: bool = False,
+        progress: Progress = LogProgress(),
+    ) -> DocumentIndex:
+        """Make an index of documents.
+
+        Parameters
+        ----------
+        documents
+            The name of a file or folder, texts, records with ``id`` and ``text``, or a table; as :func:`psdvec.topics`
+            takes them. A line of a text file is a document, and so is each text file of a folder.
+        model
+            Vectors to widen the search by; the words of the documents that a model lacks are added to it. If None, a
+            model of the documents' own text is trained, which mostly finds more.
+        output
+            Folder to write the index to; if None, it lives as long as the value.
+        column, id
+            The fields with the text and with the id of each document; of plain text, lines are numbered.
+        where
+            Which records to read, by field.
+        keep
+            Fields to keep, to filter by and to show.
+        encoding
+            Encoding of files.
+        skip_known
+            Leave out a document whose id is there already; otherwise it is an error.
+        workers
+            Threads; the index has the same bytes for any number.
+        overwrite
+            Replace an index that is there.
+        quiet
+            Show no progress.
+        """
+        progress = SilentProgress() if quiet else progress
+        given = load_vectors(model) if isinstance(model, str | Path) else model
+        if given is not None and (
+            csr_of(given.vectors) is not None or not all(isinstance(w, str) for w in given.words[:1])
+        ):
+            raise InputError("an index takes dense vectors of words; give a model, or none")
+        keeper = _Temporary() if output is None else None
+        path = keeper.path / KIND if keeper is not None else Path(output or "")
+        check_resumable(path, kind=KIND, overwrite=overwrite)
+        reading = _Reading(documents, column, id, where, tuple(keep), encoding, skip_known)
+        plan = {"index": VERSION, "model": _origin(given)}
+        with open_workspace(path, plan=plan, progress=progress, overwrite=overwrite) as work:
+            first = given or Embeddings((), np.zeros((0, 1), np.float32), tokenizer=TOKENIZER)
+            gathered = reading.gather(work, first, (), progress)
+            learned = _learn(gathered, given, work, workers=workers, progress=progress)
+            weights = _weights(learned, gathered, np.zeros(0, np.float32))
+            placing = Placing(_rows(gathered, learned, weights), None)
+            direction, vectors = document_vectors(gathered, placing)
+            parameters = {
+                "documents": len(gathered.ids),
+                "segments": 1,
+                "dim": learned.dim,
+                "keep": list(keep),
+            }
+            with create_artefact(
+                path,
+                kind=KIND,
+                version=VERSION,
+                parameters=parameters,
+                sources=[_origin(given)],
+                overwrite=overwrite,
+            ) as writer:
+                write_segment(writer, 0, gathered, vectors)
+                _write_rest(writer, learned, weights, direction)
+        return read_index(path, left_out=gathered.empty, keeper=keeper)
+
+    @checked
+    def add(
+        self,
+        documents: Source,
+        *,
+        column: str | None = None,
+        id: str = "id",
+        where: Mapping[str, Any] | None = None,
+        encoding: str = ENCODING,
+        skip_known: bool = False,
+        workers: int | None = None,
+        quiet: bool = False,
+        progress: Progress = LogProgress(),
+    ) -> DocumentIndex:
+        """Add documents, and return the larger index; the files of the old documents stay as they are.
+
+        The parameters are those of :meth:`build`; fields that were kept are kept of these documents, too. Words that
+        the index' model lacks are added to it, and no old word moves. Statistics of BM25 are those of all documents.
+
+        Examples
+        --------
+        >>> index = DocumentIndex.build(["A cat sat on a mat.", "Dogs bark at cats."], quiet=True)
+        >>> larger = index.add([{"id": "news", "text": "Stocks fell."}], quiet=True)
+        >>> len(index), len(larger), larger.search("stocks")[0].id
+        (2, 3, 'news')
+        """
+        progress = SilentProgress() if quiet else progress
+        plan = {"index": VERSION, "add": True}
+        with open_workspace(self.path, plan=plan, progress=progress) as work:
+            artefact = open_artefact(self.path, kind=KIND, version=VERSION)  # as it is now that it is ours
+            old = read_index(artefact)
+            reading = _Reading(
+                documents, column, id, where, tuple(artefact.parameters["keep"]), encoding, skip_known
+            )
+            known = {name for segment in old.collection.segments for name in segment.ids.unpack()}
+            gathered = reading.gather(work, old.model, known, progress)
+            learned = _learn(gathered, old.model, work, workers=workers, progress=progress)
+            weights = _weights(learned, gathered, old.collection.weights)
+            placing = Placing(_rows(gathered, learned, weights), old.collection.direction)
+            direction, vectors = document_vectors(gathered, placing)
+            number = len(old.collection.segments)
+            parameters = dict(artefact.parameters)
+            parameters |= {"documents": len(known) + len(gathered.ids), "segments": number + 1}
+            with create_artefact(
+                self.path, kind=KIND, version=VERSION, parameters=parameters, sources=list(map(dict, artefact.sources)),
+                overwrite=True,
+            ) as writer:  # fmt: skip
+                _link_segments(artefact, writer)
+                write_segment(writer, number, gathered, vectors)
+                _write_rest(writer, learned, weights, direction)
+        return read_index(self.path, left_out=gathered.empty, keeper=self._keeper)
+
+    @checked
+    def search(
+        self,
+        question: str,
+        *,
+        topn: int = 10,
+        where: Mapping[str, Any] | None = None,
+        exact: bool = False,
+    ) -> list[Hit]:
+        """Return the documents that answer a question best, the best first, each with why.
+
+        Parameters
+        ----------
+        question
+            Words in any order. What stands in double quotes must stand so in the document.
+        topn
+            How many documents.
+        where
+            Only documents with these values in fields that were kept, such as ``{"party": ["A", "B"]}``.
+        exact
+            Only the words as they are: BM25 without near words, spelling and vectors.
+        """
+        demand_positive(topn, "topn")
+        found = self.collection
+        phrases = [self.model.tokenize(one) for one in quoted_in(question)]
+        words = self.model.tokenize(question)
+        terms = found.terms(words, exact=exact)
+        if not terms:
+            raise InputError(
+                f"no document has a word of the question {question!r:.60}, nor one like them; ask with other words"
+            )
+        scores = found.bm25(terms)
+        if not exact:
+            scores += found.meaning(words, float(scores.std()))
+        allowed = found.chosen(make_where(where)) & found.have_all(phrases) & (scores > 0)
+        hits: list[Hit] = []
+        for document in best_first(np.where(allowed, scores, -np.inf), topn):
+            if len(hits) == topn:
+                break
+            if not phrases or found.has_phrases(document, phrases):
+                hits.append(found.explain(document, terms, float(scores[document])))
+        return hits
+
+
+class _Temporary:
+    """A folder that is removed with the last value that holds this."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="psdvec-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Which documents to read, and how."""
+
+    documents: Source
+    column: str | None
+    id: str
+    where: Mapping[str, Any] | None
+    keep: tuple[str, ...]
+    encoding: str
+    skip_known: bool
+
+    def gather(self, work: Path, model: Embeddings, known: Collection[str], progress: Progress) -> Gathered:
+        reader = Reader(self.column, Choice(make_where(self.where)), encoding=find_encoding(self.encoding))
+        with piece_folder(work / "documents") as folder:
+            found = gather(
+                self.documents, reader, folder, tokenize=model.tokenize, name=self.id, keep=self.keep, known=known,
+                skip_known=self.skip_known, progress=progress,
+            )  # fmt: skip
+        say_empty(found.empty, progress)
+        if found.skipped:
+            progress.say(f"{count_of(found.skipped, 'document')} left out, as there are some of these ids")
+        return Gathered(**{**vars(found), "folder": work / "documents"})
+
+
+def _learn(
+    gathered: Gathered, model: Embeddings | None, work: Path, *, workers: int | None, progress: Progress
+) -> Embeddings:
+    """Return a model of the documents' own text or, of a given one, the model with the words of the documents.
+
+    It is kept in the workspace under the digest of the text, for a later attempt.
+    """
+    text = gathered.folder / TEXTS
+    if model is not None and not (
+        isinstance(model, Model) and set(gathered.words) - model.key_to_index.keys()
+    ):
+        return model
+    place = work / f"model-{digest_file(text)[:16]}"
+    if place.exists():
+        return read_model(place)
+    common: dict[str, Any] = {"workers": workers, "progress": progress}
+    tokenizer = TOKENIZER if model is None else model.tokenizer
+    how = model.counting if isinstance(model, Model) else {}
+    same = {name: how[name] for name in ("window", "weighting", "gaps") if name in how}
+    phrases = None if model is None else model.phrases
+    counts = count_pairs(
+        text, tokenizer=tokenizer, min_count=1, max_words=WORDS, phrases=phrases, **same, **common
+    )
+    if isinstance(model, Model):
+        try:
+            larger = extend(model, counts, **common)
+        except InputError as error:  # none of the words could be placed
+            progress.say(f"no word was added to the model: {error}")
+            return model
+        write_model(larger, place)
+        return larger
+    if not len(counts.values):
+        vectors = np.zeros((len(counts.vocabulary), DIM), np.float32)
+        return Embeddings(counts.vocabulary.words, vectors, tokenizer=tokenizer)
+    return fit(counts, dim=DIM, output=place, **common)
+
+
+def _weights(model: Embeddings, gathered: Gathered, old: Float32s) -> Float32s:
+    """Return what each word of the model counts in vectors of documents: the ``old`` weights, then idf for new words.
+
+    Only the documents at hand are counted, so that no vector of an old document changes.
+    """
+    having = np.zeros(len(gathered.words), np.int64)
+    for number in range(gathered.blocks):
+        having += np.bincount(gathered.block(number)[0], minlength=len(having))
+    numbers = {word: i for i, word in enumerate(gathered.words)}
+    found = [
+        rank.idf(int(having[numbers[word]]) if word in numbers else 0, len(gathered.ids))
+        for word in model.words[len(old) :]
+    ]
+    return np.concatenate([old, np.array(found, np.float32)])
+
+
+def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> Float32s:
+    """Return the weighted vectors of the documents' words, of length 1 before, (T, d); zeros for those without."""
+    ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
+    rows = np.zeros((len(ids), model.dim), np.float32)
+    own = ids[ids >= 0]
+    rows[ids >= 0] = model.vectors[own] * (weights[own] / model.lengths[own])[:, None]
+    return rows
+
+
+def _write_rest(writer: ArtefactWriter, model: Embeddings, weights: Float32s, direction: Float32s) -> None:
+    """Add what all segments share to an index that is being written."""
+    writer.add_array("weights", weights)
+    writer.add_array("direction", direction)
+    write_model(model, writer.folder / MODEL)
+    writer.add_text("model.txt", open_artefact(writer.folder / MODEL).digest + "\n")
+
+
+def _link_segments(artefact: Artefact, writer: ArtefactWriter) -> None:
+    """Put the files of old segments into a new index: the same files where the disk can, otherwise copies."""
+    for name, record in artefact.files.items():
+        if name[0].isdigit():
+            try:
+                os.link(artefact.file(name), writer.folder / name)
+            except OSError:
+                shutil.copyfile(artefact.file(name), writer.folder / name)
+            writer.digests[name] = str(record["sha256"])
+
+
+def _origin(model: Embeddings | None) -> dict[str, Any]:
+    if model is None:
+        return {"model": "of the documents"}
+    return dict(getattr(model, "provenance", {"vectors": "in memory"}))
+
+
+def read_index(
+    path: str | Path | Artefact, *, left_out: Sequence[str] = (), keeper: Any = None
+) -> DocumentIndex:
+    """Open an index that was written as the folder ``path``; its arrays are mapped into memory."""
+    artefact = open_artefact(path, kind=KIND, version=VERSION)
+    own = open_artefact(artefact.path / MODEL)
+    if artefact.file("model.txt").read_text(encoding="utf-8").strip() != own.digest:
+        raise StoreError(
+            f"'{own.path}' is another model than that of the index; make '{artefact.path}' again with it"
+        )
+    model = read_model(own)
+    try:
+        segments = [
+            read_segment(artefact, number, model.dim) for number in range(artefact.parameters["segments"])
+        ]
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+    collection = Documents(
+        segments, model, artefact.array("weights", np.float32), artefact.array("direction", np.float32)
+    )
+    return DocumentIndex(artefact.path, collection, tuple(left_out), keeper)

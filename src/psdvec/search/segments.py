@@ -1,0 +1,374 @@
+"""Segments: documents as they are searched, written once and mapped into memory.
+
+:func:`gather` reads documents into a folder, a block of postings at a time, so that memory is bounded.
+:func:`write_segment` merges the blocks into the files of an index, in which a segment has a number;
+:func:`read_segment` maps them. What is added later becomes a segment of its own, and no old file changes.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psdvec.arrays import Array, Bytes, Float32s, Int32s, Int64s
+from psdvec.counts.vocabulary import WordList
+from psdvec.errors import InputError, StoreError
+from psdvec.progress import Progress, count_of
+from psdvec.storage.artefact import Artefact, ArtefactWriter, parse_json
+from psdvec.text.corpus import report_damage
+from psdvec.text.readers import Reader, as_written, written_value
+from psdvec.topic_model.documents import Source, read_texts
+from psdvec.vectors.sentences import common_direction
+
+_BLOCK = 1 << 22  # words of the documents whose postings are sorted at a time
+_MERGED = 1 << 22  # postings that are merged at a time
+_ROWS = 1024
+_NAMED = 3  # documents that a message names
+TEXTS = "texts.txt"
+_ARRAYS = {
+    "ids": np.uint8, "id_offsets": np.int64, "text_starts": np.int64, "lengths": np.int32, "words": np.uint8,
+    "word_offsets": np.int64, "word_ids": np.int32, "starts": np.int64, "documents": np.int32, "counts": np.int32,
+    "codes": np.int32, "vectors": np.float32,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Documents of an index, m of them, with T different words.
+
+    ``ids``: what each is called. ``texts``: their UTF-8 bytes, a line each; document i has those from
+    ``text_starts[i]`` to ``text_starts[i + 1]``. ``lengths`` (m,): words of each. ``words``: in the order of their
+    bytes; the one at place i has the number ``word_ids[i]``. The postings of the word of number t, the documents that
+    have it and how often, are ``documents`` and ``counts`` from ``starts[t]`` to ``starts[t + 1]``. ``vectors`` (m, d):
+    of length 1, or 0 where no word has a vector. ``values`` and ``codes``: by the name of a field its different values,
+    and for each document which of them it has, -1 for none.
+    """
+
+    ids: WordList
+    texts: Bytes
+    text_starts: Int64s
+    lengths: Int32s
+    words: WordList
+    word_ids: Int32s
+    starts: Int64s
+    documents: Int32s
+    counts: Int32s
+    vectors: Float32s
+    values: Mapping[str, Sequence[str]]
+    codes: Mapping[str, Int32s]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def postings(self, word: str) -> tuple[Int32s, Int32s]:
+        """Return which documents have a word, rising, and how often; none if it is unknown."""
+        blob, offsets, key = self.words.blob, self.words.offsets, word.encode("utf-8", "replace")
+        place = bisect_left(
+            range(len(self.words)), key, key=lambda i: blob[offsets[i] : offsets[i + 1]].tobytes()
+        )
+        if place == len(self.words) or blob[offsets[place] : offsets[place + 1]].tobytes() != key:
+            return self.documents[:0], self.counts[:0]
+        number = int(self.word_ids[place])
+        own = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return self.documents[own], self.counts[own]
+
+    def id_of(self, document: int) -> str:
+        """Return what a document is called."""
+        return _piece(self.ids.blob, self.ids.offsets, document)
+
+    def text_of(self, document: int) -> str:
+        """Return the text of a document, as one line."""
+        return _piece(self.texts, self.text_starts, document).rstrip("\n")
+
+    def fields_of(self, document: int) -> dict[str, str]:
+        """Return the fields of a document that were kept."""
+        codes = {name: int(found[document]) for name, found in self.codes.items()}
+        return {name: self.values[name][code] for name, code in codes.items() if code >= 0}
+
+
+def _piece(blob: Bytes, offsets: Int64s, number: int) -> str:
+    return bytes(blob[offsets[number] : offsets[number + 1]]).decode("utf-8", "replace")
+
+
+# Reading documents into blocks
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What :func:`gather` read into ``folder``: ids, words in the order in which they came, blocks, and fields.
+
+    ``blocks``: how many. ``empty``: the names of documents without a word, which were left out. ``skipped``: how many
+    were left out because there is one of their name.
+    """
+
+    folder: Path
+    ids: list[str]
+    words: list[str]
+    blocks: int
+    values: Mapping[str, Sequence[str]]
+    empty: tuple[str, ...]
+    skipped: int
+
+    def block(self, number: int) -> Int32s:
+        """Map the postings of a block, (3, n): words, documents and counts, in the order of words, then documents."""
+        found: Int32s = np.load(self.folder / f"block-{number}.npy", mmap_mode="r")
+        return found
+
+
+def gather(
+    source: Source,
+    reader: Reader,
+    folder: Path,
+    *,
+    tokenize: Callable[[str], list[str]],
+    name: str,
+    keep: Sequence[str],
+    known: Collection[str],
+    skip_known: bool,
+    progress: Progress,
+) -> Gathered:
+    """Read documents, cut them into words, and write texts and postings to ``folder``.
+
+    ``name`` is the field with the id, and ``keep`` are fields to keep. A document whose id is among the ``known`` ones,
+    or was read before, is an error or, with ``skip_known``, left out.
+    """
+    ids: dict[str, None] = {}
+    words: dict[str, int] = {}
+    lengths, starts = array("i"), array("q", [0])
+    codes = {field: array("i") for field in keep}
+    values: dict[str, dict[str, int]] = {field: {} for field in keep}
+    empty: list[str] = []
+    postings = _Blocks(folder)
+    skipped = 0
+    with (
+        (folder / TEXTS).open("wb") as texts,
+        progress.stage("reading", total=None, unit="documents") as stage,
+    ):
+        for given, text, record in read_texts(source, reader, by=(name, *keep)):
+            own = as_written(given if record.get(name) is None else str(record[name]))
+            if own in known or own in ids:
+                if not skip_known:
+                    raise InputError(_there_twice(own, is_indexed=own in known))
+                skipped += 1
+                continue
+            line = " ".join((text if isinstance(text, str) else " ".join(text)).splitlines())
+            found = tokenize(line)
+            if not found:
+                empty.append(own)
+                continue
+            postings.add([words.setdefault(word, len(words)) for word in found])
+            ids[own] = None
+            lengths.append(len(found))
+            starts.append(starts[-1] + texts.write(line.encode("utf-8", "replace") + b"\n"))
+            for field, seen in values.items():
+                value = written_value(record.get(field))
+                codes[field].append(-1 if value is None else seen.setdefault(value, len(seen)))
+            if len(ids) % _ROWS == 0:
+                stage.advance(_ROWS)
+    _check_gathered(ids, empty, skipped, values, reader)
+    postings.flush()
+    np.save(folder / "lengths.npy", np.frombuffer(lengths, np.intc))
+    np.save(folder / "text_starts.npy", np.frombuffer(starts, np.int64))
+    np.save(folder / "codes.npy", np.concatenate([np.zeros(0, np.intc), *map(np.array, codes.values())]))
+    report_damage(
+        replaced=reader.replaced, words=sum(lengths), files=reader.damaged, encoding=reader.encoding, progress=progress
+    )  # fmt: skip
+    kept = {field: list(seen) for field, seen in values.items()}
+    return Gathered(folder, list(ids), list(words), postings.written, kept, tuple(empty), skipped)
+
+
+class _Blocks:
+    """Gathers the words of documents, and writes their postings a block at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.written, self.done = folder, 0, 0
+        self.tokens, self.lengths = array("i"), array("i")
+
+    def add(self, tokens: list[int]) -> None:
+        """Add the words of the next document."""
+        self.tokens.extend(tokens)
+        self.lengths.append(len(tokens))
+        if len(self.tokens) >= _BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added since the last block."""
+        if not self.lengths:
+            return
+        owners = np.repeat(np.arange(len(self.lengths), dtype=np.int64), np.array(self.lengths))
+        pairs = np.array(self.tokens).astype(np.int64) << 32 | owners
+        pairs, counts = np.unique(pairs, return_counts=True)
+        block = np.stack([pairs >> 32, (pairs & (1 << 32) - 1) + self.done, counts]).astype(np.int32)
+        np.save(self.folder / f"block-{self.written}.npy", block)
+        self.written += 1
+        self.done += len(self.lengths)
+        self.tokens, self.lengths = array("i"), array("i")
+
+
+def _there_twice(name: str, *, is_indexed: bool) -> str:
+    where = "is in the index already" if is_indexed else "is there twice"
+    return f"the document '{name}' {where}; give each an id of its own, or leave the later ones out: skip_known=True"
+
+
+def _check_gathered(
+    ids: Collection[str],
+    empty: Sequence[str],
+    skipped: int,
+    values: Mapping[str, Collection[str]],
+    reader: Reader,
+) -> None:
+    """Raise :class:`InputError` if there is nothing to index, or a field that no document has."""
+    if not ids and not empty and not skipped and reader.choice.where:
+        raise InputError(reader.choice.why_none())
+    if not ids:
+        left_out = f" ({count_of(len(empty), 'document')} without words)" if empty else ""
+        what = "all documents are in the index already" if skipped else "there are no documents with words"
+        raise InputError(
+            f"{what}{left_out}; give a file with a document a line, JSON lines, or a folder of texts"
+        )
+    for field, seen in values.items():
+        if not seen:
+            raise InputError(
+                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
+                "tables do)"
+            )
+
+
+def say_empty(empty: Sequence[str], progress: Progress) -> None:
+    """Say which documents were left out for having no words."""
+    if empty:
+        more = ", …" if len(empty) > _NAMED else ""
+        named = ", ".join(f"'{one}'" for one in empty[:_NAMED]) + more
+        have = "has no words and was" if len(empty) == 1 else "have no words and were"
+        progress.say(f"{count_of(len(empty), 'document')} {have} left out: {named}")
+
+
+# Vectors of documents
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """What makes vectors of documents: ``rows`` (T, d), the weighted vectors of their words, zeros for those without.
+
+    ``direction`` (d,): what the documents of the first segment have in common, which is taken out; None if these are
+    they.
+    """
+
+    rows: Float32s
+    direction: Float32s | None
+
+
+def document_vectors(gathered: Gathered, placing: Placing) -> tuple[Float32s, Iterator[Float32s]]:
+    """Return the common direction, and the vectors of each block: Σ (1 + log count) weight · vector, of length 1."""
+    direction = placing.direction
+    if direction is None:
+        moment = np.zeros((placing.rows.shape[1],) * 2)
+        for means in _block_means(gathered, placing.rows):
+            moment += means.T.astype(np.float64) @ means
+        direction = common_direction(moment)
+    axis = direction
+
+    def place() -> Iterator[Float32s]:
+        for means in _block_means(gathered, placing.rows):
+            yield as_unit(means - np.outer(means @ axis, axis))
+
+    return direction, place()
+
+
+def _block_means(gathered: Gathered, rows: Float32s) -> Iterator[Float32s]:
+    from scipy import sparse
+
+    done = 0
+    for number in range(gathered.blocks):
+        words, documents, counts = gathered.block(number)
+        many = int(documents.max()) + 1 - done
+        weights = (1 + np.log(counts)).astype(np.float32)
+        shape = (many, len(rows))
+        yield as_unit(sparse.csr_array((weights, (documents - done, words)), shape=shape) @ rows)
+        done += many
+
+
+def as_unit(vectors: Float32s) -> Float32s:
+    """Return ``vectors`` of length 1; those of (almost) no length become 0."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(np.where(lengths > 1e-6, vectors / np.maximum(lengths, 1e-6), 0.0), np.float32)
+
+
+# The files of a segment
+
+
+def write_segment(
+    writer: ArtefactWriter, number: int, gathered: Gathered, vectors: Iterator[Float32s]
+) -> None:
+    """Add a segment to an index that is being written."""
+    texts = f"{number}-{TEXTS}"
+    (gathered.folder / TEXTS).rename(writer.folder / texts)
+    writer.add_file(texts)
+    writer.add_text(f"{number}-fields.json", json.dumps(gathered.values, ensure_ascii=False))
+    order = sorted(
+        range(len(gathered.words)), key=gathered.words.__getitem__
+    )  # by code points, as their bytes
+    packed, ids = WordList.pack(gathered.words[i] for i in order), WordList.pack(gathered.ids)
+    arrays: dict[str, Array] = {
+        "ids": ids.blob, "id_offsets": ids.offsets, "words": packed.blob, "word_offsets": packed.offsets,
+        "word_ids": np.array(order, np.int32), "starts": _starts(gathered),
+    }  # fmt: skip
+    for name, found in arrays.items():
+        writer.add_array(f"{number}-{name}", found)
+    for name in ("lengths", "text_starts", "codes"):
+        writer.add_array(f"{number}-{name}", np.load(gathered.folder / f"{name}.npy"))
+    with writer.stream_array(f"{number}-vectors", np.float32) as stream:
+        for block in vectors:
+            stream.write(block.ravel())
+    with (
+        writer.stream_array(f"{number}-documents", np.int32) as documents,
+        writer.stream_array(f"{number}-counts", np.int32) as counts,
+    ):
+        for merged in _merged(gathered):
+            documents.write(merged[1])
+            counts.write(merged[2])
+
+
+def _starts(gathered: Gathered) -> Int64s:
+    """Return where the postings of each word begin, (T + 1,)."""
+    has = np.zeros(len(gathered.words), np.int64)
+    for number in range(gathered.blocks):
+        has += np.bincount(gathered.block(number)[0], minlength=len(has))
+    return np.concatenate([[0], np.cumsum(has)])
+
+
+def _merged(gathered: Gathered) -> Iterator[Int32s]:
+    """Yield the postings of all blocks, some words at a time, in the order of words and then of documents."""
+    starts, blocks = _starts(gathered), [gathered.block(number) for number in range(gathered.blocks)]
+    cuts = np.searchsorted(starts, np.arange(0, starts[-1], _MERGED))
+    for first, last in zip(cuts, [*cuts[1:], len(starts) - 1], strict=True):
+        slices = [np.searchsorted(block[0], [first, last]) for block in blocks]
+        pieces = np.concatenate([block[:, a:b] for block, (a, b) in zip(blocks, slices, strict=True)], axis=1)
+        yield pieces[:, np.argsort(pieces[0], kind="stable")]
+
+
+def read_segment(artefact: Artefact, number: int, dim: int) -> Segment:
+    """Map segment ``number`` of an index whose vectors have ``dim`` dimensions."""
+    found: dict[str, Any] = {
+        name: artefact.array(f"{number}-{name}", dtype) for name, dtype in _ARRAYS.items()
+    }
+    documents, path = len(found["lengths"]), artefact.file(f"{number}-{TEXTS}")
+    try:
+        values = parse_json(artefact.file(f"{number}-fields.json").read_text(encoding="utf-8"))
+        codes = dict(zip(values, found["codes"].reshape(len(values), documents), strict=True))
+        vectors = found["vectors"].reshape(documents, dim)
+    except ValueError as error:
+        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+    texts: Bytes = np.memmap(path, np.uint8, mode="r")
+    return Segment(
+        WordList(found["ids"], found["id_offsets"]), texts, found["text_starts"], found["lengths"],
+        WordList(found["words"], found["word_offsets"]), found["word_ids"], found["starts"], found["documents"],
+        found["counts"], vectors, values, codes,
+    )  # fmt: skip
