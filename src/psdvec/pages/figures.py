@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,5 +116,7 @@ def _colour(name: str) -> str:
     >>> _colour("var(--c0)")
     '#2f6f6a'
     """
-    found = re.search(rf"{name.removeprefix('var(').removesuffix(')')}: (#\w+)", style("page.css"))
-    return found[1] if found else name
+    found = (
+        style("page.css").partition(f"{name.removeprefix('var(').removesuffix(')')}: ")[2].partition(";")[0]
+    )
+    return found or name
