@@ -75,6 +75,10 @@ def show_topics(page):
 
 def show_change(page):
     page.click("#tab-change")
+    wait_for_answer(page, "change")
+    if page.locator("#panel-change >> text=All words").count():  # a word is asked about, from another tab
+        page.click("#panel-change >> text=All words")
+        page.wait_for_selector("#panel-change h2 >> text=first and second")
     page.locator("#panel-change .chip").nth(1).click()
     wait_for_answer(page, "change")
 
