@@ -286,7 +286,7 @@ TWO = {"a": ["he0", "he1"], "b": ["she0", "she1"]}
         ({"targets": {"one": ["he0", "he1"], "two": ["he1", "he2"]}}, "'he1' is in both lists, one and two"),
         ({"targets": {"he": LISTS["work"], "home": LISTS["home"]}}, "two lists are called 'he'"),
         ({"words": ["zz"]}, "the list 'words' has 0 words to measure"),
-        ({"by": "party"}, "by and unit are fields of documents"),
+        ({"by": "party"}, "by, unit and window are about documents"),
         ({"permutations": 5}, "permutations=5 does not do; give 20 to 100,000"),
         ({"documents": TEXTS, "min_count": 9999}, "the list 'he' has 0 words to measure"),
         ({"documents": TEXTS[:10]}, "the slice 'documents' has 10 documents, and a test takes 16 or more"),

@@ -277,6 +277,37 @@ def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
     assert "ends in .png or .svg or .pdf" in run(*call, tmp_path / "change.doc")[2]
 
 
+def test_strips_of_an_attempt_with_other_memory_are_not_taken_for_others(tmp_path, monkeypatch):
+    """Less memory is free in the second attempt, so that its strips are shorter than those that are kept."""
+    from psdvec.slices import change as module
+    from psdvec.slices import page
+
+    rng = np.random.default_rng(1)
+    words = [f"v{number}" for number in range(600)]
+    texts = [" ".join(words[i] for i in rng.integers(0, 600, 120)) for _ in range(200)]
+    model, read = psdvec.train(texts, dim=8, min_count=1, quiet=True), {"a": texts[:100], "b": texts[100:]}
+    psdvec.change(model, slices=read, min_count=1, output=tmp_path / "whole", quiet=True)
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "write_change", fail)
+        with pytest.raises(KeyboardInterrupt):
+            psdvec.change(model, slices=read, min_count=1, output=tmp_path / "again", quiet=True)
+    monkeypatch.setattr(module, "_room", lambda *_: 1)
+    psdvec.change(model, slices=read, min_count=1, output=tmp_path / "again", quiet=True)
+    assert contents(tmp_path / "whole")["change.csv"] == contents(tmp_path / "again")["change.csv"]
+
+
+def test_what_says_nothing_of_slices_is_refused_before_a_model_is_trained(monkeypatch):
+    from psdvec.slices import change as module
+
+    monkeypatch.setattr(module, "train_on", None)
+    with pytest.raises(InputError, match="nothing says which document is of which slice"):
+        psdvec.change(None, OLD, quiet=True)
+
+
 def test_dates_are_put_into_years(model, caplog):
     caplog.set_level("INFO", logger="psdvec")
     dated = [

@@ -42,7 +42,9 @@ def association(
     ] = None,
     column: Column = None,
     where: Where = None,
-    window: Annotated[int, typer.Option(help="Contexts reach this many words to either side.")] = 5,
+    window: Annotated[
+        int | None, typer.Option(help="Contexts reach this many words to either side, 5 by default.")
+    ] = None,
     min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
     permutations: Annotated[
         int, typer.Option(help="How often documents are dealt to slices at random, for the test.")

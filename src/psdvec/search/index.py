@@ -274,11 +274,16 @@ class DocumentIndex(Shown):
 
 
 class _Temporary:
-    """A folder that is removed with the last value that holds this."""
+    """A folder that is removed with the last value that holds this, by the process that made it, not by its forks."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="psdvec-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(path: Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True)

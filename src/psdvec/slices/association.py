@@ -30,8 +30,8 @@ from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.slices.blocks import ROOM, find_uses
-from psdvec.slices.change import FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
-from psdvec.slices.contrasts import chances, jackknife, permuted
+from psdvec.slices.change import WINDOW
+from psdvec.slices.contrasts import chances, check_permutations, jackknife, permuted
 from psdvec.slices.reading import read_slices
 from psdvec.storage.artefact import check_output
 from psdvec.topic_model.documents import Source
@@ -151,7 +151,7 @@ def association(
     where: Mapping[str, Any] | None = None,
     encoding: str = ENCODING,
     tokenizer: str | Callable[[str], Any] | None = None,
-    window: int = 5,
+    window: int | None = None,
     min_count: int = 20,
     permutations: int = 1000,
     seed: int = 0,
@@ -197,16 +197,14 @@ def association(
     """
     if quiet:
         progress = SilentProgress()
-    demand_positive(window, "window")
+    if window is not None:
+        demand_positive(window, "window")
     demand_positive(min_count, "min_count")
     demand_seed(seed)
     threads = resolve_workers(workers)
     if output is not None:
         check_output(output, overwrite=overwrite, kind=KIND)
-    if not FEWEST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
-        raise InputError(
-            f"permutations={permutations} does not do; give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}"
-        )
+    check_permutations(permutations)
     if targets is None and not words:
         raise InputError("there is nothing to measure; give targets, or words, or both")
     asked = [*_two_lists("attributes", attributes, lists)]
@@ -214,19 +212,21 @@ def association(
     asked += [(WORDS, words)] if words else []
     embeddings = model if isinstance(model, Embeddings) else load(model, progress=progress)
     if documents is None and slices is None:
-        if by is not None or unit is not None:
-            raise InputError("by and unit are fields of documents, and there are none; give documents")
+        if by is not None or unit is not None or window is not None:
+            raise InputError("by, unit and window are about documents, and there are none; give documents")
         found = find_words(embeddings, asked, None)
         vectors = np.asarray(embeddings.vectors)
         blocks = Summed((MODEL,), np.zeros(1, np.int64), lambda ids: vectors[None, ids].astype(np.float64))
         sizes: tuple[int, ...] = ()
     else:
         sliced = read_slices(
-            embeddings, documents, by=by, slices=slices, unit=unit, column=column, where=where, encoding=encoding,
-            tokenizer=tokenizer, alone=True, progress=progress,
+            embeddings, documents, by=by, slices=slices, unit=unit, window=window, column=column, where=where,
+            encoding=encoding, tokenizer=tokenizer, alone=True, progress=progress,
         )  # fmt: skip
         with limit_blas(1):
-            uses = find_uses(embeddings, sliced, window=window, seed=seed, workers=threads, progress=progress)
+            uses = find_uses(
+                embeddings, sliced, window=window or WINDOW, seed=seed, workers=threads, progress=progress
+            )
         found = find_words(embeddings, asked, (uses.occurrences >= min_count).all(axis=1))
         blocks = Summed(sliced.names, uses.slices, lambda ids: uses.of(ids)[0])
         sizes = sliced.sizes

@@ -152,9 +152,7 @@ class Uses:
         """Return sums (K, words, d) and amounts (K, words): a word is their quotient, in any set of blocks."""
         sums = self.blocks.sums(words)
         amounts = sums[..., -1].copy()
-        for begin in range(
-            0, len(words), CHUNK
-        ):  # so that the last bits are the same however words are strewn
+        for begin in range(0, len(words), CHUNK):  # the last bits are the same however words are strewn
             part = sums[:, begin : begin + CHUNK, :-1]
             part[...] = part @ self.matrix
         return sums[..., :-1], amounts

@@ -20,10 +20,10 @@ from psdvec.pages.plots import Mark, Row, Series, colour_at
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import format_size, limit_blas, memory_in_use, parse_size, resolve_workers
 from psdvec.slices.blocks import ROOM, Uses, find_uses
-from psdvec.slices.contrasts import WIDTH, false_discoveries
+from psdvec.slices.contrasts import WIDTH, check_permutations, false_discoveries
 from psdvec.slices.details import Compared, Context, contexts_of, passages_of, two_of
 from psdvec.slices.measure import measure
-from psdvec.slices.reading import Sliced, read_slices, train_on
+from psdvec.slices.reading import Sliced, check_given, read_slices, train_on
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.text.concordance import Passage
 from psdvec.topic_model.documents import Source, again_and_again
@@ -33,7 +33,6 @@ KIND = "change"  # of the folder that it is written to
 WINDOW = 5
 DRAWN = 30  # words of the plot of intervals
 _MAPPED = 7  # neighbours in each slice that are on a map
-FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
 OVERHEAD = 200_000_000  # bytes that a strip takes beside its sums
 
 
@@ -293,10 +292,8 @@ def change(
     threads = resolve_workers(workers)
     limit = None if memory is None else parse_size(memory)
     check_resumable(output, kind=KIND, overwrite=overwrite)
-    if not FEWEST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
-        raise InputError(
-            f"permutations={permutations} does not do; give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}"
-        )
+    check_permutations(permutations)
+    check_given(documents, by, slices)
     how: dict[str, Any] = {"column": column, "where": where, "encoding": encoding, "tokenizer": tokenizer}
     documents, slices = _readable(documents, slices)
     if model is None:
@@ -305,13 +302,13 @@ def change(
     sliced = read_slices(
         embeddings, documents, by=by, slices=slices, unit=unit, window=window, progress=progress, **how
     )
-    occurrences = sliced.occurrences(len(embeddings))
     with ExitStack() as stack:
         work = None
         if output is not None:
             plan = {
                 "documents": digest_of(
-                    sliced.documents.tokens, sliced.documents.starts, sliced.owners, sliced.units, occurrences
+                    sliced.documents.tokens, sliced.documents.starts, sliced.owners, sliced.units,
+                    *(part for one in sliced.counted.values() for part in one.arrays),
                 ),
                 "vectors": digest_of(np.asarray(embeddings.vectors), tuple(embeddings.index_to_key)), "window": window,
                 "min_count": min_count, "permutations": permutations, "seed": seed, "memory": limit,

@@ -14,7 +14,9 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from psdvec.arrays import Float64s, Int64s
+from psdvec.errors import InputError
 
+FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 20, 100_000
 ENOUGH = 10  # permutations beyond a value, above which their share is its chance
 WIDTH, BEYOND = 1.959964, 0.025  # of a 95 % interval: standard errors, and the share beyond either end
 
@@ -101,6 +103,14 @@ def groups_of(orders: Sequence[Int64s]) -> Float64s:
     """Return which blocks are of which slice in each of some orders, (slices, K, orders) of 0 and 1."""
     every = np.stack(orders, axis=1)
     return np.stack([(every == number).astype(np.float64) for number in range(int(every.max()) + 1)])
+
+
+def check_permutations(number: int) -> None:
+    """Refuse a number of permutations that makes no test, or takes all memory."""
+    if not FEWEST_PERMUTATIONS <= number <= MOST_PERMUTATIONS:
+        raise InputError(
+            f"permutations={number} does not do; give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}"
+        )
 
 
 def permuted(slices: Int64s, number: int, *, seed: int) -> list[Int64s]:

@@ -35,6 +35,11 @@ class CountedSlice:
     occurrences: Int64s
     unit: float
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that tells it from another."""
+        return self.occurrences, self.matrix.indptr, self.matrix.indices, self.matrix.data
+
     @classmethod
     def of(cls, counts: Cooccurrence, embeddings: Embeddings) -> CountedSlice:
         """Take from ``counts`` what the words of ``embeddings`` count there."""

@@ -21,9 +21,9 @@ _AT_ONCE = 1 << 22  # numbers of the products of Gram matrices that are held at 
 class Measured:
     """What was found of each word: values with their standard errors, of all words in their order.
 
-    ``low``: the lower end of the interval of ``distance``, which is not as far from it as the upper one. ``distance``,
-    ``cosine``: the mean over all pairs of slices. ``from_first`` (words, slices): the
-    distance from the first slice. ``vectors`` (slices, words, d).
+    ``distance``, ``cosine``: the mean over all pairs of slices. ``low``: the lower end of the interval of ``distance``,
+    which is not as far from it as the upper one. ``from_first`` (words, slices): the distance from the first slice.
+    ``vectors`` (slices, words, d).
     """
 
     distance: Float64s
@@ -45,8 +45,10 @@ def measure(
     typical = float(np.median(uses.squares[ids]))
     found: list[dict[str, Any]] = []
     with progress.stage("testing", total=len(ids), unit="words") as stage:
-        for number, words in enumerate(uses.blocks.strips(ids, room=room)):
-            piece = None if work is None else work / f"strip-{number}"
+        for words in uses.blocks.strips(
+            ids, room=room
+        ):  # which may be longer than those of an attempt before
+            piece = None if work is None else work / f"strip-{words[0]}-{words[-1]}"
             if piece is not None and piece.exists():
                 found.append(read_piece(piece)[1])
             else:

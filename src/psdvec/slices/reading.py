@@ -95,18 +95,13 @@ def read_slices(
 
     With ``alone``, documents without ``by`` are one slice.
     """
+    check_given(documents, by, slices, alone=alone)
     fields = [unit] if unit is not None else []
     how: dict[str, Any] = {"column": column, "where": where, "encoding": encoding}
     read_one: Callable[..., Documents] = partial(
         read_documents, embeddings=embeddings, tokenizer=tokenizer, progress=progress, **how
     )
     if slices is not None:
-        if documents is not None or by is not None:
-            raise InputError(
-                "slices are given, and documents as well; give either slices, or documents and by"
-            )
-        if len(slices) < 2:
-            raise InputError(f"there is only {count_of(len(slices), 'slice')}; give two or more to compare")
         counted = _counted(slices, embeddings, tokenizer=tokenizer, progress=progress, **how)
         if counted:
             for name, value in (("unit", unit), ("window", window)):
@@ -118,10 +113,6 @@ def read_slices(
         read, owners = _joined([read_one(source, by=fields) for source in slices.values()])
         names, sources = tuple(slices), list(slices.values())
     else:
-        if documents is None or (by is None and not alone):
-            raise InputError(
-                "nothing says which document is of which slice; give documents and by, or slices"
-            )
         sources = [documents]
         read = read_one(documents, by=fields if by is None else [by, *fields])
         names, owners = (ALL,), np.zeros(len(read), np.int64)
@@ -141,6 +132,21 @@ def read_slices(
                 "number is; name another unit, or none"
             )
     return found
+
+
+def check_given(
+    documents: Any, by: str | None, slices: Mapping[str, Any] | None, *, alone: bool = False
+) -> None:
+    """Refuse what does not say which document is of which slice."""
+    if slices is not None:
+        if documents is not None or by is not None:
+            raise InputError(
+                "slices are given, and documents as well; give either slices, or documents and by"
+            )
+        if len(slices) < 2:
+            raise InputError(f"there is only {count_of(len(slices), 'slice')}; give two or more to compare")
+    elif documents is None or (by is None and not alone):
+        raise InputError("nothing says which document is of which slice; give documents and by, or slices")
 
 
 def train_on(

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from psdvec.resources import arithmetic, limit_blas, resolve_workers
 from psdvec.slices.contrasts import WIDTH
 from psdvec.solver.fit import fit
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, write_npy
-from psdvec.storage.workspace import check_resumable, open_workspace, read_piece, write_piece
+from psdvec.storage.workspace import check_resumable, digest_of, open_workspace, read_piece, write_piece
 from psdvec.topic_model.documents import Documents, Source, read_documents
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
@@ -263,7 +262,7 @@ def stability(
         work = None
         if output is not None:
             plan = {
-                "model": dict(own.origin), "documents": _digest(read), "seed": seed,
+                "model": dict(own.origin), "documents": digest_of(read.tokens, read.starts), "seed": seed,
                 "arithmetic": arithmetic(),
             }  # fmt: skip
             work = stack.enter_context(
@@ -294,11 +293,6 @@ def _check_documents(model: Model, read: Documents, progress: Progress) -> None:
             f"the documents have {seen:,} words of the model, which was fitted to {known:,}: what is said holds for as "
             "much text as these documents have"
         )
-
-
-def _digest(read: Documents) -> str:
-    """Return what tells these documents from others."""
-    return sha256(read.tokens.tobytes() + read.starts.tobytes()).hexdigest()
 
 
 def _kept(
