@@ -92,7 +92,7 @@ def sums_over_rows(
         sums = [np.zeros(shape, np.int64) for shape in shapes]
         for first, last in ranges[thread::threads]:
             add(first, last, *sums)
-            release_pairs(counts)
+            release_pairs(counts, first, last)
         return sums
 
     with ThreadPoolExecutor(threads) as pool:
@@ -100,10 +100,14 @@ def sums_over_rows(
     return [np.sum(parts, axis=0) for parts in zip(*found, strict=True)]
 
 
-def release_pairs(counts: Cooccurrence) -> None:
-    """Let the system take back the memory of counts that are mapped; they are read again where they are needed."""
+def release_pairs(counts: Cooccurrence, first: int = 0, last: int | None = None) -> None:
+    """Let the system take back the memory of counts that are mapped, or of rows ``first`` to ``last`` of them.
+
+    They are read again where they are needed.
+    """
+    end = None if last is None else int(counts.indptr[last])
     for array in (counts.indices, counts.values):
-        release_memory(array)
+        release_memory(array, int(counts.indptr[first]), end)
 
 
 def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:

@@ -614,7 +614,7 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)
-        release_pairs(counts)
+        release_pairs(counts, *part)
         return found
 
     with ThreadPoolExecutor(thread_limit()) as pool:
@@ -624,7 +624,7 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
 
         def fill(part: tuple[int, int], free: Int64s) -> None:
             fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
-            release_pairs(counts)
+            release_pairs(counts, *part)
 
         for _ in pool.map(fill, ranges, starts[:-1] + np.cumsum(sizes, axis=0) - sizes):
             pass

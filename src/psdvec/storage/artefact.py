@@ -388,13 +388,25 @@ def verify_artefact(artefact: Artefact) -> None:
         deque(pool.map(verify, largest), maxlen=0)
 
 
-def release_memory(array: Array) -> None:
-    """Let the system take back what a mapped array occupies in memory; it is read again where it is needed."""
+def release_memory(array: Array, begin: int = 0, end: int | None = None) -> None:
+    """Let the system take back what a mapped array occupies in memory; it is read again where it is needed.
+
+    Of an array of one dimension, only the entries from ``begin`` to ``end`` may be given back: what other threads read
+    meanwhile then stays.
+    """
     owner: Any = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
-    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    if begin == 0 and end is None:
         owner.madvise(mmap.MADV_DONTNEED)
+        return
+    offset = array.ctypes.data - np.frombuffer(owner, np.uint8).ctypes.data
+    first = -(-(offset + begin * array.itemsize) // mmap.PAGESIZE) * mmap.PAGESIZE
+    last = offset + (array.size if end is None else end) * array.itemsize
+    if last - first >= mmap.PAGESIZE:
+        owner.madvise(mmap.MADV_DONTNEED, first, (last - first) // mmap.PAGESIZE * mmap.PAGESIZE)
 
 
 @dataclass

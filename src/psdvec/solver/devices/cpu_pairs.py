@@ -367,7 +367,7 @@ def build_blocks(
         build = partial(_build, counts, columns, formula, scratch)
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
-            release_pairs(counts)
+            release_pairs(counts, block.extent.lo, block.extent.hi)
 
 
 def _groups(extents: Sequence[Extent], lengths: Int64s, most: int) -> Iterator[list[Extent]]:
@@ -419,7 +419,7 @@ def _gather(
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_columns(counts.indptr, counts.indices, cursor, ends, *part, first, last)
-        release_pairs(counts)
+        release_pairs(counts, *part)
         return found
 
     lengths = np.array(list(pool.map(count, ranges)))
@@ -431,7 +431,7 @@ def _gather(
         fill_columns(
             counts.indices, counts.values, 1 / UNIT, cursor, ends, *part, first, places, rows, befores
         )
-        release_pairs(counts)
+        release_pairs(counts, *part)
 
     for _ in pool.map(fill, ranges, free):
         pass
