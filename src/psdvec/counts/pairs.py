@@ -36,6 +36,7 @@ from psdvec.storage.workspace import piece_folder
 
 CELL_BYTES = 12  # of a cell in memory and on disk: int32 column, int64 value
 BENCH_BYTES = 8 + 1 / 7  # of a workbench, per column: its sum, and its bits in two maps
+_POSITIONS = 1 << 20  # that one thread counts at a time
 _AHEAD = 16  # positions, so that what follows a position is in the cache when its turn comes
 _LINE = 16  # tokens that are fetched together
 _ONE = np.uint64(1)
@@ -95,18 +96,56 @@ def count_rows(
     """
     positions, starts = index_positions(pool, tokens, own, rows=portions.rows, workers=portions.workers)
     reach = len(weights) if weights is not None else _longest_basket(tokens)
-    bound = np.minimum(np.diff(starts) * reach, portions.n)
     bench = Workbench(portions.n)
 
-    def count(part: Range) -> Rows:
-        room = room_for(int(bound[part.begin : part.end].sum()) + 1, part.size)
+    def count(stretch: Stretch) -> Rows:
+        bound = np.minimum(np.diff(stretch.starts) * reach, portions.n)
+        room = room_for(int(bound.sum()) + 1, bound.size)
         if weights is None:
-            used = _count_baskets(tokens, positions, starts, *part, reach, *bench.arrays, *room)
+            used = _count_baskets(tokens, positions, stretch.starts, reach, *bench.arrays, *room)
         else:
-            used = _count_rows(tokens, positions, starts, *part, weights, *bench.arrays, *room)
+            used = _count_rows(tokens, positions, stretch.starts, weights, *bench.arrays, *room)
         return Rows(room.columns[:used], room.values[:used], room.sizes)
 
-    return map_ordered(pool, count, cut_ranges(bound, cells=portions.cells), ahead=2 * portions.workers)
+    stretches = cut_stretches(starts, reach, n=portions.n, cells=portions.cells)
+    counted = map_ordered(pool, count, stretches, ahead=2 * portions.workers)
+    held: list[Rows] = []
+    for stretch, rows in zip(stretches, counted, strict=True):
+        held.append(rows)
+        if stretch.is_last:
+            yield rows if len(held) == 1 else add_parts(held, [1] * len(held), bench)
+            held = []
+
+
+class Stretch(NamedTuple):
+    """What one thread counts at a time: positions of consecutive words, cut by ``starts``, or some of one word.
+
+    ``is_last``: whether the positions of the last word end here.
+    """
+
+    starts: Int64s
+    is_last: bool = True
+
+
+def cut_stretches(starts: Int64s, reach: int, *, n: int, cells: int) -> list[Stretch]:
+    """Cut positions into stretches of about as much work each, of whole words but for the most frequent ones.
+
+    The most frequent word of a language is one in sixteen; all of it would keep one thread busy while others wait.
+
+    >>> [stretch.starts.tolist() for stretch in cut_stretches(np.array([0, 1 << 21, (1 << 21) + 9]), 5, n=9, cells=99)]
+    [[0, 1048576], [1048576, 2097152], [2097152, 2097161]]
+    """
+    sizes = np.diff(starts)
+    loads = np.minimum(sizes * reach, n) + sizes * cells // _POSITIONS
+    stretches = []
+    for begin, end in cut_ranges(loads, cells=cells):
+        pieces = -(-int(sizes[begin]) // _POSITIONS) if end == begin + 1 else 1
+        if pieces <= 1:
+            stretches.append(Stretch(starts[begin : end + 1]))
+            continue
+        cuts = starts[begin] + sizes[begin] * np.arange(pieces + 1) // pieces
+        stretches += [Stretch(cuts[k : k + 2], is_last=k == pieces - 1) for k in range(pieces)]
+    return stretches
 
 
 def index_positions(
@@ -151,21 +190,27 @@ def add_rows(
     bench = Workbench(n)
 
     def add(rows: Range) -> Rows:
-        parts = [read(rows) for read in readers]
-        bounds = np.zeros((len(parts), rows.size + 1), np.int64)
-        before = 0
-        for part, bound in zip(parts, bounds, strict=True):
-            np.cumsum(part.sizes, out=bound[1:])
-            bound += before
-            before += len(part.columns)
-        room = room_for(int(np.minimum(sizes[rows.begin : rows.end], n).sum()), rows.size)
-        used = _add_rows(
-            np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
-            bounds, np.array(signs, np.int64), *bench.arrays, *room,
-        )  # fmt: skip
-        return Rows(room.columns[:used], room.values[:used], room.sizes)
+        return add_parts([read(rows) for read in readers], signs, bench)
 
     return map_ordered(pool, add, cut_ranges(sizes, cells=cells), ahead=2 * workers)
+
+
+def add_parts(parts: Sequence[Rows], signs: Sequence[int], bench: Workbench) -> Rows:
+    """Return the sum of the same rows of several matrices, each taken ``signs`` times."""
+    sizes = [part.sizes for part in parts]
+    bounds = np.zeros((len(parts), sizes[0].size + 1), np.int64)
+    before = 0
+    for part, bound in zip(parts, bounds, strict=True):
+        np.cumsum(part.sizes, out=bound[1:])
+        bound += before
+        before += len(part.columns)
+    n = bench.arrays[0].size
+    room = room_for(int(np.minimum(np.sum(sizes, axis=0), n).sum()), sizes[0].size)
+    used = _add_rows(
+        np.concatenate([part.columns for part in parts]), np.concatenate([part.values for part in parts]),
+        bounds, np.array(signs, np.int64), *bench.arrays, *room,
+    )  # fmt: skip
+    return Rows(room.columns[:used], room.values[:used], room.sizes)
 
 
 @kernel(inline="always")
@@ -245,13 +290,13 @@ def _emit_full_row(columns, values, at, sums):
 
 # weights int64[window], all positive; sizes int64[rows] out: cells of each row; returns the number of cells
 @kernel
-def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, tops, columns, values, sizes):
-    """Count, for the context words of rows ``begin`` to ``end``, the words that follow them within the window.
+def _count_rows(tokens, positions, starts, weights, sums, marks, tops, columns, values, sizes):
+    """Count, for each word whose positions ``starts`` cuts out, the words that follow it within the window.
 
     Columns are marked only in rows that have fewer pairs than there are columns.
     """
     at, window = 0, len(weights)
-    for row in range(begin, end):
+    for row in range(len(starts) - 1):
         is_marked = (starts[row + 1] - starts[row]) * window < len(sums)
         for k in range(starts[row], starts[row + 1]):
             later = np.int64(positions[min(k + _AHEAD, len(positions) - 1)])
@@ -272,7 +317,7 @@ def _count_rows(tokens, positions, starts, begin, end, weights, sums, marks, top
             at = _emit_row(columns, values, at, sums, marks, tops)
         else:
             at = _emit_full_row(columns, values, at, sums)
-        sizes[row - begin] = at - before
+        sizes[row] = at - before
     return at
 
 
@@ -284,14 +329,14 @@ def _longest_basket(tokens: Int32s) -> int:
 
 # reach: ids of the longest basket; sizes int64[rows] out: cells of each row; returns the number of cells
 @kernel
-def _count_baskets(tokens, positions, starts, begin, end, reach, sums, marks, tops, columns, values, sizes):
-    """Count, for the items of rows ``begin`` to ``end``, the other items of their baskets, each once per basket.
+def _count_baskets(tokens, positions, starts, reach, sums, marks, tops, columns, values, sizes):
+    """Count, for each item whose positions ``starts`` cuts out, the other items of their baskets, once per basket.
 
     An item is in its own basket, too. That counts the least that can be counted: the fit leaves the pair out, but it
     must not take it for one that never was.
     """
     at = 0
-    for row in range(begin, end):
+    for row in range(len(starts) - 1):
         is_marked = (starts[row + 1] - starts[row]) * reach < len(sums)
         for k in range(starts[row], starts[row + 1]):
             item = tokens[positions[k]]
@@ -312,7 +357,7 @@ def _count_baskets(tokens, positions, starts, begin, end, reach, sums, marks, to
             at = _emit_row(columns, values, at, sums, marks, tops)
         else:
             at = _emit_full_row(columns, values, at, sums)
-        sizes[row - begin] = at - before
+        sizes[row] = at - before
     return at
 
 

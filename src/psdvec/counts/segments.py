@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, takewhile
+from itertools import count, repeat, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -486,16 +486,28 @@ def read_word_counts(path: Path) -> WordCounts:
 def choose_words(text: NumberedText, what: Counting, *, memory: int, workers: int) -> Vocabulary:
     """Add up the words of all segments, and keep those that are to be counted.
 
-    Each thread adds up one part of the words at a time; words are split into parts by their hashes, into as many as
-    ``memory`` requires.
+    Each thread adds up the words of some segments, and then one part of what all of them found; words are split into
+    parts by their hashes. Where ``memory`` requires it, this is done in several passes, each for some of the parts.
     """
-    parts = max(workers, 1 + workers * text.words * _TABLE_BYTES_PER_WORD // max(memory, 1))
+    passes = 1 + 2 * text.words * _TABLE_BYTES_PER_WORD // max(memory, 1)
+    parts = passes * workers  # those of a pass are every so many
 
-    def choose(part: int) -> WordCounts:
-        return may_be_chosen(add_up_words(text.files, part=part, parts=parts), what, part=part, parts=parts)
+    def divide(share: int, number: int) -> list[WordCounts]:
+        found = add_up_words(text.files[share::workers], part=number, parts=passes)
+        return found.split(parts)[number::passes]
 
+    def choose(found: Sequence[WordCounts], part: int) -> WordCounts:
+        table = WordTable()
+        for words in found:
+            table.add(words)
+        return may_be_chosen(table, what, part=part, parts=parts)
+
+    chosen: list[WordCounts] = []
     with ThreadPoolExecutor(workers) as pool:
-        return select_chosen(list(pool.map(choose, range(parts))), what)
+        for number in range(passes):
+            divided = list(pool.map(divide, range(workers), repeat(number)))
+            chosen += pool.map(choose, zip(*divided, strict=True), range(number, parts, passes))
+    return select_chosen(chosen, what)
 
 
 def add_up_words(files: Iterable[Path], *, part: int = 0, parts: int = 1) -> WordTable:

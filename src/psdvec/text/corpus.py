@@ -32,7 +32,6 @@ from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER
 from psdvec.progress import Progress, Shown, count_of
 from psdvec.text.readers import (
     OTHER_SCRIPT,
-    PIECE_BYTES,
     UTF8,
     Choice,
     Reader,
@@ -46,6 +45,7 @@ from psdvec.text.readers import (
 from psdvec.text.streams import (
     STANDARD_INPUT,
     ByteRange,
+    Span,
     expand_address,
     file_status,
     is_address,
@@ -67,6 +67,7 @@ from psdvec.text.tokenizers import (
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
+_LOOKED_AT = 1 << 16  # bytes at the end of a block, among which a line end is looked for first
 NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 
 
@@ -190,19 +191,24 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of text of at most ``BLOCK_BYTES``, as it was read.
+    """A stretch of text of at most ``BLOCK_BYTES``, as it was read, or where it is to be read.
 
     ``joined``: whether it begins inside a sentence. ``closed``: whether its last sentence ends with it. ``marks``:
     where in ``data`` each file begins. ``end``: where the next block begins. ``raw_bytes``: how many bytes on disk
     it took up.
     """
 
-    data: bytes
+    source: bytes | Span
     joined: bool
     closed: bool
     marks: tuple[tuple[int, Place], ...]
     end: Place
     raw_bytes: int
+
+    @property
+    def data(self) -> bytes:
+        """The text; if it lies in a plain file, it is read now, by the thread that asks."""
+        return self.source if isinstance(self.source, bytes) else self.source.read()
 
 
 @dataclass(frozen=True, repr=False)
@@ -271,9 +277,10 @@ class Corpus(Shown):
 
     def _line(self, block: Block, before: int) -> str:
         """Say which line of which file has ``before`` lines of a block before it."""
-        start = sum(len(line) + 1 for line in block.data.split(b"\n")[:before])
+        data = block.data
+        start = sum(len(line) + 1 for line in data.split(b"\n")[:before])
         offset, place = next(mark for mark in reversed(block.marks) if mark[0] <= start)
-        number = 1 + block.data.count(b"\n", offset, start)
+        number = 1 + data.count(b"\n", offset, start)
         after = f" after byte {place.offset} of the text" if place.offset else ""
         return f"line {number}{after} of {shown(self.files[place.file])}"
 
@@ -335,7 +342,9 @@ class Corpus(Shown):
     def _pieces(self, start: Place) -> Iterator[_Piece]:
         reader = self.reader()
         for number in range(start.file, len(self.files)):
-            for text in reader.read(self.files[number], start.offset if number == start.file else 0):
+            file, skip = self.files[number], start.offset if number == start.file else 0
+            span = reader.span(file, skip, least=BLOCK_BYTES)
+            for text in reader.read(file, skip) if span is None else [span]:
                 yield number, text, reader.raw_bytes
             yield number, None, reader.raw_bytes
 
@@ -353,7 +362,7 @@ def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
     def digest(file: str) -> str:
         found = hashlib.sha256()
         with open_file(file) as source:
-            while not given_up.is_set() and (data := source.read(PIECE_BYTES)):
+            while not given_up.is_set() and (data := source.read(BLOCK_BYTES)):
                 found.update(data)
         return found.hexdigest()
 
@@ -366,17 +375,33 @@ def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
 
 
 # The number of a file, some of its text, or None where it ends, and how many bytes had been read from disk by then.
-_Piece: TypeAlias = tuple[int, bytes | None, int]
+_Piece: TypeAlias = tuple[int, bytes | Span | None, int]
 
 
 def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterator[Block]:
-    """Yield text that comes in pieces as blocks: cut at line ends if it can be, then at white space, then anywhere."""
+    """Yield text that comes in pieces as blocks: cut at line ends if it can be, then at white space, then anywhere.
+
+    Of a span, whole blocks are left to be read later; what comes before it makes a block of its own.
+    """
     data = bytearray()
     marks = [(0, start)]  # (offset in data, the place it corresponds to), one per file in data
     raw = taken = 0  # how many bytes had been read from disk, now and when the last block was cut
     for piece in chain(pieces, [None]):  # None: what is left is the last block
         if piece is not None:
             file, text, raw = piece
+            if isinstance(text, Span):
+                place = start if start.file == file else Place(file, 0)
+                if data:
+                    before = raw - text.size
+                    yield Block(bytes(data), joined, True, tuple(marks), place, before - taken)
+                    taken, joined = before, False
+                while text.size >= BLOCK_BYTES:
+                    end, closed = _end_of_span(text)
+                    here, text, begin = text.first(end), text.after(end), place
+                    place, before = Place(file, begin.offset + end), raw - text.size
+                    yield Block(here, joined, closed, ((0, begin),), place, before - taken)
+                    taken, joined = before, not closed
+                data, marks, text = bytearray(), [(0, place)], text.read()
             if text is None and not data.endswith(b"\n"):
                 text = b"\n"  # so that no sentence continues into the next file
             if text and marks[-1][1].file != file:
@@ -391,6 +416,14 @@ def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterato
             marks = [(0, place), *((at - end, there) for at, there in marks if at > end)]
             taken, joined = raw, not closed
             yield block
+
+
+def _end_of_span(text: Span) -> tuple[int, bool]:
+    """Return what :func:`_end_of_block` does, from the end of the first block where a line ends there."""
+    begin = max(BLOCK_BYTES - _LOOKED_AT, 0)
+    if end := text.first(BLOCK_BYTES).after(begin).read().rfind(b"\n") + 1:
+        return begin + end, True
+    return _end_of_block(bytearray(text.first(min(BLOCK_BYTES + 1, text.size)).read()))
 
 
 def _end_of_block(data: bytearray) -> tuple[int, bool]:

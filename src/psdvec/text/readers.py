@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 from psdvec.errors import InputError, import_extra
 from psdvec.resources import format_size
 from psdvec.storage.artefact import parse_json
-from psdvec.text.streams import STANDARD_INPUT, ByteRange, ByteStream, open_file, open_stream, shown
+from psdvec.text.streams import STANDARD_INPUT, ByteRange, ByteStream, Span, open_file, open_stream, shown
 
 # Lines: the one place where bytes are cut into lines.
 
@@ -158,6 +158,22 @@ class Reader:
             return False
         with open_stream(path) as stream:
             return stream.compression is None
+
+    def span(self, path: str, skip: int, *, least: int) -> Span | None:
+        """Return the text of a plain file, without its first ``skip`` bytes, for whoever reads it later, in parts.
+
+        None where it must be read from its beginning, or has fewer bytes than ``least``.
+        """
+        if self.encoding != UTF8 or self.byte_range is not None or self.kind(path) != "text":
+            return None
+        with open_stream(path) as stream:
+            if stream.path is None or stream.compression is not None or (stream.raw_size or 0) < skip + least:
+                return None
+            head = stream.read(_SAMPLE_BYTES)
+            check_is_text(head, stream.name)
+            self.raw_bytes += stream.raw_size or 0
+            mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+            return Span(stream.path, mark + skip, stream.raw_size or 0)
 
     def read(self, path: str, skip: int) -> Iterator[bytes]:
         """Yield the text of ``path`` in pieces, without its first ``skip`` bytes."""

@@ -45,6 +45,43 @@ class ByteRange(NamedTuple):
         return f" after byte {self.begin}" if self.begin else ""
 
 
+class Span(NamedTuple):
+    """Bytes of a plain file on this machine, from ``begin`` up to ``end``, to be read by whoever wants them."""
+
+    path: Path
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.end - self.begin
+
+    def first(self, size: int) -> Span:
+        """Return the first ``size`` bytes."""
+        return self._replace(end=self.begin + size)
+
+    def after(self, size: int) -> Span:
+        """Return what follows the first ``size`` bytes."""
+        return self._replace(begin=self.begin + size)
+
+    def read(self) -> bytes:
+        """Return the bytes."""
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(self.begin)
+                data = file.read(self.size)
+                while len(data) < self.size and (more := file.read(self.size - len(data))):
+                    data += more
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        if len(data) < self.size:
+            raise InputError(
+                f"'{self.path}' became shorter while it was read; run the same command again when it is whole"
+            )
+        return data
+
+
 class Status(NamedTuple):
     """A file's size, and a value that changes whenever the file does."""
 
