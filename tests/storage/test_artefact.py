@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 
 import numpy as np
 import pytest
 
 from psdvec.errors import InputError, ResourceError, StoreError
-from psdvec.storage.artefact import create_artefact, open_artefact, seal, verify_artefact
+from psdvec.resources import limit_threads
+from psdvec.storage import artefact as artefact_module
+from psdvec.storage.artefact import create_artefact, digest_file, open_artefact, seal, verify_artefact
 
 
 def make(path, *, value=1, overwrite=False):
@@ -74,6 +77,64 @@ def test_an_array_of_another_type_byte_order_or_dimension_is_refused(tmp_path, d
     make(tmp_path / "a")
     with pytest.raises(StoreError, match="it holds numbers of type <i8 in 1 dimensions"):
         open_artefact(tmp_path / "a").array("plain", dtype, dimensions=dimensions)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(artefact_module, "PART", 160)
+    monkeypatch.setattr(artefact_module, "_READ", 50)
+
+
+def digest_by_definition(data: bytes) -> str:
+    parts = [hashlib.sha256(data[begin : begin + 160]) for begin in range(0, len(data), 160)]
+    if len(parts) <= 1:
+        return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(b"".join(part.digest() for part in parts)).hexdigest()
+
+
+@pytest.mark.parametrize("size", [0, 1, 159, 160, 161, 320, 1000])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_digest_is_that_of_the_digests_of_parts(tmp_path, small_parts, size, threads):
+    data = np.random.default_rng(size).bytes(size)
+    (tmp_path / "file").write_bytes(data + b"more")
+    with limit_threads(threads):
+        assert digest_file(tmp_path / "file", size=size) == digest_by_definition(data)
+        assert digest_file(tmp_path / "file", is_parted=False) == hashlib.sha256(data + b"more").hexdigest()
+
+
+@pytest.mark.parametrize("length", [None, 0, 3, 4, 300])
+@pytest.mark.parametrize("entries", [0, 3, 4, 5, 300])
+def test_what_is_streamed_has_the_digest_of_its_file(tmp_path, small_parts, length, entries):
+    with (
+        create_artefact(tmp_path / "a", kind="numbers", version=1, parameters={}, sources=[]) as writer,
+        writer.stream_array("x", np.int64, length=length) as stream,
+    ):
+        for part in np.array_split(np.arange(entries), 7):
+            stream.write(part)
+    found = open_artefact(tmp_path / "a")
+    assert found.files["x.npy"]["sha256"] == digest_by_definition((tmp_path / "a/x.npy").read_bytes())
+    verify_artefact(found)
+    assert np.array_equal(np.load(tmp_path / "a/x.npy"), np.arange(entries))
+
+
+def test_large_files_of_an_earlier_version_are_verified_as_they_were_written(tmp_path, monkeypatch):
+    make(tmp_path / "a")  # its records tell of no parts
+    monkeypatch.setattr(artefact_module, "PART", 100)
+    verify_artefact(open_artefact(tmp_path / "a"))
+    with (tmp_path / "a/stream.npy").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    with pytest.raises(StoreError, match="changed since it was written"):
+        verify_artefact(open_artefact(tmp_path / "a"))
+
+
+def test_parts_of_another_size_are_refused(tmp_path):
+    make(tmp_path / "a")
+    meta = json.loads((tmp_path / "a/meta.json").read_text())
+    meta["files"]["plain.npy"]["part"] = 1
+    (tmp_path / "a/meta.json").write_text(json.dumps(seal(meta)))
+    with pytest.raises(StoreError, match="parts of another size"):
+        open_artefact(tmp_path / "a")
 
 
 def test_what_is_no_letter_is_written_as_an_escape(tmp_path):

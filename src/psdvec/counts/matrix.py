@@ -75,7 +75,7 @@ def _is_power(text: str) -> bool:
 
 
 KIND = "cooccurrence"
-VERSION = 1
+VERSION = 2  # of large files, checksums are made of those of parts
 _CHECKED_AT_ONCE = 1 << 18  # cells, so that what is compared stays in the cache
 _TOLD = 100  # files that a model names
 _SMALL = MOST >> 34  # values whose sum need not be known: 745 times a pair

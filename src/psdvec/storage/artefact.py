@@ -21,11 +21,11 @@ import re
 import struct
 import zipfile
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple
@@ -36,6 +36,7 @@ import numpy.typing as npt
 import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
+from psdvec.resources import thread_limit
 from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
 
 # JSON from files: one way to parse it, whoever wrote it.
@@ -360,6 +361,8 @@ def _check_meta(meta: Any) -> None:
         said = (record.get("bytes"), record.get("sha256")) if isinstance(record, dict) else ()
         if [type(one) for one in said] != [int, str]:
             raise ValueError(f"it does not say how large '{name}' is, and what its checksum")
+        if record.get(PARTED, PART) != PART:
+            raise ValueError(f"the checksum of '{name}' is made of parts of another size")
 
 
 def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -370,22 +373,13 @@ def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verify_artefact(artefact: Artefact) -> None:
-    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as it was written.
-
-    Two files are read at a time, the largest first: about a second for 2 GB, where the processor has instructions for
-    SHA-256.
-    """
-
-    def verify(name: str) -> None:
+    """Read every file of ``artefact`` and raise :class:`StoreError` at the first that is not as it was written."""
+    for name, record in artefact.files.items():
         path = artefact.file(name)
-        if digest_file(path) != artefact.files[name]["sha256"]:
+        if digest_file(path, is_parted=PARTED in record) != record["sha256"]:
             raise StoreError(
                 f"'{path}' is damaged: its contents changed since it was written; make '{artefact.path}' again"
             )
-
-    largest = sorted(artefact.files, key=lambda name: -int(artefact.files[name]["bytes"]))
-    with ThreadPoolExecutor(2) as pool:
-        deque(pool.map(verify, largest), maxlen=0)
 
 
 def release_memory(array: Array, begin: int = 0, end: int | None = None) -> None:
@@ -435,7 +429,7 @@ class ArtefactWriter:
     def stream_array(
         self, name: str, dtype: npt.DTypeLike, *, length: int | None = None
     ) -> Iterator[ArrayStream]:
-        """Open ``name.npy`` for writing in pieces; if ``length`` is known, the digest needs no second reading."""
+        """Open ``name.npy`` for writing in pieces, of ``length`` entries in all, where that is known."""
         with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(1) as beside:
             stream = ArrayStream(file, np.dtype(dtype), length, beside)
             yield stream
@@ -443,13 +437,13 @@ class ArtefactWriter:
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the size and the SHA-256 of every file."""
-        names = sorted(self.digests)
-        with ThreadPoolExecutor() as pool:
-            digests = pool.map(lambda name: self.digests[name] or digest_file(self.folder / name), names)
-            return {
-                name: {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
-                for name, digest in zip(names, digests, strict=True)
-            }
+        found = {}
+        for name, known in sorted(self.digests.items()):
+            path = self.folder / name
+            size = path.stat().st_size
+            parted = {PARTED: PART} if size > PART else {}
+            found[name] = {"bytes": size, "sha256": known or digest_file(path), **parted}
+        return found
 
 
 class ArrayStream:
@@ -458,26 +452,27 @@ class ArrayStream:
     def __init__(self, file: BinaryIO, dtype: np.dtype[Any], length: int | None, beside: Executor) -> None:
         self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
         self.length = 0
+        self._digest = PartedDigest()
         header = npy_header(dtype, (length or 0,))
         file.write(header)
-        self._digest = hashlib.sha256(header)
+        self._digest.update(header)
 
     def write(self, array: Array) -> None:
         """Append ``array``; its digest is computed meanwhile."""
         data = np.ascontiguousarray(array, dtype=self.dtype).data
-        digested = None if self.expected is None else self.beside.submit(self._digest.update, data)
+        digested = self.beside.submit(self._digest.update, data)
         self.file.write(data)
         self.length += array.size
-        if digested is not None:
-            digested.result()
+        digested.result()
 
-    def finish(self) -> str | None:
-        """Return the SHA-256 of the file if its length was known; otherwise write the length into the header."""
-        if self.length == self.expected:
-            return self._digest.hexdigest()
-        self.file.seek(0)
-        self.file.write(npy_header(self.dtype, (self.length,)))
-        return None
+    def finish(self) -> str:
+        """Write the length into the header where it was not known, and return the digest of the file."""
+        if self.length != self.expected:
+            self.file.seek(0)
+            self.file.write(npy_header(self.dtype, (self.length,)))
+            self.file.flush()
+            self._digest.renew_first(Path(self.file.name))
+        return self._digest.hexdigest()
 
 
 @contextmanager
@@ -570,7 +565,69 @@ def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
     return None
 
 
-def digest_file(path: Path) -> str:
-    """Return the SHA-256 of a file's contents."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+# Digests of files, computed by several threads where a file is large.
+
+PART = 1 << 24  # bytes
+PARTED = "part"  # in the record of a file: of how many bytes the parts are that its digest is made of
+_READ = 1 << 18  # bytes at a time
+
+
+class PartedDigest:
+    """The SHA-256 of bytes as they come; of more than a ``PART`` of them, that of the digests of all parts in turn."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._parts: list[bytes] = []
+        self._last = hashlib.sha256()
+
+    def update(self, data: bytes | memoryview) -> None:
+        """Add bytes, or what a contiguous array holds."""
+        rest = memoryview(data).cast("B")
+        while rest:
+            some = rest[: PART - self._size % PART]
+            self._last.update(some)
+            self._size, rest = self._size + len(some), rest[len(some) :]
+            if self._size % PART == 0:
+                self._parts.append(self._last.digest())
+                self._last = hashlib.sha256()
+
+    def renew_first(self, path: Path) -> None:
+        """Take the first part anew, from the file that now holds all bytes, because its beginning has changed."""
+        first = _digest_part(path, 0, min(PART, self._size))
+        if self._parts:
+            self._parts[0] = first.digest()
+        else:
+            self._last = first
+
+    def hexdigest(self) -> str:
+        """Return the digest of all bytes."""
+        last = [self._last.digest()] if self._size % PART or not self._parts else []
+        return _digest_of([*self._parts, *last])
+
+
+def digest_file(path: Path, *, size: int | None = None, is_parted: bool = True) -> str:
+    """Return what :class:`PartedDigest` says of a file, or of its first ``size`` bytes; or the SHA-256 of all of it."""
+    size = path.stat().st_size if size is None else size
+    part = PART if is_parted else max(size, 1)
+    ranges = [(begin, min(begin + part, size)) for begin in range(0, size, part)] or [(0, 0)]
+    if len(ranges) == 1:
+        return _digest_part(path, *ranges[0]).hexdigest()
+    with ThreadPoolExecutor(min(thread_limit(), len(ranges))) as pool:
+        return _digest_of(
+            [found.digest() for found in pool.map(partial(_digest_part, path), *zip(*ranges, strict=True))]
+        )
+
+
+def _digest_of(parts: Sequence[bytes]) -> str:
+    return parts[0].hex() if len(parts) == 1 else hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _digest_part(path: Path, begin: int, end: int) -> hashlib._Hash:
+    """Return the digest of the bytes from ``begin`` to ``end``, as far as they are there."""
+    found, room = hashlib.sha256(), memoryview(bytearray(min(_READ, max(end - begin, 1))))
+    with path.open("rb", buffering=0) as file:
+        file.seek(begin)
+        while begin < end and (count := file.readinto(room[: end - begin])):
+            found.update(room[:count])
+            begin += count
+    return found

@@ -49,7 +49,6 @@ from psdvec.storage.files import (
 
 _CHECKSUMS = "checksums"
 _SEAL = hashlib.sha256().digest_size
-_PART = 1 << 20  # bytes read at a time
 
 
 @contextmanager
@@ -57,8 +56,9 @@ def piece_file(path: Path, *, existing: Existing = "replace") -> Iterator[Binary
     """Open a file that becomes the piece at ``path`` when the block ends without an error."""
     with whole_file(path, existing=existing) as file:
         yield file
-        size = file.seek(0, os.SEEK_END)
-        file.write(_digest_of_first(file, size))
+        file.flush()
+        file.seek(0, os.SEEK_END)
+        file.write(bytes.fromhex(digest_file(Path(file.name))))
 
 
 @contextmanager
@@ -128,16 +128,10 @@ def _checksums_of(folder: Path) -> bytes:
 def _is_whole_file(path: Path) -> bool:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END) - _SEAL
-        return size >= 0 and _digest_of_first(file, size) == file.read()
-
-
-def _digest_of_first(file: BinaryIO, size: int) -> bytes:
-    """Return the SHA-256 of the first ``size`` bytes of a file, and leave it after them."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    for begin in range(0, size, _PART):
-        digest.update(file.read(min(_PART, size - begin)))
-    return digest.digest()
+        if size < 0:
+            return False
+        file.seek(size)
+        return bytes.fromhex(digest_file(path, size=size)) == file.read()
 
 
 def _is_whole_artefact(folder: Path) -> bool:
@@ -194,7 +188,7 @@ def read_block(path: Path) -> list[Placed]:
 
 
 PLAN, _LOCK = "plan.json", "lock"
-_PIECES = 2  # how pieces are written; what was written otherwise serves no plan
+_PIECES = 3  # how pieces are written; what was written otherwise serves no plan
 _MARK = b"psdvec keeps unfinished work in this folder, and removes the folder when the work is done.\n"
 
 
