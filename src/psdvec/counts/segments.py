@@ -608,7 +608,7 @@ def number_corpus(
         ThreadPoolExecutor(workers) as pool,
     ):
         blocks = enumerate(corpus.blocks(place, joined=joined), len(done))
-        for block, tokens in map_ordered(pool, number_and_write, blocks, ahead=workers):
+        for block, tokens in map_ordered(pool, number_and_write, blocks, ahead=2 * workers):
             stage.advance(block.raw_bytes, tokens=tokens)
     _mark_complete(folder)
 

@@ -22,7 +22,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,7 +37,7 @@ import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import thread_limit
-from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
+from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore, sync_open
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -430,7 +430,7 @@ class ArtefactWriter:
         self, name: str, dtype: npt.DTypeLike, *, length: int | None = None
     ) -> Iterator[ArrayStream]:
         """Open ``name.npy`` for writing in pieces, of ``length`` entries in all, where that is known."""
-        with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(1) as beside:
+        with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(2) as beside:
             stream = ArrayStream(file, np.dtype(dtype), length, beside)
             yield stream
             self.digests[f"{name}.npy"] = stream.finish()
@@ -453,20 +453,27 @@ class ArrayStream:
         self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
         self.length = 0
         self._digest = PartedDigest()
+        self._syncing: Future[None] | None = None
+        self._unsynced = 0
         header = npy_header(dtype, (length or 0,))
         file.write(header)
         self._digest.update(header)
 
     def write(self, array: Array) -> None:
-        """Append ``array``; its digest is computed meanwhile."""
+        """Append ``array``; its digest is computed meanwhile, and the disk takes what was written before."""
         data = np.ascontiguousarray(array, dtype=self.dtype).data
         digested = self.beside.submit(self._digest.update, data)
         self.file.write(data)
         self.length += array.size
+        self._unsynced += array.nbytes
+        if self._unsynced > _SYNCED and (self._syncing is None or self._syncing.done()):
+            self._syncing, self._unsynced = self.beside.submit(sync_open, self.file.fileno()), 0
         digested.result()
 
     def finish(self) -> str:
         """Write the length into the header where it was not known, and return the digest of the file."""
+        if self._syncing is not None:
+            self._syncing.result()
         if self.length != self.expected:
             self.file.seek(0)
             self.file.write(npy_header(self.dtype, (self.length,)))
@@ -570,6 +577,7 @@ def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
 PART = 1 << 24  # bytes
 PARTED = "part"  # in the record of a file: of how many bytes the parts are that its digest is made of
 _READ = 1 << 18  # bytes at a time
+_SYNCED = 1 << 27  # bytes of a file that is being written, after which the disk is to take them
 
 
 class PartedDigest:
