@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -74,9 +75,9 @@ def leading_eigenpairs(
         while used < width and block.shape[1]:
             fresh = slice(used, min(used + block.shape[1], width))
             block = block[:, : fresh.stop - used]
-            basis[:, fresh] = block
-            product = operator(block)
-            image[:, fresh] = product
+            product, one = operator(block), np.ones(block.shape[1])
+            device.add_products(basis[:, fresh], [(block, one)], keep=0)  # put there by threads
+            device.add_products(image[:, fresh], [(product, one)], keep=0)
             used = fresh.stop
             if used < width or exact:
                 block = orthonormal(device, product, against=basis[:, :used])
@@ -91,7 +92,7 @@ def leading_eigenpairs(
             break
         kept = -(-count // BLOCK) * BLOCK  # whole blocks, so that all blocks stay as wide
         values, rotation = leading_of(
-            device.gram(basis[:, :used], image[:, :used]), count=kept, spectrum=spectrum
+            device, device.gram(basis[:, :used], image[:, :used]), count=kept, spectrum=spectrum
         )
         basis[:, :kept] = device.combine(basis[:, :used], rotation)
         product = device.combine(image[:, :used], rotation)
@@ -126,7 +127,7 @@ def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, 
 
     ``image`` is A·basis; no further product is needed.
     """
-    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, image), count=count, spectrum=spectrum)
     real = np.abs(values) > SINGULAR * np.abs(values).max()
     outer = rotation[:, real]  # image · outer spans the new space; it is formed only where much cancels in it
     lengths = device.gram(image, image)
@@ -134,13 +135,13 @@ def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, 
     if (np.diag(squares) < CANCELLED * (outer**2).T @ np.diag(lengths)).any():
         image, outer = device.combine(image, outer), np.eye(outer.shape[1])
         squares = device.gram(image, image)
-    whitener, sound = _whitener(squares)
+    whitener, sound = _whitener(device, squares)
     if sound:
         vectors, turn, inner = image, outer @ whitener, whitener.T @ squares
     else:
         vectors = orthonormal(device, device.combine(image, outer @ whitener))
         turn, inner = np.eye(vectors.shape[1]), device.gram(vectors, image) @ outer
-    values, rotation = leading_of((inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, (inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(vectors, turn @ rotation), values)
 
 
@@ -159,13 +160,13 @@ def improved_eigenpairs(
 
 def ritz_pairs(device: Device, basis: Tall, image: Tall, *, count: int, spectrum: str) -> Eigenpairs:
     """Return the leading pairs of an operator within the span of an orthonormal ``basis``; ``image`` is A·basis."""
-    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, image), count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(basis, rotation), values)
 
 
-def leading_of(matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
+def leading_of(device: Device, matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
     """Return the leading eigenvalues and eigenvectors of a small matrix that is symmetric but for rounding."""
-    values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
+    values, rotation = device.eigh((matrix + matrix.T) / 2)
     size = values if spectrum == "positive" else np.abs(values)
     kept = np.argsort(-size, kind="stable")[:count]
     return values[kept], rotation[:, kept]
@@ -185,7 +186,7 @@ def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> 
             block = _without(device, block, against)
         matrix = device.gram(block, block)
     for _ in range(2):
-        whitener, sound = _whitener(matrix, least)
+        whitener, sound = _whitener(device, matrix, least)
         block = device.combine(block, whitener)
         if sound:
             break
@@ -195,7 +196,7 @@ def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> 
     return block
 
 
-def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
+def _whitener(device: Device, squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
     """Return C such that block · C has orthonormal columns, given blockᵀ block, and whether float32 can be trusted.
 
     Columns that are no longer than ``least``, and what is a combination of others, are left out.
@@ -203,7 +204,7 @@ def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64
     lengths = np.sqrt(np.maximum(np.diag(squares), 0))
     fresh = lengths > least
     lengths = lengths[fresh]
-    values, rotation = np.linalg.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
+    values, rotation = device.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
     kept = values > SINGULAR
     choice = np.eye(squares.shape[0])[:, fresh] / lengths
     return choice @ (rotation[:, kept] / np.sqrt(values[kept])), not kept.any() or values[kept][0] > SOUND
@@ -440,7 +441,7 @@ def solve(
 
     Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device.
     """
-    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
+    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:
         saved = None if file is None else read_round(file)
         if saved is None:
             state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
@@ -453,7 +454,7 @@ def solve(
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
                 if file is not None:
-                    write_round(file, state.moved(problem.device.get))
+                    writing.begin(file, state.moved(problem.device.get))
             if state.number >= recipe.rounds:
                 return state
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
@@ -494,7 +495,7 @@ def _carried_over(
     del start, pairs  # as large as what follows
     basis = orthonormal(device, product)
     product = operator(basis)
-    values, rotation = leading_of(device.gram(basis, product), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, product), count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(basis, rotation), values), device.combine(product, rotation)
 
 
@@ -564,6 +565,33 @@ def write_round(path: Path, state: Round) -> None:
         old_values=None if old is None else old.values,
         image=state.image,
     )
+
+
+class Writing:
+    """Writes rounds to disk while the next are made; the last has been written when the block ends."""
+
+    def __init__(self) -> None:
+        self._beside = ThreadPoolExecutor(1)
+        self._last: Future[None] | None = None
+
+    def __enter__(self) -> Writing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._beside:
+            self._wait()
+
+    def begin(self, path: Path, state: Round) -> None:
+        """Begin to write ``state``, after all before it; an image is written at once, since the next round turns it."""
+        self._wait()
+        self._last = self._beside.submit(write_round, path, state)
+        if state.image is not None:
+            self._wait()
+
+    def _wait(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
 
 
 def read_round(path: Path) -> Round | None:
