@@ -87,6 +87,41 @@ def resolve_workers(workers: int | None) -> int:
     return workers
 
 
+def card_named(device: str) -> Any | None:
+    """Return the device of torch that has this name, or None for ``"cpu"``, which needs no torch.
+
+    ``"auto"`` is a graphics card where there is one, ``"torch:cpu"`` torch on the CPU, which is how code for cards is
+    tested where there is none.
+    """
+    if device == "cpu" or (device == "auto" and not has_card()):
+        return None
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the device '{device}' needs torch, which is not installed; pip install 'psdvec[gpu]', or use "
+            'device="cpu"'
+        ) from error
+    try:
+        found = torch.device("cuda" if device == "auto" else device.removeprefix("torch:"))
+        torch.zeros(1, device=found)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"torch cannot use the device '{device}' ({str(error).splitlines()[0]}); use device=\"cpu\", or install "
+            "a torch that fits your graphics card"
+        ) from error
+    return found
+
+
+def has_card() -> bool:
+    """Say whether torch is installed and finds a graphics card."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
 @contextmanager
 def limit_blas(threads: int) -> Iterator[None]:
     """Use this many threads in every BLAS of this process, and restore the previous numbers afterwards.

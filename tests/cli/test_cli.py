@@ -144,6 +144,7 @@ def test_a_wrong_call_is_exit_code_2(psdvec):
 
 
 def test_standard_input_is_counted(tmp_path):
+    (tmp_path / "-").touch()  # a file of that name is another
     command = [
         sys.executable,
         "-m",
@@ -156,7 +157,7 @@ def test_standard_input_is_counted(tmp_path):
         "1",
         "-q",
     ]
-    done = subprocess.run(command, input=TEXT.encode(), capture_output=True, check=False)
+    done = subprocess.run(command, input=TEXT.encode(), capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(load_counts(tmp_path / "counts")) == 6
     assert done.stderr == b""

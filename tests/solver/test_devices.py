@@ -231,7 +231,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch):
-    monkeypatch.setattr("psdvec.solver.devices._has_gpu", lambda: False)
+    monkeypatch.setattr("psdvec.resources.has_card", lambda: False)
     assert isinstance(open_device("auto"), Cpu)
 
 

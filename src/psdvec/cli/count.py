@@ -10,7 +10,7 @@ import typer
 from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
-from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting, Finding
+from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting, Finding, Fitting
 from psdvec.resources import format_size, peak_memory
 
 NAMED = 20  # words at most that export-grams names
@@ -126,6 +126,7 @@ def count(
         ),
     ] = None,
     workers: options.Workers = None,
+    device: options.Device = Fitting.device,
     scheduler: options.Scheduler = None,
     cluster: options.Cluster = None,
     block_size: Annotated[
@@ -161,7 +162,7 @@ def count(
     asked: dict[str, Any] = {
         "phrases": phrases, "vocabulary": None if vocab is None else read_word_list(vocab),
         "min_count": min_count, "max_words": max_words, "window": window, "weighting": weighting, "gaps": gaps,
-        "memory": memory, "workers": workers, "block_size": block_size,
+        "memory": memory, "workers": workers, "device": device, "block_size": block_size,
         "output": output, "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:

@@ -62,7 +62,6 @@ Core = Annotated[
 ]
 Memory = Annotated[str | None, typer.Option(help="Memory to use at most, such as 4G; default: what is free.")]
 Seed = Annotated[int, typer.Option(help="Seed of the eigensolver's random start, and of --dim auto.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
 Ridge = Annotated[str | None, typer.Option(help=f"{options.HELP['ridge'][:-1]}; default: the model's.")]
 MinContexts = Annotated[
     int, typer.Option(help="Place no word that was seen with fewer different words than this.")
@@ -96,7 +95,7 @@ def fit(
     seed: Seed = Fitting.seed,
     memory: Memory = None,
     workers: options.Workers = None,
-    device: Device = Fitting.device,
+    device: options.Device = Fitting.device,
     scheduler: options.Scheduler = None,
     cluster: options.Cluster = None,
     allow_unlike: options.AllowUnlike = False,
@@ -202,7 +201,7 @@ def extend(
     ] = UNIGRAMS[0],
     min_contexts: MinContexts = Fitting.min_contexts,
     workers: options.Workers = None,
-    device: Device = Fitting.device,
+    device: options.Device = Fitting.device,
     scheduler: options.Scheduler = None,
     cluster: options.Cluster = None,
     allow_unlike: options.AllowUnlike = False,
@@ -293,7 +292,7 @@ def train(
     seed: Seed = Fitting.seed,
     memory: Memory = None,
     workers: options.Workers = None,
-    device: Device = Fitting.device,
+    device: options.Device = Fitting.device,
     scheduler: options.Scheduler = None,
     cluster: options.Cluster = None,
     allow_unlike: options.AllowUnlike = False,

@@ -31,6 +31,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Workers = Annotated[
     int | None, typer.Option(help="Number of threads; default: one per core.", show_default=False)
 ]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
 Scheduler = Annotated[
     str | None,
     typer.Option(help="Work on the Dask cluster whose scheduler has this address, such as tcp://host:8786."),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +25,9 @@ from psdvec.counts.phrases import AUTO, Joiner, resolve_phrases
 from psdvec.counts.segments import FORMAT, MAX_WORD_BYTES, choose_words, number_text, report_tally
 from psdvec.counts.vocabulary import TEXT_KEYS, Key, Vocabulary, as_key, key_text, read_keys
 from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import BASKET, TOKENIZER, Counting
+from psdvec.options import BASKET, TOKENIZER, Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
-from psdvec.resources import available_memory, format_size, parse_size, resolve_workers
+from psdvec.resources import available_memory, card_named, format_size, parse_size, resolve_workers
 from psdvec.storage.artefact import check_output
 from psdvec.storage.files import nearest_folder
 from psdvec.storage.workspace import check_resumable, clear, open_workspace, place_for
@@ -102,6 +103,7 @@ def count_pairs(
     gaps: str = Counting.gaps,
     memory: float | str | None = None,
     workers: int | None = None,
+    device: str = Fitting.device,
     output: str | Path | None = None,
     overwrite: bool = False,
     client: Any = None,
@@ -153,6 +155,9 @@ def count_pairs(
     memory
         The most memory that the process may use, such as ``"4G"``; by default half of what is free.
         Text that does not fit is counted in runs, which are merged from disk.
+    device
+        ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``: what counts the pairs of text, with the same counts.
+        Baskets are counted on the CPU.
     output
         Where to write the counts; interrupted work is resumed there. If None, they stay in memory.
     client
@@ -176,6 +181,11 @@ def count_pairs(
     """
     if client is not None:
         demand_client(client)
+        if device != Fitting.device:
+            raise InputError(
+                f"a cluster counts on CPUs, and the device is '{device}'; leave out one of the two"
+            )
+    card = card_named(device)
     _check_place(output, on_cluster=client is not None, workers=workers, block_size=block_size)
     text = read_what_counts(
         corpus, items=items, basket=basket, item=item, separator=separator, ordered=window is not None,
@@ -225,6 +235,7 @@ def count_pairs(
             rows = count_text(
                 numbered.files, chosen.words, what, work / "runs",
                 ids=numbered.ids, memory=budget, workers=threads, progress=progress,
+                count_on_card=None if isinstance(text, Baskets) else _counter_on(card),
             )  # fmt: skip
             found = Counted(numbered.tally, chosen, rows)
         else:
@@ -243,6 +254,15 @@ def count_pairs(
             tally=found.tally, sources=sources, overwrite=overwrite, phrases=joined,
         )  # fmt: skip
         return in_memory(counts) if output is None else counts
+
+
+def _counter_on(card: Any) -> Callable[..., Iterator[Rows]] | None:
+    """Return what counts rows on a device of torch, None for the CPU."""
+    if card is None:
+        return None
+    from psdvec.counts.card import count_rows
+
+    return partial(count_rows, card)
 
 
 class Counted(NamedTuple):
@@ -400,6 +420,7 @@ def plan_counting(
     vocabulary: Iterable[Key] | None,
     memory: float | str | None,
     workers: int | None,
+    device: str,
     output: str | Path,
     overwrite: bool,
     cluster: str | None,
@@ -420,7 +441,9 @@ def plan_counting(
     most = None if memory is None else parse_size(memory)
     if cluster is None:
         budget = format_size(available_memory() // 2 if most is None else most)
-        place = f"use at most {budget} of memory and {resolve_workers(workers)} threads"
+        card = card_named(device)
+        beside = "" if card is None else f", and count pairs on the device '{card}'"
+        place = f"use at most {budget} of memory and {resolve_workers(workers)} threads{beside}"
     else:
         from psdvec.cluster.counting import plan_blocks
 

@@ -412,15 +412,18 @@ def count_text(
     memory: int,
     workers: int,
     progress: Progress,
+    count_on_card: Callable[..., Iterator[Rows]] | None = None,
 ) -> Iterator[Rows]:
     """Yield the rows of the count matrix of the segments ``text``, or only some ``rows``, over the chosen ``words``.
 
     ``ids``: the length of the text, sentence ends and gaps included. The pairs are counted as the rows are asked for.
+    ``count_on_card`` takes the place of :func:`count_rows`.
     """
     portions = choose_portions(ids, n=len(words), rows=rows, memory=memory, workers=workers)
     with ThreadPoolExecutor(workers) as pool:
         weights = None if what.weighting == BASKET else what.weights
-        count = partial(count_rows, pool, weights=weights, portions=portions)
+        rows_of = partial(count_rows, pool) if count_on_card is None else count_on_card
+        count = partial(rows_of, weights=weights, portions=portions)
         chunks = partial(_read_chunks, text, words, what, portions, pool)
         if portions.ids <= portions.chunk:  # all text fits into memory at once
             with progress.stage("counting pairs", total=portions.rows.size, unit="words") as stage:

@@ -157,7 +157,9 @@ def train(
         if place is not None and (place / META).is_file():
             counts = _open_counts(place, text, described, progress)
         else:
-            counts = count_pairs(text, **counting, **common, memory=memory, output=place, phrases=joined)
+            counts = count_pairs(
+                text, **counting, **common, memory=memory, device=device, output=place, phrases=joined
+            )
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 

@@ -21,7 +21,16 @@ from typing import Any, Literal, TypeAlias
 from psdvec.errors import InputError, import_extra
 from psdvec.resources import format_size
 from psdvec.storage.artefact import parse_json
-from psdvec.text.streams import STANDARD_INPUT, ByteRange, ByteStream, Span, open_file, open_stream, shown
+from psdvec.text.streams import (
+    STANDARD_INPUT,
+    ByteRange,
+    ByteStream,
+    Span,
+    is_address,
+    open_file,
+    open_stream,
+    shown,
+)
 
 # Lines: the one place where bytes are cut into lines.
 
@@ -164,6 +173,10 @@ class Reader:
 
         None where it must be read from its beginning, or has fewer bytes than ``least``.
         """
+        if (
+            path == STANDARD_INPUT or is_address(path) or not Path(path).is_file()
+        ):  # what can be read once is not looked into
+            return None
         if self.encoding != UTF8 or self.byte_range is not None or self.kind(path) != "text":
             return None
         with open_stream(path) as stream:

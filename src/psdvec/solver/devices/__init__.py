@@ -16,9 +16,8 @@ from typing import Any, Protocol
 
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.counts.matrix import Cooccurrence
-from psdvec.errors import InputError
 from psdvec.options import Recipe
-from psdvec.resources import format_size
+from psdvec.resources import card_named, format_size
 from psdvec.solver.pmi import WordScales
 from psdvec.solver.ridge import Setting
 from psdvec.storage.workspace import Placed
@@ -185,30 +184,12 @@ class Device(Protocol):
 
 
 def open_device(name: str = "cpu", *, workers: int | None = None) -> Device:
-    """Return a device by name: ``"cpu"``, ``"auto"`` for a GPU where there is one, or any that torch knows.
-
-    ``workers`` are threads of the CPU. ``"torch:cpu"`` is torch on the CPU, which is how the code for GPUs is tested
-    where there is none.
-    """
-    if name == "auto":
-        name = "cuda" if _has_gpu() else "cpu"
-    if name == "cpu":
+    """Return a device by name, as :func:`psdvec.resources.card_named` takes it; ``workers`` are threads of the CPU."""
+    card = card_named(name)
+    if card is None:
         from psdvec.solver.devices.cpu import Cpu
 
         return Cpu(workers)
-    try:
-        from psdvec.solver.devices.gpu import Gpu
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the device '{name}' needs torch, which is not installed; pip install 'psdvec[gpu]', or use "
-            'device="cpu"'
-        ) from error
-    return Gpu(name.removeprefix("torch:"))
+    from psdvec.solver.devices.gpu import Gpu
 
-
-def _has_gpu() -> bool:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return False
-    return bool(torch.cuda.is_available())
+    return Gpu(card)
