@@ -11,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -297,6 +297,23 @@ def map_ordered(
             future.cancel()
     if fault:
         raise fault
+
+
+def for_each(work: Callable[[int], None], begins: range) -> None:
+    """Do ``work`` for each of ``begins``, by as many threads as :func:`thread_limit` allows.
+
+    >>> squares = [0] * 3
+    >>> for_each(lambda i: squares.__setitem__(i, i * i), range(3))
+    >>> squares
+    [0, 1, 4]
+    """
+    if len(begins) < 2:
+        for begin in begins:
+            work(begin)
+        return
+    with ThreadPoolExecutor(thread_limit()) as pool:
+        for _ in pool.map(work, begins):
+            pass
 
 
 def in_stretches(

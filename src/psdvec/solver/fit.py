@@ -20,10 +20,10 @@ from psdvec.counts.matrix import Cooccurrence, counts_of, half_of
 from psdvec.errors import InputError, checked, demand_client
 from psdvec.options import BASKET, Fitting, Recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of
-from psdvec.resources import arithmetic, format_size, parse_size
+from psdvec.resources import arithmetic, for_each, format_size, parse_size
 from psdvec.solver.devices import Device, Room, Size, open_device
 from psdvec.solver.extend import Solve, choose_words, computed_with, place
-from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales
+from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales, words_before
 from psdvec.solver.ridge import prepare
 from psdvec.solver.rounds import Eigenpairs, Problem, build_problem, first_operator, leading_eigenpairs, solve
 from psdvec.storage.artefact import check_output, release_memory
@@ -43,21 +43,29 @@ from psdvec.vectors.subwords import (
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
 
 SAMPLE = 96  # words that are solved; up to so many, all of them
-_ROWS = 4096  # words whose spelling is looked up together
+_ROWS = 1024  # that a thread makes of eigenvectors at a time
 _FIRST = 100  # the sample starts at this part of the vocabulary: the most frequent words take longest
 
 
-def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Float32s:
+def core_deviations(
+    model: Model,
+    counts: Cooccurrence,
+    spelled: Float32s | None,
+    *,
+    solve: Solve,
+    sums: tuple[Float64s, Float64s],
+) -> Float32s:
     """Return the deviation of each word of ``model``, whose words are all core; NaN where nothing can be solved.
 
-    ``solve`` is a device's :meth:`~psdvec.solver.devices.Device.solve_words`.
+    ``spelled`` (n, d) are the p of the words' spelling, and ``sums`` the margins of the counts; ``solve`` is a device's
+    :meth:`~psdvec.solver.devices.Device.solve_words`.
     """
     n = model.core
     ids = np.arange(n)
     if n > SAMPLE:
         ids = np.unique(np.geomspace(max(n // _FIRST, 1), n - 1, SAMPLE).astype(np.int64))
     found = np.full(n, np.nan)
-    setting = prepare(model, counts, ids, min_contexts=1)
+    setting = prepare(model, counts, ids, min_contexts=1, sums=sums)
     try:
         placed = solve(setting, counts)
     except InputError:  # without any ridge, equations may have no solution
@@ -65,37 +73,32 @@ def core_deviations(model: Model, counts: Cooccurrence, *, solve: Solve) -> Floa
     is_placed = np.array([one.vector is not None for one in placed], bool)
     ids, placed = ids[is_placed], [one for one in placed if one.vector is not None]
     found[ids] = [one.deviation for one in placed]
-    if model.subwords is not None and placed:
+    if model.subwords is not None and spelled is not None and placed:
         rows = np.array([cast(Float32s, one.vector)[: model.dim] for one in placed], np.float32)
-        found[ids] *= _mixing_factors(model, model.subwords, ids, rows)
+        found[ids] *= _mixing_factors(model, model.subwords, ids, rows, spelled[ids])
     if n > SAMPLE:
-        found = _carried_over(found, _features(model, counts))
+        found = _carried_over(found, _features(model, counts, spelled))
     return found.astype(np.float32)
 
 
-def _mixing_factors(model: Model, subwords: Subwords, ids: Int64s, rows: Float32s) -> Float32s:
+def _mixing_factors(
+    model: Model, subwords: Subwords, ids: Int64s, rows: Float32s, spelled: Float32s
+) -> Float32s:
     """Return what mixing with spelling multiplies the deviations of some words by, at the ``rows`` of a ridge."""
-    spelled = subwords.predict([model.words[i] for i in ids.tolist()])
     own = own_pull(subwords, model.counts[ids], noise=model.recipe.spelling_noise)
     return mixing_factors(rows, model.stretch, spelled, own, share=subwords.share)
 
 
-def _features(model: Model, counts: Cooccurrence) -> Float64s:
+def _features(model: Model, counts: Cooccurrence, spelled: Float32s | None) -> Float64s:
     """Return what a deviation depends on, (n, 7).
 
     Powers of the logarithms of occurrences and of different contexts, and that of what mixing multiplies it by.
     """
     n = len(model)
     mixing = np.ones(n)
-    if model.subwords is not None:
-        for first in range(0, n, _ROWS):
-            ids = np.arange(first, min(first + _ROWS, n))
-            mixing[ids] = _mixing_factors(model, model.subwords, ids, model.rows[ids])
-    before: Int64s = np.zeros(len(counts), np.int64)
-    for first, last in row_chunks(counts.indptr, len(counts)):
-        part = counts.indices[counts.indptr[first] : counts.indptr[last]]
-        before += np.bincount(part, minlength=before.size)
-        release_memory(counts.indices)
+    if model.subwords is not None and spelled is not None:
+        mixing[:] = _mixing_factors(model, model.subwords, np.arange(n), model.rows, spelled)
+    before = words_before(counts)
     contexts = np.log1p(np.diff(counts.indptr[: n + 1]) + before[:n])
     seen = np.log1p(model.counts)
     columns: list[Any] = [
@@ -268,8 +271,6 @@ def fit(
         model = _fit_core(
             hardware, store, core, what, room=room, workers=workers, folder=folder, progress=progress
         )
-        with progress.stage("deviations", total=None, unit="words"):
-            model = replace(model, deviations=core_deviations(model, store, solve=hardware.solve_words))
         if words > core:
             chosen = choose_words(model, store, store.vocabulary.words[core:words])
             found = place(
@@ -349,7 +350,12 @@ def _fit_core(
     ).low_rank
     last = Eigenpairs(hardware.get(last.vectors), last.values)
     del problem  # nothing takes more memory than the pairs
-    return _model_of(last, counts, what, scales, constants, workers=workers, progress=progress)
+    model, spelled = _model_of(last, counts, what, scales, constants, workers=workers, progress=progress)
+    del last
+    with progress.stage("deviations", total=None, unit="words"):
+        solve_words, sums = hardware.solve_words, (row_sums, column_sums)
+        deviations = core_deviations(model, counts, spelled, solve=solve_words, sums=sums)
+    return replace(model, deviations=deviations)
 
 
 def _model_of(
@@ -361,10 +367,11 @@ def _model_of(
     *,
     workers: int | None,
     progress: Progress,
-) -> Model:
+) -> tuple[Model, Float32s | None]:
     """Split X = V J Vᵀ, given by its eigenpairs, into rows, signs and the constant direction; undo the emphasis.
 
-    The vectors are these rows, stretched, and mixed with what n-grams learn from them.
+    The vectors are these rows, stretched, and mixed with what n-grams learn from them; what these say of each word is
+    returned beside the model.
     """
     vectors, values, dim, recipe = low_rank.vectors, low_rank.values, what.most_dim, what.settings
     n = len(scales)
@@ -378,8 +385,12 @@ def _model_of(
         kept = kept[kept != place]
     kept = kept[:dim]
     filled = np.zeros((n, dim), np.float32)
-    for column, place in enumerate(kept.tolist()):
-        filled[:, column] = vectors[:, place] * factors[place] / emphases
+
+    def fill(begin: int) -> None:
+        part = slice(begin, begin + _ROWS)
+        filled[part, : kept.size] = vectors[part, kept] * factors[kept] / emphases[part, None]
+
+    for_each(fill, range(0, n, _ROWS))
     demand_finite(filled, counts.vocabulary.words)
     all_signs = np.ones(dim, np.float32)
     all_signs[: kept.size] = np.sign(values[kept])
@@ -405,7 +416,7 @@ def _model_of(
         told = subwords.share, subwords.leverage, subwords.size
         progress.say(f"spelling {say_weights(*told, noise=recipe.spelling_noise)}")
     spelled = None if subwords is None else subwords.predict(names)
-    return Model(
+    model = Model(
         words=names,
         counts=seen,
         vectors=mix(filled, stretch, spelled, share=0.0 if subwords is None else subwords.share),
@@ -424,6 +435,7 @@ def _model_of(
         sources=(counts.provenance,),
         phrases=counts.phrases,
     )
+    return model, spelled
 
 
 def _on_cluster(client: Any, counts: Any, device: str, **options: Any) -> Any:

@@ -81,6 +81,21 @@ def add_margins(indptr, indices, values, begin, end, rows, columns):
         rows[i] += total
 
 
+def words_before(counts: Cooccurrence) -> Int64s:
+    """Return how many different words each word follows (n,)."""
+    n = counts.indptr.size - 1
+    (found,) = sums_over_rows(counts, n, partial(add_rows, counts.indptr, counts.indices), (n,))
+    return found
+
+
+# indptr int64[n+1], indices int32[nnz]; rows int64[n] are added to
+@kernel
+def add_rows(indptr, indices, begin, end, rows):
+    """Add to each column how many of the rows ``begin`` to ``end`` have a pair in it."""
+    for k in range(indptr[begin], indptr[end]):
+        rows[indices[k]] += 1
+
+
 def sums_over_rows(
     counts: Cooccurrence, n: int, add: Callable[..., None], *shapes: tuple[int, ...]
 ) -> list[Int64s]:

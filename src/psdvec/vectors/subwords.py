@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from psdvec.arrays import Array, Bools, Float32s, Float64s, Int64s, UInt64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import map_ordered, resolve_workers
+from psdvec.resources import for_each, map_ordered, resolve_workers
 
 # The closest spellings of a missing word, for messages that help.
 
@@ -86,9 +86,10 @@ _SYLLABLES = ((0x3400, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0x20000, 0x
 _BEGIN, _END = 0x110000, 0x110001  # what stands for the ends: beyond Unicode, so that no word contains them
 _NULL = 0x110002  # what stands for the letter 0, which leaves no trace in the hash of an n-gram it begins
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of the hash; odd, and nothing special otherwise
-_WORDS = 4096  # whose vectors are summed at a time; no result depends on it
+_WORDS = 512  # whose vectors are summed at a time; no result depends on it
+_CUT = 2048  # words that a thread cuts into n-grams at a time
 _STEPS = 127  # codes run from -127 to 127
-_ROWS = 4096  # vectors that are coded together
+_ROWS = 1024  # vectors that are coded or mixed together
 _LARGEST = 1e9  # that any of its numbers may be: those of real vectors are near 1
 _LONGEST_SQUARE = 0.9  # of p; a prediction is never taken to be certain
 
@@ -153,12 +154,16 @@ class Subwords:
         from scipy import sparse  # slow to import, and few programs ask for words that nobody has seen
 
         found = np.zeros((len(words), self.dim), np.float32)
-        for begin in range(0, len(words), _WORDS):
+
+        def fill(begin: int) -> None:
             starts, places = find_ngrams(words[begin : begin + _WORDS], self.hashes)
             used, columns = np.unique(places, return_inverse=True)
-            vectors = self.codes[used].astype(np.float32) * self.steps[used, None]
+            vectors = self.codes[used].astype(np.float32)
+            vectors *= self.steps[used, None]
             Z = sparse.csr_array((ngram_weights(starts), columns, starts), shape=(starts.size - 1, used.size))
             found[begin : begin + _WORDS] = Z @ vectors
+
+        for_each(fill, range(0, len(words), _WORDS))
         return found
 
     def vectors_of(self, words: Sequence[str]) -> Float32s:
@@ -271,6 +276,19 @@ def letter_ngrams(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
     return starts_of(all_words[new], len(words)), all_hashes[new]
 
 
+def _ngrams_by_threads(words: Sequence[str]) -> tuple[Int64s, UInt64s]:
+    """Return what :func:`letter_ngrams` does."""
+    found: dict[int, tuple[Int64s, UInt64s]] = {}
+
+    def cut(begin: int) -> None:
+        found[begin] = letter_ngrams(words[begin : begin + _CUT])
+
+    begins = range(0, max(len(words), 1), _CUT)
+    for_each(cut, begins)
+    lengths = np.concatenate([np.diff(found[begin][0]) for begin in begins])
+    return np.concatenate([[0], np.cumsum(lengths)]), np.concatenate([found[begin][1] for begin in begins])
+
+
 def find_ngrams(words: Sequence[str], known: UInt64s) -> tuple[Int64s, Int64s]:
     """Return the places of each word's n-grams among the rising hashes ``known``; the others are left out."""
     starts, hashes = letter_ngrams(words)
@@ -300,13 +318,16 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
     """
     steps = np.empty(len(vectors), np.float32)
     codes = np.empty(vectors.shape, np.int8)
-    for first in range(0, len(vectors), _ROWS):
+
+    def fill(first: int) -> None:
         rows = slice(first, first + _ROWS)
         part = vectors[rows]
         step = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0)) / np.float32(_STEPS)
         step[step < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
         codes[rows] = np.rint(part / np.where(step > 0, step, np.float32(1))[:, None])
         steps[rows] = step
+
+    for_each(fill, range(0, len(vectors), _ROWS))
     return codes, steps
 
 
@@ -361,8 +382,11 @@ CHANCE = 8  # standard errors of a cosine up to which it may be chance: coordina
 LEAST = 0.01  # trust, so that unseen words have a direction at least
 _MOST = 0.95  # s², and τ² s²: nothing is known for certain
 STEPS = 8  # of conjugate gradients: further ones change no score
-_COLUMNS = 16  # solved together, one cache line of each row; no result depends on the threads that share them
-_SEED = 0  # of the probes that measure the leverage
+_COLUMNS = (
+    16  # solved together at most, one cache line of each row; fewer, where so threads have equally much to do
+)
+_PROBES = 16  # random signs that measure the leverage
+_SEED = 0  # of the probes
 
 
 def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
@@ -396,7 +420,7 @@ def learn_subwords(
     """
     from scipy import sparse
 
-    starts, hashes = letter_ngrams(words)
+    starts, hashes = _ngrams_by_threads(words)
     known, places, shared = np.unique(hashes, return_inverse=True, return_counts=True)
     kept = shared >= FEWEST
     if not kept.any():
@@ -430,24 +454,40 @@ def regress(
     ``Z`` (n, g) are the features of words, a sparse array, and ``units`` (n, d) their vectors, of length 1; ``certain``
     (n,) is how much each counts.
     """
-    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(len(units), _COLUMNS)).astype(np.float32)
-    solver, d = _Regression(Z, certain, ridge), units.shape[1]
-    B = np.empty((Z.shape[1], d), np.float32)
-    spelled = np.empty_like(units)
-    blocks = [slice(begin, begin + _COLUMNS) for begin in range(0, d, _COLUMNS)]
+    n, d, threads = len(units), units.shape[1], resolve_workers(workers)
+    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(n, _PROBES)).astype(np.float32)
+    solver = _Regression(Z, certain, ridge)
+    B, spelled, echoes = np.empty((Z.shape[1], d), np.float32), np.empty_like(units), np.empty_like(probes)
 
     def solve(part: slice) -> None:
         B[:, part] = found = solver.solve(units[:, part])
         spelled[:, part] = Z @ found
 
+    def probe(part: slice) -> None:
+        echoes[:, part] = Z @ solver.solve(probes[:, part])
+
+    widest = -(-(d + _PROBES) // (threads * -(-(d + _PROBES) // (threads * _COLUMNS))))
+    blocks = [(solve, part) for part in _even_slices(d, widest)]
+    blocks += [(probe, part) for part in _even_slices(_PROBES, widest)]
     with (
-        ThreadPoolExecutor(resolve_workers(workers)) as pool,
+        ThreadPoolExecutor(threads) as pool,
         progress.stage("spelling", total=len(blocks), unit="blocks") as stage,
     ):
-        for _ in map_ordered(pool, solve, blocks, ahead=2 * len(blocks)):
+        for _ in map_ordered(pool, lambda block: block[0](block[1]), blocks, ahead=2 * len(blocks)):
             stage.advance(1)
-    own = float(np.sum(probes * (Z @ solver.solve(probes))) / probes.size)  # mean leverage (Hutchinson 1990)
+    own = float(np.sum(probes * echoes) / probes.size)  # mean leverage (Hutchinson 1990)
     return B, what_others_say(units, spelled, own)
+
+
+def _even_slices(size: int, widest: int) -> list[slice]:
+    """Cut columns into slices of nearly so many, at least 2: a sum over rows is taken in another order for 1 alone.
+
+    >>> _even_slices(7, 3)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
+    """
+    parts = -(-size // max(widest, 3))
+    bounds = [size * part // parts for part in range(parts + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
 
 
 class Others(NamedTuple):
@@ -512,17 +552,22 @@ class _Regression:
     def solve(self, targets: Float32s) -> Float32s:
         """Return B for some columns of U, each as if it were alone."""
         R: Float32s = self.Zt @ (self.certain * targets)
-        B = np.zeros_like(R)
-        Y = self.inverse * R
-        P, size = Y, _dots(R, Y)
+        B, term = np.zeros_like(R), np.empty_like(R)
+        P = self.inverse * R
+        size = _dots(R, P)
         for _ in range(STEPS):
-            image = self.Zt @ (self.certain * (self.Z @ P)) + self.ridge * P
+            along = self.Z @ P
+            along *= self.certain
+            image: Float32s = self.Zt @ along
+            image += np.multiply(self.ridge, P, out=term)
             step = size / np.maximum(_dots(P, image), np.float32(1e-30))
-            B += step * P
-            R -= step * image
-            Y = self.inverse * R
+            B += np.multiply(step, P, out=term)
+            image *= step
+            R -= image
+            Y = np.multiply(self.inverse, R, out=image)
             before, size = size, _dots(R, Y)
-            P = Y + (size / np.maximum(before, np.float32(1e-30))) * P
+            P *= size / np.maximum(before, np.float32(1e-30))
+            P += Y
         return B
 
 
@@ -535,12 +580,19 @@ def mix(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: f
 
     Their lengths are those of the stretched rows.
     """
-    stretched = rows if (stretch == 1).all() else rows * stretch
     if spelled is None:
-        return stretched
-    lengths = np.linalg.norm(stretched, axis=1, keepdims=True)
-    mixed = stretched / _safe(lengths) + np.float32(share) * spelled
-    return np.asarray(mixed * (lengths / _safe(np.linalg.norm(mixed, axis=1, keepdims=True))), np.float32)
+        return rows if (stretch == 1).all() else rows * stretch
+    mixed = np.empty(rows.shape, np.float32)
+
+    def fill(begin: int) -> None:
+        part = slice(begin, begin + _ROWS)
+        stretched = rows[part] * stretch
+        lengths = np.linalg.norm(stretched, axis=1, keepdims=True)
+        sums = stretched / _safe(lengths) + np.float32(share) * spelled[part]
+        mixed[part] = sums * (lengths / _safe(np.linalg.norm(sums, axis=1, keepdims=True)))
+
+    for_each(fill, range(0, len(rows), _ROWS))
+    return mixed
 
 
 def place_spelled(
@@ -572,9 +624,16 @@ def mixing_factors(
 
     A word without a known n-gram has no p, and nothing to draw towards itself.
     """
-    mixed = _units(rows, stretch) + np.float32(share) * spelled
+    factors = np.empty(len(rows), np.float32)
     own = np.where(spelled.any(axis=1), own, np.float32(0))
-    return np.asarray((1 + np.float32(share) * own) / _safe(np.linalg.norm(mixed, axis=1)), np.float32)
+
+    def fill(begin: int) -> None:
+        part = slice(begin, begin + _ROWS)
+        mixed = _units(rows[part], stretch) + np.float32(share) * spelled[part]
+        factors[part] = (1 + np.float32(share) * own[part]) / _safe(np.linalg.norm(mixed, axis=1))
+
+    for_each(fill, range(0, len(rows), _ROWS))
+    return factors
 
 
 def own_pull(subwords: Subwords, counts: Int64s | Float64s, *, noise: float) -> Float32s:
