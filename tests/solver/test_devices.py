@@ -69,6 +69,17 @@ def test_a_block_of_few_rows_meets_the_first_rows_and_columns_only(gpu):
         np.testing.assert_allclose(product, T[:m, :m] @ block[:m], atol=4 * HALF * np.abs(T).max())
 
 
+@pytest.mark.parametrize("n", [0, 1, 70])
+def test_eigenvalues_rise_and_eigenvectors_make_the_matrix(gpu, n):
+    half = np.random.default_rng(0).standard_normal((n, n))
+    matrix = half + half.T
+    for device in (Cpu(1), gpu):
+        values, vectors = device.eigh(matrix)
+        assert values.tolist() == sorted(values)
+        np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-12 * n)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-13 * n)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["default", "paper"])
 def test_the_vectors_are_those_of_the_cpu_to_rounding(gpu, recipe):

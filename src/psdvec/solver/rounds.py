@@ -91,7 +91,7 @@ def leading_eigenpairs(
             break
         kept = -(-count // BLOCK) * BLOCK  # whole blocks, so that all blocks stay as wide
         values, rotation = leading_of(
-            device.gram(basis[:, :used], image[:, :used]), count=kept, spectrum=spectrum
+            device, device.gram(basis[:, :used], image[:, :used]), count=kept, spectrum=spectrum
         )
         basis[:, :kept] = device.combine(basis[:, :used], rotation)
         product = device.combine(image[:, :used], rotation)
@@ -126,7 +126,7 @@ def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, 
 
     ``image`` is A·basis; no further product is needed.
     """
-    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, image), count=count, spectrum=spectrum)
     real = np.abs(values) > SINGULAR * np.abs(values).max()
     outer = rotation[:, real]  # image · outer spans the new space; it is formed only where much cancels in it
     lengths = device.gram(image, image)
@@ -134,13 +134,13 @@ def nystrom_eigenpairs(device: Device, basis: Tall, image: Tall, *, count: int, 
     if (np.diag(squares) < CANCELLED * (outer**2).T @ np.diag(lengths)).any():
         image, outer = device.combine(image, outer), np.eye(outer.shape[1])
         squares = device.gram(image, image)
-    whitener, sound = _whitener(squares)
+    whitener, sound = _whitener(device, squares)
     if sound:
         vectors, turn, inner = image, outer @ whitener, whitener.T @ squares
     else:
         vectors = orthonormal(device, device.combine(image, outer @ whitener))
         turn, inner = np.eye(vectors.shape[1]), device.gram(vectors, image) @ outer
-    values, rotation = leading_of((inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, (inner / values[real]) @ inner.T, count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(vectors, turn @ rotation), values)
 
 
@@ -159,13 +159,13 @@ def improved_eigenpairs(
 
 def ritz_pairs(device: Device, basis: Tall, image: Tall, *, count: int, spectrum: str) -> Eigenpairs:
     """Return the leading pairs of an operator within the span of an orthonormal ``basis``; ``image`` is A·basis."""
-    values, rotation = leading_of(device.gram(basis, image), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, image), count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(basis, rotation), values)
 
 
-def leading_of(matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
+def leading_of(device: Device, matrix: Float64s, *, count: int, spectrum: str) -> tuple[Float64s, Float64s]:
     """Return the leading eigenvalues and eigenvectors of a small matrix that is symmetric but for rounding."""
-    values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
+    values, rotation = device.eigh((matrix + matrix.T) / 2)
     size = values if spectrum == "positive" else np.abs(values)
     kept = np.argsort(-size, kind="stable")[:count]
     return values[kept], rotation[:, kept]
@@ -185,7 +185,7 @@ def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> 
             block = _without(device, block, against)
         matrix = device.gram(block, block)
     for _ in range(2):
-        whitener, sound = _whitener(matrix, least)
+        whitener, sound = _whitener(device, matrix, least)
         block = device.combine(block, whitener)
         if sound:
             break
@@ -195,7 +195,7 @@ def orthonormal(device: Device, block: Tall, *, against: Tall | None = None) -> 
     return block
 
 
-def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
+def _whitener(device: Device, squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64s, bool]:
     """Return C such that block · C has orthonormal columns, given blockᵀ block, and whether float32 can be trusted.
 
     Columns that are no longer than ``least``, and what is a combination of others, are left out.
@@ -203,7 +203,7 @@ def _whitener(squares: Float64s, least: Float64s | float = 0.0) -> tuple[Float64
     lengths = np.sqrt(np.maximum(np.diag(squares), 0))
     fresh = lengths > least
     lengths = lengths[fresh]
-    values, rotation = np.linalg.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
+    values, rotation = device.eigh(squares[np.ix_(fresh, fresh)] / np.outer(lengths, lengths))
     kept = values > SINGULAR
     choice = np.eye(squares.shape[0])[:, fresh] / lengths
     return choice @ (rotation[:, kept] / np.sqrt(values[kept])), not kept.any() or values[kept][0] > SOUND
@@ -494,7 +494,7 @@ def _carried_over(
     del start, pairs  # as large as what follows
     basis = orthonormal(device, product)
     product = operator(basis)
-    values, rotation = leading_of(device.gram(basis, product), count=count, spectrum=spectrum)
+    values, rotation = leading_of(device, device.gram(basis, product), count=count, spectrum=spectrum)
     return Eigenpairs(device.combine(basis, rotation), values), device.combine(product, rotation)
 
 

@@ -176,6 +176,10 @@ class Device(Protocol):
         """Set target = keep · target + diag(weights) Σ block · matrix; a matrix of one dimension is a diagonal."""
         ...
 
+    def eigh(self, matrix: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the eigenvalues, rising, and the eigenvectors of a small symmetric matrix, as NumPy arrays."""
+        ...
+
 
 # Opening a device by its name; torch is loaded only where it is asked for.
 

@@ -185,6 +185,11 @@ class Cpu:
         for _ in self._each(part, target.shape[0]):
             pass
 
+    def eigh(self, matrix: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the eigenvalues, rising, and the eigenvectors of a small symmetric matrix."""
+        found = np.linalg.eigh(matrix)
+        return found.eigenvalues, found.eigenvectors
+
     def _each(self, work: Callable[[slice], Result], rows: int) -> Iterator[Result]:
         """Yield what ``work`` makes of each chunk of rows, in order."""
         chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]

@@ -611,3 +611,8 @@ class Gpu:
             small = self.put(matrix)
             product = block * small if small.ndim == 1 else block @ small
             target += product if weights is None else weights[:, None] * product
+
+    def eigh(self, matrix: Float64s) -> tuple[Float64s, Float64s]:
+        """Return the eigenvalues, rising, and the eigenvectors of a small symmetric matrix."""
+        values, vectors = torch.linalg.eigh(torch.from_numpy(matrix).to(self.device))
+        return values.cpu().numpy(), vectors.cpu().numpy()
