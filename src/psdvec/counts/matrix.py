@@ -7,8 +7,9 @@ A :class:`Cooccurrence` holds the counts with their vocabulary. :func:`write_cou
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -77,6 +78,7 @@ def _is_power(text: str) -> bool:
 KIND = "cooccurrence"
 VERSION = 2  # of large files, checksums are made of those of parts
 _CHECKED_AT_ONCE = 1 << 18  # cells, so that what is compared stays in the cache
+_WRITTEN_AHEAD = 2  # blocks that wait for the disk while others are counted
 _TOLD = 100  # files that a model names
 _SMALL = MOST >> 34  # values whose sum need not be known: 745 times a pair
 _RELEASED_AT_ONCE = 1 << 22  # cells whose memory is given back together
@@ -458,14 +460,20 @@ def write_counts(
         with (
             writer.stream_array("indices", np.int32, length=cells) as indices,
             writer.stream_array("values", np.int64, length=cells) as values,
-            ThreadPoolExecutor(1) as beside,
+            ThreadPoolExecutor(1) as one,
+            ThreadPoolExecutor(1) as other,
         ):
-            sizes = [np.zeros(1, np.int64)]
+            sizes, waiting = [np.zeros(1, np.int64)], deque[Future[None]]()
             for block in blocks:
-                written = beside.submit(values.write, block.values)
-                indices.write(block.columns)
-                written.result()
+                waiting += [
+                    one.submit(indices.write, block.columns),
+                    other.submit(values.write, block.values),
+                ]
                 sizes.append(block.sizes)
+                while len(waiting) > 2 * _WRITTEN_AHEAD:
+                    waiting.popleft().result()
+            for written in waiting:
+                written.result()
         writer.add_array("indptr", np.cumsum(np.concatenate(sizes)))
     # As they were given: a tokenizer of one's own is a function, of which the folder has only the name.
     return replace(map_counts(path, vocabulary), parameters=parameters)

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count, repeat, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -145,6 +146,7 @@ MAX_WORD_BYTES = 1024  # a longer word leaves a gap, and the tally says how many
 
 _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 _EMPTY = np.uint64(0)
+_BYTES_PER_WORD = 128  # of text, for each of its different words
 _PART_BITS = np.uint64(40)  # what tells parts lies above what tells slots, or a part would crowd into few
 _scratch = Scratch()
 
@@ -175,7 +177,7 @@ def number_words(text: Bytes, *, joined: bool, closed: bool) -> Segment:
     padded[:m], padded[m:] = text, _SPACE
     if closed:
         padded[m] = _NEWLINE
-    table, overlong = WordTable(), np.zeros(1, np.int64)
+    table, overlong = WordTable(max(1 << 10, 1 << (m // _BYTES_PER_WORD).bit_length())), np.zeros(1, np.int64)
     begin = t = 0
     while begin <= m:
         begin, t, table.n = _number_until_full(
@@ -492,21 +494,20 @@ def choose_words(text: NumberedText, what: Counting, *, memory: int, workers: in
     passes = 1 + 2 * text.words * _TABLE_BYTES_PER_WORD // max(memory, 1)
     parts = passes * workers  # those of a pass are every so many
 
-    def divide(share: int, number: int) -> list[WordCounts]:
-        found = add_up_words(text.files[share::workers], part=number, parts=passes)
-        return found.split(parts)[number::passes]
+    def add_some(share: int, number: int) -> WordCounts:
+        return add_up_words(text.files[share::workers], part=number, parts=passes).word_counts
 
     def choose(found: Sequence[WordCounts], part: int) -> WordCounts:
         table = WordTable()
         for words in found:
-            table.add(words)
+            table.add(words, part=part, parts=parts)
         return may_be_chosen(table, what, part=part, parts=parts)
 
     chosen: list[WordCounts] = []
     with ThreadPoolExecutor(workers) as pool:
         for number in range(passes):
-            divided = list(pool.map(divide, range(workers), repeat(number)))
-            chosen += pool.map(choose, zip(*divided, strict=True), range(number, parts, passes))
+            found = list(pool.map(add_some, range(workers), repeat(number)))
+            chosen += pool.map(partial(choose, found), range(number, parts, passes))
     return select_chosen(chosen, what)
 
 
@@ -608,7 +609,7 @@ def number_corpus(
         ThreadPoolExecutor(workers) as pool,
     ):
         blocks = enumerate(corpus.blocks(place, joined=joined), len(done))
-        for block, tokens in map_ordered(pool, number_and_write, blocks, ahead=workers):
+        for block, tokens in map_ordered(pool, number_and_write, blocks, ahead=2 * workers):
             stage.advance(block.raw_bytes, tokens=tokens)
     _mark_complete(folder)
 

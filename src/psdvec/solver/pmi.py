@@ -8,6 +8,7 @@ of unseen ones (:func:`pair_terms`). Every device and the ridge compute exactly 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,7 +26,8 @@ from psdvec.resources import thread_limit
 from psdvec.storage.artefact import release_memory
 from psdvec.vectors.model import Constants, Model
 
-CHUNK = 1 << 22  # pairs whose counts are converted at a time
+CHUNK = 1 << 22  # pairs whose counts are converted at a time, at most
+FEWEST = 1 << 18  # and at least, where they are dealt to many threads
 
 
 @dataclass(frozen=True)
@@ -86,17 +88,21 @@ def sums_over_rows(
 
     Threads add to sums of their own; the sum of integers does not depend on who adds what.
     """
-    ranges, threads = list(row_chunks(counts.indptr, n)), thread_limit()
+    threads, lock = thread_limit(), threading.Lock()
+    ranges = iter(dealt_rows(counts.indptr, n))
 
-    def add_some(thread: int) -> list[Int64s]:
+    def add_some(_: int) -> list[Int64s]:
         sums = [np.zeros(shape, np.int64) for shape in shapes]
-        for first, last in ranges[thread::threads]:
-            add(first, last, *sums)
-            release_pairs(counts, first, last)
-        return sums
+        while True:
+            with lock:
+                rows = next(ranges, None)
+            if rows is None:
+                return sums
+            add(*rows, *sums)
+            release_pairs(counts, *rows)
 
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(add_some, range(min(threads, max(len(ranges), 1)))))
+        found = list(pool.map(add_some, range(threads)))
     return [np.sum(parts, axis=0) for parts in zip(*found, strict=True)]
 
 
@@ -110,14 +116,19 @@ def release_pairs(counts: Cooccurrence, first: int = 0, last: int | None = None)
         release_memory(array, int(counts.indptr[first]), end)
 
 
-def row_chunks(indptr: Int64s, n: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of the first ``n`` rows with some millions of pairs each, at least one row."""
+def row_chunks(indptr: Int64s, n: int, *, most: int = CHUNK) -> Iterator[tuple[int, int]]:
+    """Yield ranges of the first ``n`` rows with some millions of pairs each, or so many; at least one row."""
     first = 0
     while first < n:
-        last = int(np.searchsorted(indptr[: n + 1], indptr[first] + CHUNK, side="right")) - 1
+        last = int(np.searchsorted(indptr[: n + 1], indptr[first] + most, side="right")) - 1
         last = min(max(last, first + 1), n)
         yield first, last
         first = last
+
+
+def dealt_rows(indptr: Int64s, n: int) -> list[tuple[int, int]]:
+    """Return ranges of the first ``n`` rows that are small enough to be dealt evenly to all threads."""
+    return list(row_chunks(indptr, n, most=max(CHUNK // thread_limit(), FEWEST)))
 
 
 def measure_constants(

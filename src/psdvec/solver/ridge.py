@@ -25,10 +25,10 @@ from psdvec.options import HUGE, UNIGRAMS, parse_ridge
 from psdvec.resources import limit_blas, limit_threads, map_ordered, resolve_workers, thread_limit
 from psdvec.solver.pmi import (
     WordScales,
+    dealt_rows,
     measure_scales,
     pair_terms,
     release_pairs,
-    row_chunks,
 )
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants, Model
@@ -340,9 +340,15 @@ def _moment(features: Float32s, weights: Float64s) -> Float64s:
     """Return Σ w f fᵀ: float32 products of blocks of rows, added up in float64."""
     total = np.zeros((features.shape[1], features.shape[1]))
     roots = np.sqrt(weights, dtype=np.float64).astype(np.float32)
-    for start in range(0, len(features), _BLOCK):
+
+    def part(start: int) -> Float32s:
         block = roots[start : start + _BLOCK, None] * features[start : start + _BLOCK]
-        total += block.T @ block  # of one array, half the work to NumPy
+        return np.asarray(block.T @ block)  # of one array, half the work to NumPy
+
+    threads = thread_limit()
+    with limit_blas(1), ThreadPoolExecutor(threads) as pool:
+        for product in map_ordered(pool, part, range(0, len(features), _BLOCK), ahead=2 * threads):
+            total += product
     return total
 
 
@@ -610,7 +616,7 @@ def _columns_of(counts: Cooccurrence, batch: Int64s) -> tuple[Array, Int64s, Int
     n = counts.indptr.size - 1
     slot_of = np.full(n, -1, np.int32)
     slot_of[batch] = np.arange(batch.size)
-    ranges = list(row_chunks(counts.indptr, n))
+    ranges = dealt_rows(counts.indptr, n)
 
     def count(part: tuple[int, int]) -> Int64s:
         found: Int64s = count_slots(counts.indptr, counts.indices, slot_of, batch.size, *part)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -74,9 +75,9 @@ def leading_eigenpairs(
         while used < width and block.shape[1]:
             fresh = slice(used, min(used + block.shape[1], width))
             block = block[:, : fresh.stop - used]
-            basis[:, fresh] = block
-            product = operator(block)
-            image[:, fresh] = product
+            product, one = operator(block), np.ones(block.shape[1])
+            device.add_products(basis[:, fresh], [(block, one)], keep=0)  # put there by threads
+            device.add_products(image[:, fresh], [(product, one)], keep=0)
             used = fresh.stop
             if used < width or exact:
                 block = orthonormal(device, product, against=basis[:, :used])
@@ -440,7 +441,7 @@ def solve(
 
     Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device.
     """
-    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage:
+    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:
         saved = None if file is None else read_round(file)
         if saved is None:
             state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
@@ -453,7 +454,7 @@ def solve(
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
                 if file is not None:
-                    write_round(file, state.moved(problem.device.get))
+                    writing.begin(file, state.moved(problem.device.get))
             if state.number >= recipe.rounds:
                 return state
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
@@ -564,6 +565,33 @@ def write_round(path: Path, state: Round) -> None:
         old_values=None if old is None else old.values,
         image=state.image,
     )
+
+
+class Writing:
+    """Writes rounds to disk while the next are made; the last has been written when the block ends."""
+
+    def __init__(self) -> None:
+        self._beside = ThreadPoolExecutor(1)
+        self._last: Future[None] | None = None
+
+    def __enter__(self) -> Writing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._beside:
+            self._wait()
+
+    def begin(self, path: Path, state: Round) -> None:
+        """Begin to write ``state``, after all before it; an image is written at once, since the next round turns it."""
+        self._wait()
+        self._last = self._beside.submit(write_round, path, state)
+        if state.image is not None:
+            self._wait()
+
+    def _wait(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
 
 
 def read_round(path: Path) -> Round | None:

@@ -22,7 +22,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,7 +37,7 @@ import psdvec
 from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import thread_limit
-from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore
+from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore, sync_open
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -430,7 +430,10 @@ class ArtefactWriter:
         self, name: str, dtype: npt.DTypeLike, *, length: int | None = None
     ) -> Iterator[ArrayStream]:
         """Open ``name.npy`` for writing in pieces, of ``length`` entries in all, where that is known."""
-        with (self.folder / f"{name}.npy").open("wb") as file, ThreadPoolExecutor(1) as beside:
+        with (
+            (self.folder / f"{name}.npy").open("wb") as file,
+            ThreadPoolExecutor(1 + thread_limit()) as beside,
+        ):
             stream = ArrayStream(file, np.dtype(dtype), length, beside)
             yield stream
             self.digests[f"{name}.npy"] = stream.finish()
@@ -447,32 +450,48 @@ class ArtefactWriter:
 
 
 class ArrayStream:
-    """A one-dimensional ``.npy`` file of ``length`` entries, or of any length: numpy's header leaves room for it."""
+    """A one-dimensional ``.npy`` file of ``length`` entries, or of any length: numpy's header leaves room for it.
+
+    What has been written is digested ``beside``, and taken by the disk, while more is written.
+    """
 
     def __init__(self, file: BinaryIO, dtype: np.dtype[Any], length: int | None, beside: Executor) -> None:
         self.file, self.dtype, self.expected, self.beside = file, dtype, length, beside
         self.length = 0
-        self._digest = PartedDigest()
-        header = npy_header(dtype, (length or 0,))
-        file.write(header)
-        self._digest.update(header)
+        self._written = file.write(npy_header(dtype, (length or 0,)))
+        self._digests: list[Future[bytes]] = []
+        self._syncing: Future[None] | None = None
+        self._synced = 0
 
     def write(self, array: Array) -> None:
-        """Append ``array``; its digest is computed meanwhile."""
-        data = np.ascontiguousarray(array, dtype=self.dtype).data
-        digested = self.beside.submit(self._digest.update, data)
-        self.file.write(data)
+        """Append ``array``."""
+        self._written += self.file.write(np.ascontiguousarray(array, dtype=self.dtype).data)
         self.length += array.size
-        digested.result()
+        if self._written // PART > len(self._digests):
+            self.file.flush()
+            self._digest(self._written - self._written % PART)
+        if self._written - self._synced > _SYNCED and (self._syncing is None or self._syncing.done()):
+            self._syncing, self._synced = self.beside.submit(sync_open, self.file.fileno()), self._written
+
+    def _digest(self, end: int) -> None:
+        for begin in range(PART * len(self._digests), end, PART):
+            self._digests.append(
+                self.beside.submit(_digest_part, Path(self.file.name), begin, min(begin + PART, end))
+            )
 
     def finish(self) -> str:
         """Write the length into the header where it was not known, and return the digest of the file."""
         if self.length != self.expected:
             self.file.seek(0)
             self.file.write(npy_header(self.dtype, (self.length,)))
-            self.file.flush()
-            self._digest.renew_first(Path(self.file.name))
-        return self._digest.hexdigest()
+        self.file.flush()
+        self._digest(self._written)
+        parts = [digest.result() for digest in self._digests]
+        if self._syncing is not None:
+            self._syncing.result()
+        if self.length != self.expected:  # what the first part was before
+            parts[0] = _digest_part(Path(self.file.name), 0, min(PART, self._written))
+        return _digest_of(parts)
 
 
 @contextmanager
@@ -570,59 +589,28 @@ def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
 PART = 1 << 24  # bytes
 PARTED = "part"  # in the record of a file: of how many bytes the parts are that its digest is made of
 _READ = 1 << 18  # bytes at a time
-
-
-class PartedDigest:
-    """The SHA-256 of bytes as they come; of more than a ``PART`` of them, that of the digests of all parts in turn."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._parts: list[bytes] = []
-        self._last = hashlib.sha256()
-
-    def update(self, data: bytes | memoryview) -> None:
-        """Add bytes, or what a contiguous array holds."""
-        rest = memoryview(data).cast("B")
-        while rest:
-            some = rest[: PART - self._size % PART]
-            self._last.update(some)
-            self._size, rest = self._size + len(some), rest[len(some) :]
-            if self._size % PART == 0:
-                self._parts.append(self._last.digest())
-                self._last = hashlib.sha256()
-
-    def renew_first(self, path: Path) -> None:
-        """Take the first part anew, from the file that now holds all bytes, because its beginning has changed."""
-        first = _digest_part(path, 0, min(PART, self._size))
-        if self._parts:
-            self._parts[0] = first.digest()
-        else:
-            self._last = first
-
-    def hexdigest(self) -> str:
-        """Return the digest of all bytes."""
-        last = [self._last.digest()] if self._size % PART or not self._parts else []
-        return _digest_of([*self._parts, *last])
+_SYNCED = 1 << 27  # bytes of a file that is being written, after which the disk is to take them
 
 
 def digest_file(path: Path, *, size: int | None = None, is_parted: bool = True) -> str:
-    """Return what :class:`PartedDigest` says of a file, or of its first ``size`` bytes; or the SHA-256 of all of it."""
+    """Return the SHA-256 of a file, or of its first ``size`` bytes.
+
+    Of more than a ``PART``, if ``is_parted``, it is that of the digests of all parts, one after the other.
+    """
     size = path.stat().st_size if size is None else size
     part = PART if is_parted else max(size, 1)
     ranges = [(begin, min(begin + part, size)) for begin in range(0, size, part)] or [(0, 0)]
     if len(ranges) == 1:
-        return _digest_part(path, *ranges[0]).hexdigest()
+        return _digest_part(path, *ranges[0]).hex()
     with ThreadPoolExecutor(min(thread_limit(), len(ranges))) as pool:
-        return _digest_of(
-            [found.digest() for found in pool.map(partial(_digest_part, path), *zip(*ranges, strict=True))]
-        )
+        return _digest_of(list(pool.map(partial(_digest_part, path), *zip(*ranges, strict=True))))
 
 
 def _digest_of(parts: Sequence[bytes]) -> str:
     return parts[0].hex() if len(parts) == 1 else hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _digest_part(path: Path, begin: int, end: int) -> hashlib._Hash:
+def _digest_part(path: Path, begin: int, end: int) -> bytes:
     """Return the digest of the bytes from ``begin`` to ``end``, as far as they are there."""
     found, room = hashlib.sha256(), memoryview(bytearray(min(_READ, max(end - begin, 1))))
     with path.open("rb", buffering=0) as file:
@@ -630,4 +618,4 @@ def _digest_part(path: Path, begin: int, end: int) -> hashlib._Hash:
         while begin < end and (count := file.readinto(room[: end - begin])):
             found.update(room[:count])
             begin += count
-    return found
+    return found.digest()

@@ -16,7 +16,9 @@ import shutil
 import time
 import uuid
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -31,19 +33,25 @@ _UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # of a folder on some 
 
 def sync(path: Path, *, names_only: bool = False) -> None:
     """Wait until the file at ``path`` is on the disk, or a folder with all that is in it, or with its names only."""
-    if os.environ.get(ENVIRONMENT, "") not in ("", "0"):
-        return
     if path.is_dir() and not path.is_symlink() and not names_only:
         for inner in sorted(path.iterdir()):
             sync(inner)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        sync_open(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_open(descriptor: int) -> None:
+    """Wait until what was written to an open file is on the disk."""
+    if os.environ.get(ENVIRONMENT, "") not in ("", "0"):
+        return
+    try:
         os.fsync(descriptor)
     except OSError as error:
         if error.errno not in _UNSYNCABLE:
             raise
-    finally:
-        os.close(descriptor)
 
 
 # Locks that end with the process that holds them, however it ends; a lock on a name says whether its owner lives.
@@ -155,6 +163,7 @@ def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
 # What becomes of something that has the name already.
 Existing: TypeAlias = Literal["replace", "keep", "refuse"]
 
+_REMOVING = 8  # threads that remove the files of a folder
 _NEW, _OLD, _GONE = "new", "old", "gone"  # being written; about to be replaced; being removed
 _UNFINISHED = re.compile(
     r"\.(?P<name>.+)\.(?P<state>new|old|gone)-(?P<host>[0-9a-f]{8})[0-9a-f]{8}", re.DOTALL
@@ -248,10 +257,17 @@ def _put_in_two_steps(new: Path, path: Path) -> None:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
+        inner = [Path(place) / name for place, _, names in os.walk(path) for name in names]
+        with ThreadPoolExecutor(_REMOVING) as pool:  # of a large file, memory is given back meanwhile
+            deque(pool.map(_unlink, inner), maxlen=0)
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        _unlink(path)
+
+
+def _unlink(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def discard_folder(path: Path) -> None:
