@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from psdvec.cluster import client as cluster_client
 from psdvec.cluster import fitting
-from psdvec.cluster.fitting import ClusterPairs
+from psdvec.cluster.fitting import Board, ClusterPairs, deal, sees
 from psdvec.counts.matrix import load_counts
 from psdvec.errors import ClusterError, InputError
 from psdvec.formats import load
 from psdvec.resources import arithmetic
 from psdvec.solver import rounds as rounds_module
 from psdvec.solver.devices import cpu_pairs
+from psdvec.solver.devices.cpu_pairs import Extent
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import write_round
@@ -53,9 +57,18 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(cpu_pairs, "TILE", 16)
 
 
-def test_a_fit_is_the_same_bytes_on_a_cluster(client, fitted, tmp_path, small_blocks):
+@pytest.fixture
+def far(monkeypatch):
+    """Let no worker see memory of this process, as if all were on other machines."""
+    monkeypatch.setattr(ClusterPairs, "_see_boards", lambda self: set())
+
+
+@pytest.mark.parametrize("where", ["near", "far"])
+def test_a_fit_is_the_same_bytes_on_a_cluster(client, fitted, tmp_path, small_blocks, where, request):
     counts, options, _ = fitted
     fit(counts, **options, output=tmp_path / "alone")
+    if where == "far":
+        request.getfixturevalue("far")
     fit(counts, **options, output=tmp_path / "together", client=client)
     fit(counts, **options, memory="1M", output=tmp_path / "from disk", client=client)
     alone = contents(tmp_path / "alone")
@@ -80,11 +93,11 @@ def test_a_worker_killed_in_a_round_costs_nothing_but_time(
     calls = []
     submit = ClusterPairs._submit
 
-    def submit_and_kill(self, function, number, arguments):
+    def submit_and_kill(self, function, number, **more):
         calls.append(number)
         if len(calls) == dying:
             os.kill(client.run(os.getpid, workers=[self._owners[number]]).popitem()[1], signal.SIGKILL)
-        return submit(self, function, number, arguments)
+        return submit(self, function, number, **more)
 
     monkeypatch.setattr(ClusterPairs, "_submit", submit_and_kill)
     fit(counts, **options, output=tmp_path / "together", client=client)
@@ -93,7 +106,7 @@ def test_a_worker_killed_in_a_round_costs_nothing_but_time(
 
 
 def test_a_worker_that_nobody_starts_again_costs_nothing_but_time(
-    fitted, tmp_path, monkeypatch, small_blocks
+    fitted, tmp_path, monkeypatch, small_blocks, far
 ):
     """It dies just when X is handed out, and is not missed before."""
     counts, options, _ = fitted
@@ -136,7 +149,8 @@ def test_workers_that_are_not_alike_are_refused_or_allowed(client, fitted, tmp_p
 
 def test_a_worker_that_joins_a_fit_is_checked_before_it_gets_a_share(monkeypatch):
     pairs = object.__new__(ClusterPairs)
-    pairs._client, pairs._shares, pairs._owners, pairs._checked = None, 2, {0: "tcp://a", 1: "tcp://b"}, set()
+    pairs._client, pairs._extents, pairs._checked = None, [[], []], set()
+    pairs._owners = {0: "tcp://a", 1: "tcp://b"}
     pairs._checked |= set(pairs._owners.values())
     asked = []
 
@@ -145,6 +159,7 @@ def test_a_worker_that_joins_a_fit_is_checked_before_it_gets_a_share(monkeypatch
         return {"tcp://a": 1, "tcp://new": 1}
 
     pairs._check = check
+    monkeypatch.setattr(ClusterPairs, "_see_boards", lambda self: {"tcp://new"})
     monkeypatch.setattr(fitting, "wait_for_workers", lambda client, patience: None)
     monkeypatch.setattr(fitting, "workers_of", lambda client: {"tcp://a": 1, "tcp://b": 1, "tcp://new": 1})
     pairs._assign()
@@ -153,6 +168,28 @@ def test_a_worker_that_joins_a_fit_is_checked_before_it_gets_a_share(monkeypatch
     pairs._assign()
     assert asked == ["all"]
     assert pairs._owners == {0: "tcp://a", 1: "tcp://new"}
+    assert pairs._near == {"tcp://new"}
+
+
+def test_every_share_has_about_as_much_of_frequent_words_as_of_rare_ones():
+    extents = [Extent(lo, lo + 1, 0, 1000 - lo, 1000) for lo in range(1000)]
+    for most in (1, 3, 8):
+        shares = deal(extents, most)
+        assert sorted(extent for share in shares for extent in share) == extents
+        for words in (100, 1000):
+            loads = [sum(one.most_bytes for one in share if one.lo < words) for share in shares]
+            assert max(loads) <= 1.1 * min(loads)
+    assert deal(extents[:2], 3) == [extents[:1], extents[1:2]]
+
+
+def test_what_is_posted_is_read_by_those_who_find_it():
+    board, first, second = Board(), np.ones((2, 3), np.float32), np.full((4, 5), 2, np.float32)
+    assert np.array_equal(board.post(first).own(), first)
+    posted = board.post(second)
+    assert np.array_equal(posted.own(), second)
+    assert sees(posted, None)
+    assert not sees(replace(posted, name=Path("another")), None)
+    assert not sees(replace(posted, path=Path("/nowhere")), None)
 
 
 def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, monkeypatch):

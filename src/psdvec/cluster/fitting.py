@@ -1,10 +1,11 @@
 """Fitting and extending on a cluster: its workers hold the pairs of the core, and solve the words after it.
 
-:class:`ClusterCpu` is a device whose pairs live on the workers of a Dask cluster. Each holds a share of consecutive
-blocks, built from a folder of counts that all workers see; what comes back are the rows of its blocks and the sums of
-each block, which are added in the order of the blocks. So any number of workers gives the same bits as one machine. A
-share that was lost with its worker is built again on another, and brought to the X that it had before. The small
-eigenproblems, and X itself, stay here.
+:class:`ClusterCpu` is a device whose pairs live on the workers of a Dask cluster. Each holds a share of the
+blocks, dealt so that all take about as long and built from a folder of counts that all workers see; what comes back are
+the rows of its blocks and the sums of each block, which are added in the order of the blocks. So any number of workers
+gives the same bits as one machine. A share that was lost with its worker is built again on another, and brought to the
+X that it had before. The small eigenproblems, and X itself, stay here; workers on the same machine read X in memory of
+this process.
 
 A :class:`Solver` has words solved in blocks; what all of them share goes to every worker once. Every word is solved on
 its own, so the vectors are the same, bit for bit, as on one machine. Solved blocks are files in the workspace of the
@@ -13,10 +14,14 @@ output, where a later attempt finds them.
 
 from __future__ import annotations
 
+import math
+import mmap
+import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,11 +31,12 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Array, Float32s, Float64s
+from psdvec.arrays import Array, Float32s, Float64s, Int64s, Scratch, own_memory
 from psdvec.cluster.client import (
     ABSENCE,
     Likeness,
     LostWorkError,
+    ask_workers,
     check_workers,
     demand_arithmetic,
     hand_out,
@@ -40,8 +46,7 @@ from psdvec.cluster.client import (
     wait_for_workers,
     workers_of,
 )
-from psdvec.cluster.counting import even_ranges
-from psdvec.counts.matrix import Cooccurrence, load_counts
+from psdvec.counts.matrix import UNIT, Cooccurrence, load_counts
 from psdvec.options import Recipe
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, memory_in_use
@@ -49,31 +54,34 @@ from psdvec.solver import ridge
 from psdvec.solver.devices import AMPLE, Room, Size
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.devices.cpu_pairs import (
+    Columns,
     CpuPairs,
     Extent,
     Formula,
+    PairBlock,
     added_up,
-    build_blocks,
+    build_block,
     formula_of,
+    groups_of,
     layout_of,
 )
-from psdvec.solver.pmi import WordScales
-from psdvec.solver.rounds import Eigenpairs
+from psdvec.solver.pmi import WordScales, release_pairs, row_chunks
+from psdvec.solver.ridge import count_slots, fill_slots
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import PLAN, Placed, blocks_in, open_workspace, read_block, write_block
 from psdvec.vectors.model import Constants
 
 _TALL = 4  # matrices as large as X that a worker holds beside its pairs
 _WIDTH = 512  # columns of X to leave room for: the pairs are built before X is, and few models are wider
+_GATHERED = 16  # bytes of a pair whose column is gathered, at most
 _PAUSE = 0.5  # seconds until a share is made again, in which the scheduler notices what else was lost
 _LEAVE = 5  # seconds to wait until all workers have dropped their pairs
 _FORGOTTEN = 3600.0  # seconds after which a share that nobody asked for is no longer kept
 _ATTEMPTS = 5  # at a share, each on another worker
+_START = "start"  # the name of the values that pairs are built with
 
 # The image of a share, and the sums of its blocks.
 Renewed = tuple[Float32s | None, list[tuple[float, float]]]
-# A name for what the values are, and X as it was handed out, None before the first round.
-State = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -88,23 +96,155 @@ class Spec:
     memory: int | None
 
 
+def deal(extents: Sequence[Extent], most: int) -> list[list[Extent]]:
+    """Deal blocks, in order, to at most so many shares, each to the one that has least so far.
+
+    What a pair costs changes slowly from frequent words to rare ones. Of shares of consecutive blocks, with as many
+    pairs in each, one would take three times as long as another.
+    """
+    shares: list[list[Extent]] = [[] for _ in range(min(most, len(extents)))]
+    loads = np.zeros(len(shares))
+    for extent in extents:
+        least = int(np.argmin(loads))
+        shares[least].append(extent)
+        loads[least] += max(extent.most_bytes, 1)
+    return shares
+
+
+# A matrix that all workers need: they read it in memory of the one who asks, if that is on their machine; otherwise it
+# is sent to one of them, and the others get it from each other.
+
+
+@dataclass(frozen=True)
+class Posted:
+    """Where other processes of this machine find a matrix: in memory of the process that asks."""
+
+    path: Path
+    name: Path
+    size: int
+    shape: tuple[int, ...]
+
+    def own(self) -> Float32s:
+        """Return the matrix as it is now; writing to it changes nothing elsewhere."""
+        memory = _mapped(self.path, self.name, self.size)
+        return np.frombuffer(memory, np.float32, math.prod(self.shape)).reshape(self.shape)
+
+
+@lru_cache(maxsize=2)
+def _mapped(path: Path, name: Path, size: int) -> mmap.mmap:
+    """Map memory of another process; OSError if it is not there, or is not what had this ``name``."""
+    with path.open("rb") as file:
+        if Path(f"/proc/self/fd/{file.fileno()}").readlink() != name:
+            raise FileNotFoundError(path)
+        return mmap.mmap(file.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+def sees(posted: Posted, dask_worker: Any) -> bool:
+    """Return whether this process, a worker, can read what is posted."""
+    try:
+        posted.own()
+    except OSError:
+        return False
+    return True
+
+
+class Board:
+    """Memory in which other processes of this machine read one matrix after another; it goes with this process."""
+
+    def __init__(self) -> None:
+        self._file = os.memfd_create(f"psdvec-{uuid.uuid4().hex}")
+        weakref.finalize(self, os.close, self._file)
+        self._path = Path(f"/proc/{os.getpid()}/fd/{self._file}")
+        self._memory: Any = b""
+
+    def post(self, matrix: Float32s) -> Posted:
+        """Put a matrix in the place of the one before."""
+        if matrix.nbytes > len(self._memory):
+            os.ftruncate(self._file, matrix.nbytes)
+            self._memory = mmap.mmap(self._file, matrix.nbytes)
+        posted = Posted(self._path, self._path.readlink(), len(self._memory), matrix.shape)
+        np.copyto(np.frombuffer(self._memory, np.float32, matrix.size).reshape(matrix.shape), matrix)
+        return posted
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A matrix for workers of other machines. Each process that gets it copies it, once, to memory of its own.
+
+    Kernels for memory that came over the network might round otherwise.
+    """
+
+    matrix: Float32s
+
+    def own(self) -> Float32s:
+        """Return the matrix."""
+        return self.matrix
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (self.matrix,)
+
+
+def _copied(matrix: Float32s) -> Sent:
+    return Sent(np.array(matrix, order="C"))
+
+
+class Handed:
+    """A value for all workers: posted on a ``board``, for those that see it, and handed out to the others."""
+
+    def __init__(self, client: Any, value: Any, board: Board | None = None) -> None:
+        self._client, self._value, self._board = client, value, board
+        self._posted: Posted | None = None
+        self._future: Any = None
+
+    def for_worker(self, *, near: bool) -> Any:
+        """Return what stands for the value in the arguments of a job."""
+        if near and self._board is not None:
+            self._posted = self._posted or self._board.post(self._value)
+            return self._posted
+        if self._future is None:
+            sent = Sent(self._value) if isinstance(self._value, np.ndarray) else self._value
+            self._future = hand_out(self._client, sent)
+        return self._future
+
+    def again(self, *, surely: bool) -> None:
+        """Hand the value out again where all workers that had it are lost, or ``surely``."""
+        if self._future is not None and (surely or self._future.status != "finished"):
+            self._future = None
+
+
+# What workers do.
+
+
 @dataclass
 class Share:
-    """The pairs of consecutive blocks on a worker, and what their values are the residual of."""
+    """The pairs of some blocks on a worker, and what their values are the residual of."""
 
     pairs: Any = None  # CpuPairs, once they are built
+    rows: list[slice] = field(default_factory=list)  # of each block, counted from the first
     state: str | None = None
     used: float = 0.0
     lock: Any = field(default_factory=threading.Lock)
 
-    def bring_to(self, name: str, X: Any, spec: Spec, number: int, worker: Any) -> None:
-        """Give the pairs the values ``name``; they are built again if they are not here or have other values."""
-        if self.pairs is None or self.state != name:
-            self.pairs = self.state = None
-            self.pairs = _build(spec, number, worker)
-            if X is not None:
-                self.pairs.renew_each(_own(X.vectors), X.values, momentum=0.0, with_image=False)
-            self.state = name
+    def bring_to(self, name: str, old: Any, values: Any, spec: Spec, number: int, worker: Any) -> bool:
+        """Give the pairs the values ``name``; they are built again if they are not here or have other values.
+
+        Returns whether that could be done without the ``old`` X.
+        """
+        if self.pairs is not None and self.state == name:
+            return True
+        if old is None and name != _START:
+            return False
+        self.pairs = self.state = None
+        self.pairs, extents = _build(spec, number, worker), spec.shares[number]
+        self.rows = [slice(one.lo - extents[0].lo, one.hi - extents[0].lo) for one in extents]
+        if old is not None:
+            self.pairs.renew_each(old.own(), values, momentum=0.0, with_image=False)
+        self.state = name
+        return True
+
+    def own_rows(self, block: Float32s) -> Float32s:
+        """Return the rows of the blocks that are here; between them lie rows of others."""
+        return np.concatenate([block[rows] for rows in self.rows])
 
 
 # What this process holds, if it is a worker, by run and number. Dask itself may drop or copy any data at any time.
@@ -125,6 +265,7 @@ def _share_of(run: str, number: int) -> Share:
 
 def forget_run(run: str) -> None:
     """Drop all shares of a run from this process."""
+    _mapped.cache_clear()
     with _shares_lock:
         for key in [key for key in _shares if key[0] == run]:
             del _shares[key]
@@ -134,50 +275,92 @@ def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     extents, pool = spec.shares[number], ThreadPoolExecutor(1)
     tall = _TALL * 4 * extents[0].words * _WIDTH
     room = memory_of_job(spec.memory, worker) - memory_in_use() - tall
-    counts = open_counts(spec.counts, spec.digest)
-    blocks = build_blocks(counts, spec.formula, extents, pool=pool, threads=1, building=tall)
+    blocks = build_dealt(open_counts(spec.counts, spec.digest), spec.formula, extents, building=tall)
     return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
 
 
-def _own(array: Array) -> Array:
-    """Return a copy in memory of one's own: kernels for what came over the network might round otherwise."""
-    return np.array(array, order="C")
+def build_dealt(
+    counts: Cooccurrence, formula: Formula, extents: Sequence[Extent], *, building: int
+) -> Iterator[PairBlock]:
+    """Yield the blocks of ``extents``, which need not follow each other; see :func:`build_blocks`.
+
+    All counts are looked through for their columns, as often as these take ``building`` bytes.
+    """
+    n, scratch = extents[0].words, Scratch()
+    for group in groups_of(extents, np.diff(counts.indptr[: n + 1]), building // _GATHERED):
+        starts, rows, befores = _columns_of(counts, group)
+        first = 0
+        for extent in group:
+            columns = Columns(extent.lo, starts[first : first + extent.rows + 1], rows, befores, starts)
+            yield build_block(counts, columns, formula, scratch, extent)
+            release_pairs(counts, extent.lo, extent.hi)
+            first += extent.rows
 
 
-def open_share(share: Share) -> list[float]:
+def _columns_of(counts: Cooccurrence, extents: Sequence[Extent]) -> tuple[Int64s, Array, Float32s]:
+    """Return where the pairs of each column of ``extents`` start, their rows, and their counts."""
+    words, n = np.concatenate([np.arange(one.lo, one.hi) for one in extents]), extents[0].words
+    slot_of = np.full(counts.indptr.size - 1, -1, np.int32)
+    slot_of[words] = np.arange(words.size)
+    starts = np.zeros(words.size + 1, np.int64)
+    for part in row_chunks(counts.indptr, n):
+        starts[1:] += count_slots(counts.indptr, counts.indices, slot_of, words.size, *part)
+        release_pairs(counts, *part)
+    starts = np.cumsum(starts)
+    free, rows, values = (
+        starts[:-1].copy(),
+        own_memory(starts[-1], np.int32),
+        own_memory(starts[-1], np.int64),
+    )
+    for part in row_chunks(counts.indptr, n):
+        fill_slots(counts.indptr, counts.indices, counts.values, slot_of, *part, free, rows, values)
+        release_pairs(counts, *part)
+    return (
+        starts,
+        rows,
+        np.multiply(values, 1 / UNIT, out=own_memory(starts[-1], np.float32), casting="same_kind"),
+    )
+
+
+def open_share(share: Share, _: Any) -> list[float]:
     """Return Σ R G² of each block of a share."""
     squares: list[float] = share.pairs.squares_each
     return squares
 
 
-def multiply_share(share: Share, block: Float32s) -> Float32s:
+def multiply_share(share: Share, block: Any) -> Float32s:
     """Return the rows of values · block that belong to a share."""
-    return np.asarray(share.pairs.times(_own(block)))
+    return share.own_rows(share.pairs.times(block.own()))
 
 
-def renew_share(share: Share, name: str, X: Any, momentum: float, with_image: bool) -> Renewed:
+def renew_share(
+    share: Share, X: Any, values: Float64s, name: str, momentum: float, with_image: bool
+) -> Renewed:
     """Renew the values of a share; afterwards they are those called ``name``."""
     share.state = None  # in case this is interrupted
-    found: Renewed = share.pairs.renew_each(
-        _own(X.vectors), X.values, momentum=momentum, with_image=with_image
-    )
+    image, sums = share.pairs.renew_each(X.own(), values, momentum=momentum, with_image=with_image)
     share.state = name
-    return found
+    return (None if image is None else share.own_rows(image)), sums
 
 
 def _on_worker(
-    function: Callable[..., Any], number: int, spec: Spec, name: str, X: Any, *arguments: Any
+    function: Callable[..., Any], number: int, spec: Spec, name: str, old: Any, values: Any, *arguments: Any
 ) -> Any:
     """Call ``function`` with a share whose values are those called ``name``; build it if it is not on this worker.
 
-    Only a job's own arguments, not parts of them, are replaced by what was handed out.
+    Returns None if that takes the ``old`` X, with its ``values``, and they were not given. Only a job's own arguments,
+    not parts of them, are replaced by what was handed out.
     """
     from distributed import get_worker
 
     share = _share_of(spec.run, number)
     with share.lock, limit_blas(1):
-        share.bring_to(name, X, spec, number, get_worker())
+        if not share.bring_to(name, old, values, spec, number, get_worker()):
+            return None
         return function(share, *arguments)
+
+
+# The device of the one who asks.
 
 
 class ClusterCpu(Cpu):
@@ -213,31 +396,19 @@ class ClusterCpu(Cpu):
         self, counts: Cooccurrence, scales: WordScales, constants: Constants, *, recipe: Recipe, room: Room
     ) -> ClusterPairs:
         """Return the seen pairs of the first ``len(scales)`` words; each worker finds room for its own."""
+        extents = layout_of(counts, len(scales))
+        formula = formula_of(scales, constants, recipe=recipe)
         check = partial(check_workers, self.client, self.counts.absolute() / META, likeness=self.likeness)
         checked = check()
-        extents = layout_of(counts, len(scales))
-        loads = np.array([extent.most_bytes for extent in extents])
         spec = Spec(
             self.run,
             self.counts.absolute(),
             open_artefact(self.counts).digest,
-            formula_of(scales, constants, recipe=recipe),
-            [extents[slice(*part)] for part in even_ranges(loads, sum(checked.values()))],
+            formula,
+            deal(extents, sum(checked.values())),
             self.memory,
         )
         return ClusterPairs(self.client, spec, check, set(checked))
-
-
-class Handed:
-    """A value that every worker has; it is handed out again if all workers that had it are lost."""
-
-    def __init__(self, client: Any, value: Any) -> None:
-        self._client, self._value = client, value
-        self.again()
-
-    def again(self) -> None:
-        """Hand the value out."""
-        self.future = hand_out(self._client, self._value)
 
 
 class ClusterPairs:
@@ -247,84 +418,135 @@ class ClusterPairs:
         self, client: Any, spec: Spec, check: Callable[[], Mapping[str, int]], checked: set[str]
     ) -> None:
         self._client, self._spec, self._check, self._checked = client, Handed(client, spec), check, checked
-        self._shares = len(spec.shares)
+        self._extents = spec.shares
         self._owners: dict[int, str] = {}
-        self._state: State = ("start", None)
+        # For what is worked on, and for what has to be handed out again beside it.
+        self._boards = [Board(), Board()] if hasattr(os, "memfd_create") else [None, None]
+        self._near = self._see_boards()
+        self._state: tuple[str, Any, Any] = (_START, None, None)
         self._number = 0
-        self.squares = sum(one for share in self._each(open_share) for one in share)
+        squares: dict[int, float] = {}
+        for number, found in self._each(open_share, None):
+            squares.update(zip(self._blocks_of(number), found, strict=True))
+        self.squares = sum(squares[lo] for lo in sorted(squares))
 
     def times(self, block: Float32s) -> Float32s:
         """Return values · block."""
-        return np.concatenate(list(self._each(multiply_share, Handed(self._client, block))))
+        product = np.empty(block.shape, np.float32)
+        for number, rows in self._each(multiply_share, self._hand(block)):
+            self._put(number, rows, product)
+        return product
 
     def renew(
         self, Q: Float32s, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Float32s | None, float, float]:
         """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
         self._number += 1
-        name, X = f"X{self._number}", Handed(self._client, Eigenpairs(Q, values))
-        found = list(self._each(renew_share, name, X, momentum, with_image))
-        self._state = (name, X)
-        image = np.concatenate([part for part, _ in found]) if with_image else None
-        return image, *added_up(one for _, sums in found for one in sums)
+        name, image = f"X{self._number}", np.empty(Q.shape, np.float32) if with_image else None
+        sums: dict[int, tuple[float, float]] = {}
+        jobs = self._each(renew_share, self._hand(Q), values, name, momentum, with_image)
+        for number, (rows, found) in jobs:
+            sums.update(zip(self._blocks_of(number), found, strict=True))
+            if image is not None:
+                self._put(number, rows, image)
+        self._state = name, Q, values
+        return image, *added_up(sums[lo] for lo in sorted(sums))
 
-    def _each(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """Yield what ``function`` returns for each share, in order; what is lost with a worker is done again."""
+    def _blocks_of(self, number: int) -> list[int]:
+        """Return the first row of each block of a share."""
+        return [extent.lo for extent in self._extents[number]]
+
+    def _put(self, number: int, rows: Float32s, whole: Float32s) -> None:
+        """Put the rows of a share where they belong."""
+        first = 0
+        for extent in self._extents[number]:
+            part = whole[extent.lo : extent.hi]
+            part[:] = rows[first : first + len(part)]
+            first += len(part)
+
+    def _hand(self, matrix: Float32s | None, board: int = 0) -> Handed:
+        return Handed(self._client, matrix, self._boards[board])
+
+    def _each(
+        self, function: Callable[..., Any], matrix: Handed | None, *arguments: Any
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield what ``function`` returns for each share; what is lost with a worker is done again."""
         self._assign()
+        job = partial(self._submit, function, matrix=matrix, arguments=arguments)
         # Each with the worker it was sent to: its share may since have gone to another, with one that was lost before.
-        futures = {number: self._submit(function, number, arguments) for number in range(self._shares)}
+        futures = {number: job(number, old=None) for number in range(len(self._extents))}
+        old = self._hand(self._state[1], board=1)
         try:
-            for number in range(self._shares):
-                name = f"share {number + 1} of {self._shares} of the pairs"
+            for number in range(len(self._extents)):
+                name = f"share {number + 1} of {len(self._extents)} of the pairs"
                 for attempt in range(1, _ATTEMPTS + 1):
+                    future, owner = futures[number]
                     try:
-                        future, owner = futures[number]
                         found = result_of(self._client, future, name, owner=owner)
-                        break
                     except LostWorkError:
                         if attempt == _ATTEMPTS:
                             raise
-                    time.sleep(_PAUSE)
-                    self._assign()
-                    for handed in (self._spec, self._state[1], *arguments):
-                        if isinstance(handed, Handed) and (attempt > 1 or handed.future.status != "finished"):
-                            handed.again()
-                    futures[number] = self._submit(function, number, arguments)
+                        time.sleep(_PAUSE)
+                        self._assign()
+                        for handed in (self._spec, old, matrix):
+                            if handed is not None:
+                                handed.again(surely=attempt > 1)
+                    else:
+                        if found is not None:
+                            break
+                    futures[number] = job(number, old=old)
                 del futures[number]
-                yield found
+                yield number, found
         finally:
             if futures and self._client.status == "running":
                 with suppress(OSError):
                     self._client.cancel([future for future, _ in futures.values()])
 
     def _submit(
-        self, function: Callable[..., Any], number: int, arguments: tuple[Any, ...]
+        self,
+        function: Callable[..., Any],
+        number: int,
+        *,
+        old: Handed | None,
+        matrix: Handed | None,
+        arguments: tuple[Any, ...],
     ) -> tuple[Any, str]:
         """Send the job of a share to its worker; return what stands for the job, and the worker."""
-        sent = [
-            one.future if isinstance(one, Handed) else one for one in (self._spec, *self._state, *arguments)
-        ]
-        owner = self._owners[number]
+        owner, (name, vectors, values) = self._owners[number], self._state
+        spec, old_X, block = (
+            None if handed is None else handed.for_worker(near=owner in self._near)
+            for handed in (self._spec, None if vectors is None else old, matrix)
+        )
+        sent = (spec, name, old_X, values, block, *arguments)
         return self._client.submit(_on_worker, function, number, *sent, workers=[owner], pure=False), owner
 
     def _assign(self) -> None:
         """Give each share whose worker is not there to the one that has fewest; check those that joined meanwhile."""
         wait_for_workers(self._client, patience=ABSENCE)
         threads = workers_of(self._client)
-        if all(self._owners.get(number) in threads for number in range(self._shares)):
+        numbers = range(len(self._extents))
+        if all(self._owners.get(number) in threads for number in numbers):
             return
         if not self._checked.issuperset(threads):
             threads = dict(self._check())
             self._checked |= set(threads)
+            self._near = self._see_boards()
         load = dict.fromkeys(threads, 0.0)
         for owner in self._owners.values():
             if owner in load:
                 load[owner] += 1 / threads[owner]
-        for number in range(self._shares):
+        for number in numbers:
             if self._owners.get(number) not in load:
                 owner = min(load, key=lambda worker: load[worker])
                 self._owners[number] = owner
                 load[owner] += 1 / threads[owner]
+
+    def _see_boards(self) -> set[str]:
+        """Return the workers that can read what is posted."""
+        if self._boards[0] is None:
+            return set()
+        posted = self._boards[0].post(np.zeros(1, np.float32))
+        return {worker for worker, can in ask_workers(self._client, sees, posted).items() if can}
 
 
 # Ridge solves: words in blocks.

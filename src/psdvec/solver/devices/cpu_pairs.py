@@ -361,16 +361,16 @@ def build_blocks(
     cursor = seek_column(counts.indptr, counts.indices, n, extents[0].lo)
     ranges = _equal_ranges(counts.indptr[: n + 1], max(4 * threads, int(counts.indptr[n]) // LOOKED_AT))
     scratch = Scratch()
-    for group in _groups(extents, lengths, building // GATHERED):
+    for group in groups_of(extents, lengths, building // GATHERED):
         columns = _gather(counts, cursor, group[0].lo, group[-1].hi, ranges, pool)
         cursor = columns.ends
-        build = partial(_build, counts, columns, formula, scratch)
+        build = partial(build_block, counts, columns, formula, scratch)
         for block in map_ordered(pool, build, group, ahead=threads):
             yield block
             release_pairs(counts, block.extent.lo, block.extent.hi)
 
 
-def _groups(extents: Sequence[Extent], lengths: Int64s, most: int) -> Iterator[list[Extent]]:
+def groups_of(extents: Sequence[Extent], lengths: Int64s, most: int) -> Iterator[list[Extent]]:
     """Cut extents into groups whose rows, and so about whose columns, have at most so many pairs."""
     group: list[Extent] = []
     held = 0
@@ -438,9 +438,10 @@ def _gather(
     return Columns(first, starts, rows, befores, ends)
 
 
-def _build(
+def build_block(
     counts: Cooccurrence, columns: Columns, formula: Formula, scratch: Scratch, extent: Extent
 ) -> PairBlock:
+    """Return the block of ``extent``, whose columns have been gathered."""
     starts = columns.starts[extent.lo - columns.first : extent.hi - columns.first + 1]
     inside = slice(starts[0], starts[-1])
     spans, cells = -(-extent.words // SPAN), extent.rows * extent.width
