@@ -1,7 +1,7 @@
 """Fit vectors to counts: all words together, or a core together and the others placed beside it by ridge.
 
 :func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
-written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
+written as an artefact where an output is named; an interrupted fit is resumed after the last round that was kept. The
 mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.ridge`.
 """
 
@@ -226,8 +226,8 @@ def fit(
     device
         ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``. The result is the same to rounding.
     output
-        Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, and the same call
-        resumes after the last of them.
+        Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, one every few
+        seconds, and the same call resumes after the last of them.
     client
         A Dask client (:class:`distributed.Client`): its workers hold the pairs, and ``counts`` must be a folder that
         they see. The result is the same, to the byte.

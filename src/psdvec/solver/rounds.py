@@ -12,6 +12,7 @@ target of every pair without an (n, n) matrix. A :class:`Residual` is what a low
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -401,6 +402,7 @@ def best_multiple(problem: Problem, low_rank: Eigenpairs, image: Tall) -> Residu
 
 # The rounds of the core solver: weighted low-rank approximation of the PMI matrix, signed or positive semidefinite.
 
+KEPT_AFTER = 2.0  # seconds of work that may be lost; to keep what takes less would take longer
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
 
@@ -439,8 +441,10 @@ def solve(
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
-    Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device.
+    In ``file``, if there is one, a round is kept whenever ``KEPT_AFTER`` seconds have passed since the last was, so that
+    an interrupted fit can be resumed on any device.
     """
+    kept = time.monotonic()
     with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:
         saved = None if file is None else read_round(file)
         if saved is None:
@@ -453,8 +457,9 @@ def solve(
             if saved is None or state.number > saved.number:
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-                if file is not None:
+                if file is not None and time.monotonic() - kept >= KEPT_AFTER:
                     writing.begin(file, state.moved(problem.device.get))
+                    kept = time.monotonic()
             if state.number >= recipe.rounds:
                 return state
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
