@@ -30,6 +30,7 @@ from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
 from psdvec.vectors.neighbours import lengths_of
+from psdvec.vectors.subwords import Solve as SolveSpelling
 from psdvec.vectors.subwords import (
     Subwords,
     learn_subwords,
@@ -350,7 +351,8 @@ def _fit_core(
     ).low_rank
     last = Eigenpairs(hardware.get(last.vectors), last.values)
     del problem  # nothing takes more memory than the pairs
-    model, spelled = _model_of(last, counts, what, scales, constants, workers=workers, progress=progress)
+    how: dict[str, Any] = {"solve_spelling": hardware.regression(), "workers": workers, "progress": progress}
+    model, spelled = _model_of(last, counts, what, scales, constants, **how)
     del last
     with progress.stage("deviations", total=None, unit="words"):
         solve_words, sums = hardware.solve_words, (row_sums, column_sums)
@@ -365,6 +367,7 @@ def _model_of(
     scales: WordScales,
     constants: Constants,
     *,
+    solve_spelling: SolveSpelling | None,
     workers: int | None,
     progress: Progress,
 ) -> tuple[Model, Float32s | None]:
@@ -408,6 +411,7 @@ def _model_of(
             seen,
             length=float(lengths.mean()),
             recipe=recipe,
+            solve=solve_spelling,
             workers=workers,
             progress=progress,
         )

@@ -441,8 +441,8 @@ def solve(
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
-    In ``file``, if there is one, a round is kept whenever ``KEPT_AFTER`` seconds have passed since the last was, so that
-    an interrupted fit can be resumed on any device.
+    In ``file``, if there is one, a round is kept whenever ``KEPT_AFTER`` seconds have passed since the last was: an
+    interrupted fit can be resumed on any device.
     """
     kept = time.monotonic()
     with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:

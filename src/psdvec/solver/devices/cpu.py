@@ -125,6 +125,9 @@ class Cpu:
         blocks = build_blocks(counts, formula, extents, **own, building=room.building)
         return CpuPairs(blocks, **own, room=room.bytes, folder=room.folder)
 
+    def regression(self) -> None:
+        """Leave it to threads."""
+
     def put(self, array: Array) -> Float32s:
         """Return ``array`` as contiguous float32."""
         return np.ascontiguousarray(array, np.float32)
