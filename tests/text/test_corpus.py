@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import lzma
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError, InputWarning
@@ -82,6 +85,60 @@ def test_a_line_longer_than_a_block_stays_one_sentence(tmp_path, monkeypatch):
     assert list(read_corpus(tmp_path / "text")) == [words]
     counts = count_pairs(read_corpus(tmp_path / "text"), min_count=1, window=1)
     assert set(cells(counts)) == set(pairwise(words))
+
+
+PIECES = st.sampled_from([b"a", b"bc ", b"\n", b"long" * 9, "é".encode(), b" ", b"\r\n", b"\xef\xbb\xbf"])
+TEXTS = st.lists(PIECES, max_size=40).map(b"".join)
+
+
+def blocks_of(files, *start, joined=False):
+    found = read_corpus(files).blocks(*start, joined=joined)
+    return [(block.data, block.joined, block.closed, block.end) for block in found if block.data.strip()]
+
+
+@given(data=TEXTS, block=st.integers(5, 90), looked=st.integers(1, 90))
+def test_a_plain_file_that_threads_read_is_cut_as_one_that_is_read_in_order(
+    data, block, looked, tmp_path_factory
+):
+    folder = tmp_path_factory.mktemp("text")
+    plain, packed = folder / "text", folder / "text.gz"
+    plain.write_bytes(data)
+    packed.write_bytes(gzip.compress(data))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_module, "BLOCK_BYTES", block)
+        patch.setattr(corpus_module, "_LOOKED_AT", looked)
+        found = blocks_of(plain)
+        assert found == blocks_of(packed)
+        for number, (_, _, closed, end) in enumerate(found, 1):
+            assert blocks_of(plain, end, joined=not closed) == found[number:]
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=4), block=st.integers(5, 90))
+def test_files_are_read_one_after_the_other_whole(texts, block, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    files = [folder / f"{number}.txt" for number in range(len(texts))]
+    for file, data in zip(files, texts, strict=True):
+        file.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_module, "BLOCK_BYTES", block)
+        corpus = read_corpus(files)
+        blocks = list(corpus.blocks())
+    whole = [data.removeprefix(codecs.BOM_UTF8).split(b"\n") for data in texts]
+    assert [line for line in b"".join(block.data for block in blocks).split(b"\n") if line] == [
+        line for lines in whole for line in lines if line
+    ]
+    assert sum(block.raw_bytes for block in blocks) <= sum(map(len, texts))
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "BLOCK_BYTES", 64)
+    file = tmp_path / "text"
+    file.write_text("some words\n" * 20)
+    blocks = read_corpus(file).blocks()
+    first = next(blocks)
+    file.write_text("cut")
+    with pytest.raises(InputError, match="became shorter while it was read; run the same command again"):
+        first.data  # noqa: B018
 
 
 def test_a_line_without_words_is_not_a_sentence_however_it_is_cut(tmp_path, monkeypatch):

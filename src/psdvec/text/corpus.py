@@ -395,10 +395,9 @@ def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterato
                     before = raw - text.size
                     yield Block(bytes(data), joined, True, tuple(marks), place, before - taken)
                     taken, joined = before, False
-                while text.size >= BLOCK_BYTES:
-                    end, closed = _end_of_span(text)
-                    here, text, begin = text.first(end), text.after(end), place
-                    place, before = Place(file, begin.offset + end), raw - text.size
+                for here, closed in _whole_blocks(text):
+                    text, begin = text.after(here.size), place
+                    place, before = Place(file, begin.offset + here.size), raw - text.size
                     yield Block(here, joined, closed, ((0, begin),), place, before - taken)
                     taken, joined = before, not closed
                 data, marks, text = bytearray(), [(0, place)], text.read()
@@ -418,12 +417,18 @@ def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterato
             yield block
 
 
-def _end_of_span(text: Span) -> tuple[int, bool]:
-    """Return what :func:`_end_of_block` does, from the end of the first block where a line ends there."""
-    begin = max(BLOCK_BYTES - _LOOKED_AT, 0)
-    if end := text.first(BLOCK_BYTES).after(begin).read().rfind(b"\n") + 1:
-        return begin + end, True
-    return _end_of_block(bytearray(text.first(min(BLOCK_BYTES + 1, text.size)).read()))
+def _whole_blocks(text: Span) -> Iterator[tuple[Span, bool]]:
+    """Yield as much of ``text`` as makes full blocks, each with whether its last sentence ends with it.
+
+    They end where :func:`_end_of_block` says; where a line ends shortly before, the rest need not be read for that.
+    """
+    tail = max(BLOCK_BYTES - _LOOKED_AT, 0)
+    while text.size >= BLOCK_BYTES:
+        end, closed = tail + text.first(BLOCK_BYTES).after(tail).read().rfind(b"\n") + 1, True
+        if end == tail:
+            end, closed = _end_of_block(bytearray(text.first(min(BLOCK_BYTES + 1, text.size)).read()))
+        yield text.first(end), closed
+        text = text.after(end)
 
 
 def _end_of_block(data: bytearray) -> tuple[int, bool]:
