@@ -1,13 +1,14 @@
 """Whole commands by one thread and by more: time, processor time, memory, and whether the bytes are the same.
 
     python -m benchmarks.bench.bench_cores CORPUS --workers 1 2 4 8 16 [--repeats 2] [--words 50000] [--dim 300]
-    [--times 1 4] [--clusters 4 16] [--only count fit cluster] [--profile] [--work FOLDER] [--record FILE]
+    [--times 1 4] [--clusters 4 16] [--device cuda] [--only count fit cluster device] [--profile] [--work FOLDER]
+    [--record FILE]
 
 CORPUS is raw text, plain or compressed; it is unpacked beforehand, and also counted ``--times`` over. Every command is
 a process of its own. The runs alternate and the quickest of each counts; each is shown as soon as it is done and, with
 ``--work``, is not repeated by the same command. ``--clusters`` counts and fits on so many worker processes
-(``--cluster local:N``). ``--profile`` runs each command once more and shows where processors were idle; see
-``benchmarks/lib/stacks.py``.
+(``--cluster local:N``), ``--device`` on a graphics card, whose models differ by rounding. ``--profile`` runs each
+command once more and shows where processors were idle; see ``benchmarks/lib/stacks.py``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from psdvec.errors import PSDVecError
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 
+PARTS = ("count", "fit", "cluster", "device")
 SHOWN = 0.1  # seconds lost, from which a place of a profile is shown
 
 
@@ -46,9 +48,8 @@ def main() -> None:
         "--times", type=int, nargs="+", default=[1, 4], help="how often the text is counted over"
     )
     parser.add_argument("--clusters", type=int, nargs="*", default=[], help="worker processes")
-    parser.add_argument(
-        "--only", nargs="+", choices=("count", "fit", "cluster"), default=["count", "fit", "cluster"]
-    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--device", help="count and fit on this device, too")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--work", type=Path, help="folder for the text, counts and finished runs")
     options = parser.parse_args()
@@ -135,7 +136,13 @@ class Commands:
 
 def measured(commands: Commands, options: Any, kept: Records) -> dict[str, Any]:
     """Return all runs: of counting, of fitting, and of both on clusters; with profiles, if they are asked for."""
-    found: dict[str, list[dict[str, Any]]] = {"count": [], "fit": [], "cluster": [], "profile": []}
+    found: dict[str, list[dict[str, Any]]] = {
+        "count": [],
+        "fit": [],
+        "cluster": [],
+        "device": [],
+        "profile": [],
+    }
     asked = {
         "words": options.words,
         "window": options.window,
@@ -178,6 +185,13 @@ def measured(commands: Commands, options: Any, kept: Records) -> dict[str, Any]:
                     ("fit", commands.fit(*cluster)),
                 ):
                     add("cluster", {"command": verb, "workers": workers}, command, repeat=repeat)
+        if options.device and "device" in options.only:
+            on_device = ("--device", options.device)
+            for verb, command in (
+                ("count", commands.count(1, *on_device)),
+                ("fit", commands.fit(*on_device)),
+            ):
+                add("device", {"command": verb, "device": options.device}, command, repeat=repeat)
     if options.profile:
         for workers in options.workers:
             threads = ("--workers", str(workers))
@@ -208,6 +222,15 @@ def table_cluster(record: dict[str, Any]) -> str:
     )
 
 
+def table_device(record: dict[str, Any]) -> str:
+    """Write what counting and fitting took on a device."""
+    rows = []
+    for command, device in sorted({(each["command"], each["device"]) for each in record["device"]}):
+        runs = [each for each in record["device"] if each["command"] == command]
+        rows.append([f"`{command} --device {device}`", *cells(quickest(runs))])
+    return markdown([f"{record['words']:,} words × {record['dim']}", *COST], rows)
+
+
 def table_profile(record: dict[str, Any]) -> str:
     """Write, for each command and number of threads, where most seconds went that idle processors would have saved."""
     tables = []
@@ -222,7 +245,13 @@ def table_profile(record: dict[str, Any]) -> str:
     return "\n\n".join(tables)
 
 
-TABLES = {"count": table_count, "fit": table_fit, "cluster": table_cluster, "profile": table_profile}
+TABLES = {
+    "count": table_count,
+    "fit": table_fit,
+    "cluster": table_cluster,
+    "device": table_device,
+    "profile": table_profile,
+}
 
 
 def _by_workers(title: str, runs: Sequence[Mapping[str, Any]], **what: Any) -> str:
@@ -244,7 +273,8 @@ def demand_same_bytes(record: Mapping[str, Any]) -> None:
         groups.setdefault(f"counts of the text {each['times']} times over", set()).add(each["digest"])
     for each in record["fit"]:
         groups.setdefault("models", set()).add(each["digest"])
-    for each in (*record["cluster"], *record["profile"]):
+    counted_on = [each for each in record["device"] if each["command"] == "count"]
+    for each in (*record["cluster"], *record["profile"], *counted_on):
         name = "models" if each["command"] == "fit" else "counts of the text 1 times over"
         groups.setdefault(name, set()).add(each["digest"])
     for name, digests in groups.items():
