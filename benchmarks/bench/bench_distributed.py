@@ -1,13 +1,17 @@
-"""Counting and solving on a Dask cluster of this machine, against one process without Dask.
+"""Counting, solving and fitting on a Dask cluster of this machine, against one process without Dask.
 
     python -m benchmarks.bench.bench_distributed CORPUS [--words 50000] [--window 10] [--new-words 4000] [--repeats 2]
-    [--record FILE]
+    [--fits 2 4] [--dim 300] [--record FILE]
 
 CORPUS is raw text, plain or compressed; it is unpacked beforehand, so that it can be cut. Each worker has one thread,
 and so has the process without Dask; the cluster stands and its workers have loaded their code before the time is taken.
 The runs alternate and the quickest of each counts. Processor seconds mean something on a loaded machine too. Beside
 this stands how much two processes without Dask get in each other's way, which is what two workers can gain at best
 here; the record also holds what each stage took and left on disk, which is what docs/scaling.md reckons with.
+
+Fits are made by N threads and by N workers, for each N of ``--fits``, each in a new process whose memory is measured
+beside that of the workers; their time begins before the cluster is started and ends when it is gone. Where CORPUS is a
+folder of counts, there are only fits.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,6 +36,7 @@ from psdvec.progress import LogProgress
 from psdvec.resources import peak_memory
 from psdvec.solver.extend import extend as extend_model
 from psdvec.solver.fit import fit
+from psdvec.storage.artefact import open_artefact
 from psdvec.text.corpus import read_corpus
 
 
@@ -43,9 +49,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--block-size", default=None)
     parser.add_argument("--memory", default="3G")
+    parser.add_argument("--fits", type=int, nargs="*", default=[2])
+    parser.add_argument("--dim", type=int, default=300)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-distributed-") as temporary:
         folder = Path(temporary)
+        if Path(options.corpus).is_dir():
+            fitting = bench_fitting(options.corpus, folder, options)
+            publish({"fitting": fitting}, table_fits, record=options.record)
+            return
         text = unpack(options.corpus, folder / "text")
         with open_client(cluster="local:1") as one, open_client(cluster="local:2") as two:
             clients = {"without Dask": None, "Dask, 1 worker": one, "Dask, 2 workers": two}
@@ -57,7 +69,8 @@ def main() -> None:
                 "new_words": options.new_words,
                 "solving": bench_solving(folder, clients, options),
             }
-    publish(figures, table, record=options.record)
+        figures["fitting"] = bench_fitting(folder / "without Dask", folder, options)
+    publish(figures, table, table_fits, record=options.record)
 
 
 def table(record: dict[str, Any]) -> str:
@@ -71,6 +84,28 @@ def table(record: dict[str, Any]) -> str:
     rows.append(["count, one process without Dask", f"{one:.1f}", ""])
     rows.append(["count, each of two such processes at the same time", f"{two:.1f}", ""])
     return markdown(["", "seconds", "processor seconds"], rows)
+
+
+def table_fits(record: dict[str, Any]) -> str:
+    """Write what fits took by threads and by workers of a cluster; the memory of the process that asks is its own."""
+    fitting, rows = record["fitting"], []
+    for n in sorted({run["workers"] for run in fitting["runs"]}):
+        runs = [run for run in fitting["runs"] if run["workers"] == n]
+        threads, cluster = (
+            min((run for run in runs if run["cluster"] is on_cluster), key=lambda run: run["wall"])
+            for on_cluster in (False, True)
+        )
+        for name, run in ((f"{n} threads", threads), (f"`--cluster local:{n}`", cluster)):
+            peaks = [each["memory"] for each in run["parts"]]
+            processor = run["processor"] + sum(each["processor"] for each in run["parts"])
+            rows.append(
+                [
+                    name, f"{run['wall']:.1f}", f"{threads['wall'] / run['wall']:.2f}", f"{processor:.1f}",
+                    f"{run['memory'] / 1e9:.2f}", f"{max(peaks) / 1e9:.2f}" if peaks else "",
+                ]
+            )  # fmt: skip
+    titles = ["seconds", "speed", "processor seconds", "GB of who asks", "GB of a worker"]
+    return markdown([f"fit, {fitting['words']:,} words × {fitting['dim']}", *titles], rows)
 
 
 def unpack(corpus, path):
@@ -186,6 +221,41 @@ def bench_solving(folder, clients, options):
         extend(folder / f"{name} model", client, words[core : core + options.new_words])
 
     return compare(" model", work, warm_up, folder, clients, options.repeats)
+
+
+def bench_fitting(counts, folder, options):
+    """Return what fits took, by threads and by as many workers, and whether all wrote the same bytes."""
+    runs, digests, output = [], set(), folder / "fit"
+    ways = [(n, on_cluster) for n in options.fits for on_cluster in (False, True)]
+
+    def run(workers, on_cluster, **fitting):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+            return fresh.submit(one_fit, counts, output, workers, on_cluster, **fitting).result()
+
+    for way in ways[:2]:
+        run(*way, dim=2, max_words=1000)  # compiles
+    for n, on_cluster in ways * options.repeats:
+        runs.append({"workers": n, "cluster": on_cluster, **run(n, on_cluster, dim=options.dim)})
+        digests.add(open_artefact(output).digest)
+    words = len(load_counts(counts))
+    return {"words": words, "dim": options.dim, "runs": runs, "same_bytes": len(digests) == 1}
+
+
+def one_fit(counts, output, workers, on_cluster, **fitting):
+    """Fit in this process, which is new, and return what that took here and of each worker."""
+    parts, began = [], time.perf_counter()
+    with open_client(cluster=f"local:{workers}" if on_cluster else None) as client:
+        threads = None if on_cluster else workers
+        fit(counts, **fitting, output=output, overwrite=True, client=client, workers=threads, quiet=True)
+        if client is not None:
+            found = client.run(costs)
+            parts = list(found.values())
+    wall = time.perf_counter() - began
+    return {"wall": wall, **costs(), "parts": parts}
+
+
+def costs():
+    return {"processor": time.process_time(), "memory": peak_memory()}
 
 
 def compare(suffix, work, warm_up, folder, clients, repeats):

@@ -329,6 +329,7 @@ def test_workers_of_a_local_cluster_do_not_give_memory_back_at_once(monkeypatch)
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "20000000")
     names = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"]
     with open_client(cluster="local:1") as client:
+        client.wait_for_workers(1, timeout=PATIENCE)
         (found,) = client.run(lambda: [os.environ.get(name) for name in names]).values()
     assert found == [str(1 << 25), "20000000"], "what is set already stands"
 

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 
 import pytest
 
+import psdvec
 from psdvec.cluster import client as cluster_client
 from psdvec.cluster.client import (
     Likeness,
@@ -240,17 +241,42 @@ def test_a_local_cluster_that_is_slow_to_close_is_no_warning(monkeypatch, caplog
     monkeypatch.setattr(logging.getLogger("distributed"), "propagate", True)
 
     class SlowCluster:
+        scheduler_address = "tcp://scheduler"
+
         def __init__(self, **_):
+            pass
+
+        def scale(self, workers):
             pass
 
         def close(self):
             logger.warning("Worker process still alive after 4.0 seconds, killing")
 
     monkeypatch.setattr("distributed.LocalCluster", SlowCluster)
-    monkeypatch.setattr("distributed.Client", lambda cluster, **_: nullcontext(cluster))
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: nullcontext(LosingClient(losses=0)))
     with open_client(cluster="local:1"):
         logger.warning("a worker takes much memory")
     assert [record.getMessage() for record in caplog.records] == ["a worker takes much memory"]
+
+
+@pytest.mark.usefixtures("answering")
+def test_workers_that_are_still_starting_are_waited_for_but_not_for_ever(monkeypatch, tmp_path):
+    client, seen = LosingClient(losses=0), tmp_path / "seen"
+    seen.touch()
+    client.answers = {"tcp://worker": (psdvec.__version__, True, 1, {})}
+    one, both = {"tcp://worker": 1}, {"tcp://worker": 1, "tcp://later": 1}
+    client.there = [{}, one, one, both]
+    monkeypatch.setitem(cluster_client._awaited, client, 2)
+    check_workers(client, seen)
+    assert client.there == [both]
+    monkeypatch.setattr(cluster_client, "_STARTING", 0)
+    monkeypatch.setitem(cluster_client._awaited, client, 3)
+    check_workers(client, seen)
+
+
+def test_a_local_cluster_may_be_left_before_its_workers_have_started():
+    with open_client(cluster="local:2") as client:
+        assert client.status == "running"
 
 
 def test_without_a_scheduler_or_a_cluster_there_is_no_client():

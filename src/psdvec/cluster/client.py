@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import psdvec
 from psdvec.errors import ClusterError, InputError, ResourceError, import_extra
@@ -30,11 +31,16 @@ _CONNECT = 8  # seconds to wait for a scheduler to appear at an address, and to 
 _ANSWER = 5  # seconds to wait for a scheduler to answer
 _PATIENCE = 30  # seconds to wait for a first worker to appear, or for a busy scheduler to answer
 ABSENCE = 300  # seconds to wait for a worker to replace those that were lost
+_STARTING = 30  # seconds to wait for all workers that this process starts; then some are enough
+_SOON = 0.02  # seconds after which to see whether they have started
 _POLL = 1.0  # seconds after which to see whether those that work are still there
 _GRACE = 10  # times in a row that they are not, until their work is given up: Dask may know what to do
 _IDLE = 60  # times in a row that all workers are idle, until a job that waits for one is given up
 _ATTEMPTS = 5  # at sending something to all workers, in case one is lost meanwhile
 _PAUSE = 0.5  # seconds between them, in which the scheduler notices the loss
+
+# How many workers are on their way to a client, where this process starts them.
+_awaited: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 _LOGGERS = ("distributed", "tornado", "asyncio")  # of Dask and what it is built on
 
@@ -57,10 +63,12 @@ def open_client(*, scheduler: str | None = None, cluster: str | None = None) -> 
     with _logging_only(lambda record: not record.exc_info):
         if cluster is not None:
             # What is large goes straight to the workers, which are in reach, and not by way of the scheduler.
+            workers = _local_workers(cluster)
             with (
-                _local_cluster(dask, _local_workers(cluster)) as local,
-                dask.Client(local, direct_to_workers=True) as client,
+                _local_cluster(dask, workers) as local,
+                dask.Client(local.scheduler_address, direct_to_workers=True) as client,
             ):
+                _awaited[client] = workers
                 yield client
             return
         try:
@@ -105,16 +113,25 @@ def _logging_only(is_kept: Callable[[logging.LogRecord], bool]) -> Iterator[None
 
 @contextmanager
 def _local_cluster(dask: Any, workers: int) -> Iterator[Any]:
+    """Start a cluster whose workers load what they need while this process does what it can do without them."""
     from dask import config
+    from distributed.system import MEMORY_LIMIT
 
     environ = {**config.get("distributed.nanny.pre-spawn-environ"), **_KEEP_MEMORY}
     with config.set({"distributed.nanny.pre-spawn-environ": environ}):
-        local = dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
-    try:
-        yield local
-    finally:  # the work is done: nobody need know that a busy machine took its time to end a worker
-        with _logging_only(lambda record: record.levelno > logging.WARNING):
-            local.close()
+        local = dask.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            memory_limit=MEMORY_LIMIT // workers,
+            dashboard_address="127.0.0.1:0",
+            preload=["psdvec.cluster.fitting"],
+        )
+        try:
+            local.scale(workers)
+            yield local
+        finally:  # the work is done: nobody need know that a busy machine took its time to end a worker
+            with _logging_only(lambda record: record.levelno > logging.WARNING):
+                local.close()
 
 
 def name_cluster(*, scheduler: str | None, cluster: str | None) -> str | None:
@@ -183,6 +200,7 @@ def check_workers(client: Any, file: Path, *, likeness: Likeness | None = None) 
 
     Otherwise, or if there is none, or one whose arithmetic is another where ``likeness`` minds: :class:`ClusterError`.
     """
+    _wait_for_all(client)
     found = ask_workers(client, _look_around, str(file), file.read_bytes(), likeness is not None)
     for worker, (version, sees, _, _) in found.items():
         if version != psdvec.__version__:
@@ -209,6 +227,13 @@ def wait_for_workers(client: Any, *, patience: float | None = None) -> None:
                 f"the scheduler at '{_address(client)}' has no workers; start some with: dask worker"
             )
         time.sleep(_PAUSE)
+
+
+def _wait_for_all(client: Any) -> None:
+    """Wait until the workers that this process started are there, but not for long: others can do their work."""
+    end, awaited = time.monotonic() + _STARTING, _awaited.pop(client, 0)
+    while len(workers_of(client)) < awaited and time.monotonic() < end:
+        time.sleep(_SOON)
 
 
 def _look_around(

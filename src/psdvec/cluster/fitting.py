@@ -24,7 +24,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ from psdvec.cluster.client import (
     wait_for_workers,
     workers_of,
 )
-from psdvec.counts.matrix import UNIT, Cooccurrence, load_counts
+from psdvec.counts.matrix import UNIT, Cooccurrence, load_counts, map_counts
 from psdvec.options import Recipe
 from psdvec.progress import Progress
 from psdvec.resources import limit_blas, memory_in_use
@@ -86,7 +86,10 @@ Renewed = tuple[Float32s | None, list[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class Spec:
-    """What a worker needs to build any share of a run: the folder of counts, the formula, the extents of each share."""
+    """What a worker needs to build any share of a run: the folder of counts, the formula, the extents of each share.
+
+    The counts have been ``checked`` where the worker is on the machine of the one who asks.
+    """
 
     run: str
     counts: Path
@@ -94,6 +97,7 @@ class Spec:
     formula: Formula
     shares: list[list[Extent]]
     memory: int | None
+    checked: bool = False
 
 
 def deal(extents: Sequence[Extent], most: int) -> list[list[Extent]]:
@@ -275,7 +279,9 @@ def _build(spec: Spec, number: int, worker: Any) -> CpuPairs:
     extents, pool = spec.shares[number], ThreadPoolExecutor(1)
     tall = _TALL * 4 * extents[0].words * _WIDTH
     room = memory_of_job(spec.memory, worker) - memory_in_use() - tall
-    blocks = build_dealt(open_counts(spec.counts, spec.digest), spec.formula, extents, building=tall)
+    blocks = build_dealt(
+        open_counts(spec.counts, spec.digest, checked=spec.checked), spec.formula, extents, building=tall
+    )
     return CpuPairs(blocks, pool=pool, threads=1, room=max(room, 0), folder=Path(worker.local_directory))
 
 
@@ -417,7 +423,8 @@ class ClusterPairs:
     def __init__(
         self, client: Any, spec: Spec, check: Callable[[], Mapping[str, int]], checked: set[str]
     ) -> None:
-        self._client, self._spec, self._check, self._checked = client, Handed(client, spec), check, checked
+        self._client, self._check, self._checked = client, check, checked
+        self._specs = {near: Handed(client, replace(spec, checked=near)) for near in (False, True)}
         self._extents = spec.shares
         self._owners: dict[int, str] = {}
         # For what is worked on, and for what has to be handed out again beside it.
@@ -488,7 +495,7 @@ class ClusterPairs:
                             raise
                         time.sleep(_PAUSE)
                         self._assign()
-                        for handed in (self._spec, old, matrix):
+                        for handed in (*self._specs.values(), old, matrix):
                             if handed is not None:
                                 handed.again(surely=attempt > 1)
                     else:
@@ -513,9 +520,10 @@ class ClusterPairs:
     ) -> tuple[Any, str]:
         """Send the job of a share to its worker; return what stands for the job, and the worker."""
         owner, (name, vectors, values) = self._owners[number], self._state
+        near = owner in self._near
         spec, old_X, block = (
-            None if handed is None else handed.for_worker(near=owner in self._near)
-            for handed in (self._spec, None if vectors is None else old, matrix)
+            None if handed is None else handed.for_worker(near=near)
+            for handed in (self._specs[near], None if vectors is None else old, matrix)
         )
         sent = (spec, name, old_X, values, block, *arguments)
         return self._client.submit(_on_worker, function, number, *sent, workers=[owner], pure=False), owner
@@ -637,6 +645,6 @@ def solve_block(
 
 
 @lru_cache(maxsize=1)
-def open_counts(path: Path, digest: str) -> Cooccurrence:
-    """Open counts, and keep them open for the next job that needs the same."""
-    return load_counts(path)
+def open_counts(path: Path, digest: str, *, checked: bool = False) -> Cooccurrence:
+    """Open counts, and keep them open for the next job that needs the same; they may have been ``checked``."""
+    return map_counts(path) if checked else load_counts(path)
