@@ -53,6 +53,36 @@ def test_scores_fall_and_are_the_sum_of_their_reasons(built):
         assert sum(met.score for met in hit.why) + hit.meaning == pytest.approx(hit.score)
 
 
+def test_a_list_of_questions_is_answered_as_each_alone_by_any_number_of_threads(built):
+    asked = ["cat bank number7", "goat", "marklet loan", "♥ qq", 'dog "cow"']
+    alone = [built.search(one, topn=5) for one in asked if one != "♥ qq"]
+    for workers in (1, 3):
+        answers = built.search(asked, topn=5, workers=workers)
+        assert answers[3] == []
+        assert [*answers[:3], *answers[4:]] == alone
+    for wrong in ({"cat": 1}, 7, ["cat", 7]):
+        with pytest.raises(InputError, match="question"):
+            built.search(wrong)
+
+
+def test_hits_without_reasons_are_the_same_hits(built):
+    for exact in (True, False):
+        hits = built.search("cat bank number7", exact=exact)
+        short = built.search("cat bank number7", exact=exact, why=False)
+        assert [(hit.id, hit.score, hit.fields) for hit in short] == [
+            (hit.id, hit.score, hit.fields) for hit in hits
+        ]
+        assert all((hit.why, hit.snippet) == ((), "") for hit in short)
+
+
+def test_words_that_stand_for_nothing_leave_bm25_as_it_is(built):
+    index = DocumentIndex.build([{"id": str(i), "text": f"w{i} v{i}"} for i in range(9)], quiet=True)
+    exact, widened = index.search("w3", exact=True)[0], index.search("w3")[0]
+    assert [(met.question, met.document, met.score) for met in exact.why] == [
+        (met.question, met.document, met.score) for met in widened.why if met.question == met.document
+    ]
+
+
 def test_a_filter_leaves_only_documents_of_that_value(built):
     hits = built.search("cat bank dog loan", topn=60, where={"kind": "money"})
     assert {hit.fields["kind"] for hit in hits} == {"money"}
