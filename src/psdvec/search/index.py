@@ -25,6 +25,7 @@ import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import load_counts
 from psdvec.errors import InputError, StoreError, checked, demand_positive
 from psdvec.formats import load as load_vectors
 from psdvec.options import ENCODING, TOKENIZER
@@ -60,6 +61,7 @@ from psdvec.vectors.model import Model, read_model, write_model
 from psdvec.vectors.neighbours import csr_of
 
 KIND, VERSION = "index", 1
+_TINY = np.finfo(np.float32).tiny
 DIM, WORDS = 100, 50_000  # of the model that is trained where none is given: dimensions, and words at most
 
 
@@ -111,6 +113,7 @@ class DocumentIndex(Shown):
         keep: Sequence[str] = (),
         encoding: str = ENCODING,
         skip_known: bool = False,
+        memory: float | str | None = None,
         workers: int | None = None,
         overwrite: bool = False,
         quiet: bool = False,
@@ -138,6 +141,8 @@ class DocumentIndex(Shown):
             Encoding of files.
         skip_known
             Leave out a document whose id is there already; otherwise it is an error.
+        memory
+            The most memory that training may use, such as ``"4G"``; by default what is free.
         workers
             Threads; the index has the same bytes for any number.
         overwrite
@@ -162,9 +167,9 @@ class DocumentIndex(Shown):
         ):
             first = given or Embeddings((), np.zeros((0, 1), np.float32), tokenizer=TOKENIZER)
             gathered = reading.gather(work, first, (), progress)
-            learned = _learn(gathered, given, work, workers=workers, progress=progress)
+            learned = _learn(gathered, given, work, memory=memory, workers=workers, progress=progress)
             weights = _weights(learned, gathered, np.zeros(0, np.float32))
-            placing = Placing(_rows(gathered, learned, weights), None)
+            placing = Placing(*_rows(gathered, learned, weights), None)
             direction, vectors = document_vectors(gathered, placing)
             having = _having(gathered, learned, np.zeros(0, np.int64))
             parameters = {
@@ -195,6 +200,7 @@ class DocumentIndex(Shown):
         where: Mapping[str, Any] | None = None,
         encoding: str = ENCODING,
         skip_known: bool = False,
+        memory: float | str | None = None,
         workers: int | None = None,
         quiet: bool = False,
         progress: Progress = LogProgress(),
@@ -221,9 +227,9 @@ class DocumentIndex(Shown):
             )
             known = {name for segment in old.collection.segments for name in segment.ids.unpack()}
             gathered = reading.gather(work, old.model, known, progress)
-            learned = _learn(gathered, old.model, work, workers=workers, progress=progress)
+            learned = _learn(gathered, old.model, work, memory=memory, workers=workers, progress=progress)
             weights = _weights(learned, gathered, old.collection.weights)
-            placing = Placing(_rows(gathered, learned, weights), old.collection.direction)
+            placing = Placing(*_rows(gathered, learned, weights), old.collection.direction)
             direction, vectors = document_vectors(gathered, placing)
             having = _having(gathered, learned, old.collection.having)
             number = len(old.collection.segments)
@@ -373,18 +379,25 @@ class _Reading:
 
 
 def _learn(
-    gathered: Gathered, model: Embeddings | None, work: Path, *, workers: int | None, progress: Progress
+    gathered: Gathered,
+    model: Embeddings | None,
+    work: Path,
+    *,
+    memory: float | str | None,
+    workers: int | None,
+    progress: Progress,
 ) -> Embeddings:
     """Return a model of the documents' own text or, of a given one, the model with the words of the documents.
 
-    It is kept in the workspace under the digest of the text, for a later attempt.
+    It and its counts are kept in the workspace under the digest of the text, for a later attempt.
     """
     text = gathered.folder / TEXTS
     if model is not None and not (
         isinstance(model, Model) and set(gathered.words) - model.key_to_index.keys()
     ):
         return model
-    place = work / f"model-{digest_file(text)[:16]}"
+    digest = digest_file(text)[:16]
+    place, counted = work / f"model-{digest}", work / f"counts-{digest}"
     if place.exists():
         return read_model(place)
     common: dict[str, Any] = {"workers": workers, "progress": progress}
@@ -392,9 +405,12 @@ def _learn(
     how = model.counting if isinstance(model, Model) else {}
     same = {name: how[name] for name in ("window", "weighting", "gaps") if name in how}
     phrases = None if model is None else model.phrases
-    counts = count_pairs(
-        text, tokenizer=tokenizer, min_count=1, max_words=WORDS, phrases=phrases, **same, **common
-    )
+    if not counted.exists():
+        count_pairs(
+            text, tokenizer=tokenizer, min_count=1, max_words=WORDS, phrases=phrases, memory=memory, output=counted,
+            **same, **common,
+        )  # fmt: skip
+    counts = load_counts(counted)
     if isinstance(model, Model):
         try:
             larger = extend(model, counts, **common)
@@ -406,7 +422,7 @@ def _learn(
     if not len(counts.values):
         vectors = np.zeros((len(counts.vocabulary), DIM), np.float32)
         return Embeddings(counts.vocabulary.words, vectors, tokenizer=tokenizer)
-    return fit(counts, dim=DIM, output=place, **common)
+    return fit(counts, dim=DIM, memory=memory, output=place, **common)
 
 
 def _having(gathered: Gathered, model: Embeddings, old: Int64s) -> Int64s:
@@ -431,13 +447,14 @@ def _weights(model: Embeddings, gathered: Gathered, old: Float32s) -> Float32s:
     )
 
 
-def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> Float32s:
-    """Return the weighted vectors of the documents' words, of length 1 before, (T, d); zeros for those without."""
+def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> tuple[Int64s, Float32s]:
+    """Return the row of each of the documents' words, -1 for none, and the rows: their weighted unit vectors."""
     ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
-    rows = np.zeros((len(ids), model.dim), np.float32)
-    own = ids[ids >= 0]
-    rows[ids >= 0] = model.vectors[own] * (weights[own] / model.lengths[own])[:, None]
-    return rows
+    known = ids[ids >= 0]
+    places = np.full(len(ids), -1, np.int64)
+    places[ids >= 0] = np.arange(len(known))
+    lengths = np.maximum(model.lengths[known], _TINY)
+    return places, np.asarray(model.vectors[known] * (weights[known] / lengths)[:, None], np.float32)
 
 
 def _write_rest(

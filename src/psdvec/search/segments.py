@@ -172,7 +172,7 @@ def gather(
     or was read before, is an error or, with ``skip_known``, left out.
     """
     ids: dict[str, None] = {}
-    words: dict[str, int] = {}
+    words = _Numbers()
     lengths, starts = array("i"), array("q", [0])
     codes = {field: array("i") for field in keep}
     values: dict[str, dict[str, int]] = {field: {} for field in keep}
@@ -195,7 +195,7 @@ def gather(
             if not found:
                 empty.append(own)
                 continue
-            postings.add([words.setdefault(word, len(words)) for word in found])
+            postings.add(list(map(words.__getitem__, found)))
             ids[own] = None
             lengths.append(len(found))
             starts.append(starts[-1] + texts.write(line.encode("utf-8", "replace") + b"\n"))
@@ -214,6 +214,14 @@ def gather(
     )  # fmt: skip
     kept = {field: list(seen) for field, seen in values.items()}
     return Gathered(folder, list(ids), list(words), postings.written, kept, tuple(empty), skipped)
+
+
+class _Numbers(dict[str, int]):
+    """Words and their numbers, in the order in which they are first asked for."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
 
 
 class _Blocks:
@@ -287,12 +295,13 @@ def say_empty(empty: Sequence[str], progress: Progress) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """What makes vectors of documents: ``rows`` (T, d), the weighted vectors of their words, zeros for those without.
+    """What makes vectors of documents: ``rows`` (r, d), the weighted vectors of those of their words that have one.
 
-    ``direction`` (d,): what the documents of the first segment have in common, which is taken out; None if these are
-    they.
+    ``places`` (T,): the row of each word, -1 for none. ``direction`` (d,): what the documents of the first segment have
+    in common, which is taken out; None if these are they.
     """
 
+    places: Int64s
     rows: Float32s
     direction: Float32s | None
 
@@ -302,28 +311,31 @@ def document_vectors(gathered: Gathered, placing: Placing) -> tuple[Float32s, It
     direction = placing.direction
     if direction is None:
         moment = np.zeros((placing.rows.shape[1],) * 2)
-        for means in _block_means(gathered, placing.rows):
+        for means in _block_means(gathered, placing):
             moment += means.T.astype(np.float64) @ means
         direction = common_direction(moment)
     axis = direction
 
     def place() -> Iterator[Float32s]:
-        for means in _block_means(gathered, placing.rows):
+        for means in _block_means(gathered, placing):
             yield as_unit(means - np.outer(means @ axis, axis))
 
     return direction, place()
 
 
-def _block_means(gathered: Gathered, rows: Float32s) -> Iterator[Float32s]:
+def _block_means(gathered: Gathered, placing: Placing) -> Iterator[Float32s]:
     from scipy import sparse
 
     done = 0
     for number in range(gathered.blocks):
         words, documents, counts = gathered.block(number)
         many = int(documents.max()) + 1 - done
-        weights = (1 + np.log(counts)).astype(np.float32)
-        shape = (many, len(rows))
-        yield as_unit(sparse.csr_array((weights, (documents - done, words)), shape=shape) @ rows)
+        columns = placing.places[words]
+        has = columns >= 0
+        weights = (1 + np.log(counts[has])).astype(np.float32)
+        shape = (many, len(placing.rows))
+        matrix = sparse.csr_array((weights, (documents[has] - done, columns[has])), shape=shape)
+        yield as_unit(matrix @ placing.rows)
         done += many
 
 
