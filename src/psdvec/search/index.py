@@ -491,19 +491,22 @@ def read_index(
     """Open an index that was written as the folder ``path``; its arrays are mapped into memory."""
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     own = open_artefact(artefact.path / MODEL)
-    if artefact.file("model.txt").read_text(encoding="utf-8").strip() != own.digest:
+    if artefact.file("model.txt").read_bytes().strip() != own.digest.encode():
         raise StoreError(
             f"'{own.path}' is another model than that of the index; make '{artefact.path}' again with it"
         )
     model = read_model(own)
-    try:
-        segments = [
-            read_segment(artefact, number, model.dim) for number in range(artefact.parameters["segments"])
-        ]
-    except (KeyError, TypeError) as error:
-        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+    many, keep = artefact.parameters.get("segments"), artefact.parameters.get("keep")
+    is_list = isinstance(keep, list) and all(isinstance(name, str) for name in keep)
+    if not isinstance(many, int) or many < 1 or not is_list:
+        raise StoreError(f"'{artefact.path}' is damaged (its parameters do not fit); make it again")
+    segments = [read_segment(artefact, number, model.dim) for number in range(many)]
     collection = Documents(
         segments, model, artefact.array("weights", np.float32), artefact.array("having", np.int64),
         artefact.array("direction", np.float32),
     )  # fmt: skip
+    sizes = len(collection.weights), len(collection.having), len(collection.direction)
+    numbers = collection.weights, collection.direction
+    if sizes != (len(model), len(model), model.dim) or not all(np.isfinite(one).all() for one in numbers):
+        raise StoreError(f"'{artefact.path}' is damaged (its weights do not fit); make it again")
     return DocumentIndex(artefact.path, collection, tuple(left_out), keeper)

@@ -219,8 +219,10 @@ class Documents:
 
     def spans_of(self, terms: Sequence[Term]) -> Int64s:
         """Return where the postings of all k words that stand for terms begin and end in each segment, (s, k, 2)."""
-        spans = np.array([self.spans(word) for term in terms for word in term.stands], np.int64)
-        return np.ascontiguousarray(spans.reshape(-1, len(self.segments), 2).swapaxes(0, 1))
+        spans = [self.spans(word) for term in terms for word in term.stands]
+        return np.ascontiguousarray(
+            np.array(spans, np.int64).reshape(-1, len(self.segments), 2).swapaxes(0, 1)
+        )
 
     def bm25(self, terms: Sequence[Term], spans: Int64s | None = None) -> Float32s:
         """Return ``Σ times · idf · (k1 + 1) c / (c + k1 (1 - b + b length / mean length))`` of all documents, (N,).

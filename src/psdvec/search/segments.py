@@ -82,10 +82,7 @@ class Segment:
         if place < 0:
             return 0, 0
         number = int(self.word_ids[place])
-        begin, end = map(int, self.starts[number : number + 2])
-        if not 0 <= begin <= end <= len(self.documents):
-            raise StoreError(f"the postings of '{word}' are damaged; make the index again")
-        return begin, end
+        return int(self.starts[number]), int(self.starts[number + 1])
 
     def id_of(self, document: int) -> str:
         """Return what a document is called."""
@@ -419,16 +416,45 @@ def read_segment(artefact: Artefact, number: int, dim: int) -> Segment:
         name: artefact.array(f"{number}-{name}", dtype).view(np.ndarray) for name, dtype in _ARRAYS.items()
     }
     documents, path = len(found["lengths"]), artefact.file(f"{number}-{TEXTS}")
+    size = dim + -dim % _PADDED
+    texts: Bytes = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
     try:
         values = parse_json(artefact.file(f"{number}-fields.json").read_text(encoding="utf-8"))
-        codes = dict(zip(values, found["codes"].reshape(len(values), documents), strict=True))
-        size = dim + -dim % _PADDED
+        kept = found["codes"].reshape(len(values), documents)
+        codes = {name: kept[place] for place, name in enumerate(values)}
         vectors, moments = found["vectors"].reshape(documents, size), found["moments"].reshape(size + 1, size)
-    except ValueError as error:
+        wrong = next(
+            (what for what, is_sound in _soundness(found, texts, values, codes) if not is_sound), None
+        )
+        if wrong is not None:
+            raise ValueError(f"its {wrong} do not fit")
+    except (ValueError, TypeError, AttributeError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
-    texts: Bytes = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
     return Segment(
         WordList(found["ids"], found["id_offsets"]), texts, found["text_starts"], found["lengths"],
         WordList(found["words"], found["word_offsets"]), found["word_ids"], found["starts"], found["documents"],
         found["counts"], vectors, found["steps"], moments, values, codes,
     )  # fmt: skip
+
+
+def _soundness(
+    found: Mapping[str, Any], texts: Bytes, values: Mapping[str, Sequence[str]], codes: Mapping[str, Int32s]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a segment, and whether each is such as can be looked up without looking again."""
+    documents, words = len(found["lengths"]), len(found["word_ids"])
+    for name, blob, offsets, many in (
+        ("ids", found["ids"], found["id_offsets"], documents),
+        ("texts", texts, found["text_starts"], documents),
+        ("words", found["words"], found["word_offsets"], words),
+        ("postings", found["documents"], found["starts"], words),
+    ):
+        fits = len(offsets) == many + 1 and offsets[0] == 0 and offsets[-1] == len(blob)
+        yield name, bool(documents and fits and (np.diff(offsets) >= 0).all())
+    yield "counts", len(found["counts"]) == len(found["documents"])
+    yield "lengths", bool((found["lengths"] > 0).all())
+    yield "words", bool(((found["word_ids"] >= 0) & (found["word_ids"] < words)).all())
+    yield "steps", len(found["steps"]) == documents and bool(np.isfinite(found["steps"]).all())
+    yield "moments", bool(np.isfinite(found["moments"]).all())
+    for name, known in values.items():
+        yield "fields", isinstance(known, list) and all(isinstance(value, str) for value in known)
+        yield "fields", bool(((codes[name] >= -1) & (codes[name] < len(known))).all())
