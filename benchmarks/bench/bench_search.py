@@ -169,9 +169,12 @@ def rivals(
     def retriever(words: list[list[str]], k1: float, b: float) -> Scores:
         made = bm25s.BM25(k1=k1, b=b)
         made.index(words, show_progress=False)
-        return lambda question: made.get_scores(
-            [one for one in split_words(question, tokenizer="unicode") if one in made.vocab_dict] or [""]
-        )
+
+        def scores(question: str) -> Any:
+            known = [one for one in split_words(question, tokenizer="unicode") if one in made.vocab_dict]
+            return made.get_scores(known) if known else np.zeros(len(words))
+
+        return scores
 
     others = [split_words(text, tokenizer="unicode") for text in chosen_by[0]]
     tuned = {(k1, b): np.mean(measure(retriever(others, k1, b), *chosen_by[1:])[0]) for k1, b in GRID}

@@ -548,6 +548,8 @@ def best_first(scores: Float32s, topn: int) -> Iterator[int]:
 def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> str:
     """Return the part of a text in which words that gave most stand together, these words between ``**``.
 
+    Two stars of the text itself are set apart, so that every second piece between ``**`` is such a word.
+
     >>> cut_snippet("The cat sat.", ["the", "cat", "sat"], {"cat": 1.0})
     'The **cat** sat.'
     """
@@ -561,10 +563,14 @@ def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> s
     pieces, at = [], begin
     for word, place in zip(words[first:last], places[first:last], strict=True):
         if place is not None and word in gave:
-            pieces += [text[at : place[0]], "**", text[slice(*place)], "**"]
+            pieces += [_apart(text[at : place[0]]), "**", text[slice(*place)], "**"]
             at = place[1]
-    shown = " ".join("".join([*pieces, text[at:end]]).split())
+    shown = " ".join("".join([*pieces, _apart(text[at:end])]).split())
     return f"{'… ' if first else ''}{shown}{' …' if last < len(words) else ''}"
+
+
+def _apart(text: str) -> str:
+    return text.replace("**", "* *")
 
 
 def _best_window(words: Sequence[str], gave: Mapping[str, float]) -> int:
