@@ -336,7 +336,9 @@ def find_quality(given: argparse.Namespace) -> dict[str, Any]:
         quality[name][RIVAL] |= tuned
         if not misspelt:
             misspelt = find_misspelt(own, *reported[1:])
-    settings = {name: getattr(rank, name) for name in ("NEAR", "SHARE", "OWN", "SPELLED", "MEANING", "FIRST")}
+    settings = {
+        name: getattr(rank, name) for name in ("NEAR", "SHARE", "OWN", "SPELLED", "MEANING", "FEW", "FIRST")
+    }
     return {"settings": settings, "quality": quality, "misspelt": misspelt}
 
 

@@ -308,6 +308,8 @@ class DocumentIndex(Shown):
         if isinstance(question, str):
             hits = ask(question)
             if hits is None:
+                if not self.model.tokenize(question):
+                    raise InputError(f"the question {question!r:.60} has no words; ask with some")
                 raise InputError(
                     f"no document has a word of the question {question!r:.60}, nor one like them; ask with other words"
                 )

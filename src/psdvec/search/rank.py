@@ -37,6 +37,7 @@ SHARE = 0.3  # of its cosine, which a near word counts
 OWN = 0.5  # share of a word's score that goes by its own count, where it has near words
 SPELLED = 0.8  # what a word counts that is spelled like one that no document has
 MEANING = 0.6  # weight of the cosine beside BM25, both in standard deviations
+FEW = 100  # documents of which vectors weigh half as much: they are learned from too little
 FIRST = 3  # documents towards which the vector of a question moves, half of the way
 _MOST = 10  # words that may stand for one
 _FIRST_OF = 100  # documents, the best by words, among which the first ones are found
@@ -299,7 +300,7 @@ class Documents:
         return found
 
     def _standard(self, vector: Float64s, spread: float) -> tuple[float, float]:
-        """Return the factor and the shift that standardise dot products with documents, to ``MEANING · spread``."""
+        """Return the factor and the shift that standardise dot products with documents, to ``weight · spread``."""
         mean, products = self.moments
         padded = np.zeros(len(mean))
         padded[: len(vector)] = vector
@@ -307,7 +308,8 @@ class Documents:
         variance = float((padded * (products * padded).sum(axis=1)).sum()) - middle**2
         if variance < 1e-12:
             return 0.0, 0.0
-        factor = MEANING * spread / variance**0.5
+        weight = MEANING * len(self) / (len(self) + FEW)
+        factor = weight * spread / variance**0.5
         return factor, -factor * middle
 
     # Which documents may be answers
@@ -323,9 +325,9 @@ class Documents:
                 codes = segment.codes.get(name, np.full(len(segment), -1, np.int32))
                 columns.append(np.isin(codes, wanted))
             if not any(name in segment.values for segment in self.segments):
-                raise InputError(
-                    f"the index has no field '{name}'; make it with this field: keep=\"{name}\", or check where"
-                )
+                kept_ones = sorted({field for segment in self.segments for field in segment.values})
+                has = f"it has {', '.join(kept_ones)}" if kept_ones else "none was kept"
+                raise InputError(f"the index has no field '{name}' ({has}); keep it when the index is made")
             kept &= np.concatenate(columns)
         return kept
 
