@@ -26,6 +26,7 @@ COUNTS = psdvec.count_pairs(TEXT, min_count=1, window=3, quiet=True)
 MODEL = psdvec.fit(COUNTS, dim=3, quiet=True)
 PLAIN = Embeddings(MODEL.words, np.array(MODEL.vectors))
 TOPICS = psdvec.topics(MODEL, TEXT, 2, min_documents=1, quick=True, quiet=True)
+INDEX = psdvec.DocumentIndex.build(TEXT[:3], model=MODEL, quiet=True)
 REPORT = psdvec.evaluate(PLAIN, [TASK], resamples=0)
 
 # What an argument can be and seldom should.
@@ -111,6 +112,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         psdvec.topics,
         {"model": MODEL, "documents": TEXT, "topics": 2, "text": None, "by": (), "seed_words": None,
          "min_documents": 1, "quick": True, "seed": 0, "workers": 1},
+    ),
+    "DocumentIndex.build": (
+        psdvec.DocumentIndex.build,
+        {"documents": TEXT[:3], "model": PLAIN, "output": None, "column": None, "id": "id", "where": None, "keep": (),
+         "encoding": "utf-8", "skip_known": False, "memory": None, "workers": 1, "overwrite": False},
+    ),
+    "index.add": (
+        INDEX.add,
+        {"documents": ["new"], "column": None, "id": "id", "where": None, "encoding": "utf-8", "skip_known": True,
+         "workers": 1},
+    ),
+    "index.search": (
+        INDEX.search,
+        {"question": "king", "topn": 3, "where": None, "exact": False, "why": True, "workers": 1},
     ),
     "evaluate": (
         psdvec.evaluate,

@@ -66,6 +66,10 @@ def test_what_finds_nothing_says_so(run, tmp_path, documents):
     run("index", documents, "-o", tmp_path / "index")
     code, output, _ = run("search", '"punishment capital"', "--in", tmp_path / "index", "--exact")
     assert (code, output) == (0, "no document has what is asked for\n")
-    code, _, errors = run("search", "♥", "--in", tmp_path / "index")
-    assert code == 1
-    assert "no document has a word of the question" in errors
+    for asked, sentence in (
+        ("qqqq", "no document has a word of the question"),
+        ("♥", "has no words; ask with some"),
+    ):
+        code, _, errors = run("search", asked, "--in", tmp_path / "index")
+        assert code == 1
+        assert sentence in errors

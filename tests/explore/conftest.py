@@ -10,6 +10,7 @@ import pytest
 
 from psdvec.explore.api import Api
 from psdvec.explore.models import ExploredModel, open_model
+from psdvec.search.index import DocumentIndex
 from psdvec.slices.change import change as find_change
 from psdvec.solver import train
 from psdvec.text.corpus import read_corpus
@@ -40,7 +41,7 @@ RARE = "lute oboe"  # placed after the core, so that they have deviations
 
 @dataclass(frozen=True)
 class Library:
-    """Where the models are: two fitted ones with counts, the first with topics and a change, and plain vectors."""
+    """Where the models are: two fitted ones with counts, the first with all that lies beside, and plain vectors."""
 
     model: Path
     counts: Path
@@ -48,6 +49,7 @@ class Library:
     plain: Path
     topics: Path
     change: Path
+    index: Path
 
 
 def write_text(path: Path, *, seed: int, sentences: int = 900) -> None:
@@ -90,17 +92,25 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
         for name, text in (("first", "model"), ("second", "other"))
     }
     find_change(folder / "model", slices=halves, min_count=5, output=folder / "change", quiet=True)
+    records = [{"id": f"d{i}", "text": line, "half": "first"} for i, line in enumerate(halves["first"][:300])]
+    DocumentIndex.build(records, model=folder / "model", keep=["half"], output=folder / "index", quiet=True)
     words, rows = ("man", "woman", "king", "queen"), ("1 0 0", "1 1 0", "1 0 1", "1 1 1")
     lines = [f"{word} {row}" for word, row in zip(words, rows, strict=True)]
     (folder / "plain.txt").write_text("\n".join(lines))
-    names = ("model", "model.counts", "other", "plain.txt", "topics", "change")
+    names = ("model", "model.counts", "other", "plain.txt", "topics", "change", "index")
     return Library(*(folder / name for name in names))
 
 
 @pytest.fixture(scope="session")
 def models(library: Library) -> list[ExploredModel]:
     return [
-        open_model(library.model, counts=library.counts, topics=library.topics, change=library.change),
+        open_model(
+            library.model,
+            counts=library.counts,
+            topics=library.topics,
+            change=library.change,
+            index=library.index,
+        ),
         open_model(library.other),
     ]
 
@@ -120,7 +130,16 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def address(library):
-    beside = ("--counts", library.counts, "--topics", library.topics, "--change", library.change)
+    beside = (
+        "--counts",
+        library.counts,
+        "--topics",
+        library.topics,
+        "--change",
+        library.change,
+        "--index",
+        library.index,
+    )
     with running(library.model, library.other, *beside) as (address, _):
         yield address
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import numpy as np
 import pytest
 
+import psdvec
 from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.explore.api import MAX_LINES, MAX_TEXT_LENGTH, Api
@@ -54,6 +55,25 @@ def test_a_change_is_told_as_its_folder_tells_it(client, library):
     reply = client.get("/api/change", params={"model": 2})
     assert reply.status_code == 400
     assert "no change is open beside 'other'" in reply.json()["error"]
+
+
+def test_documents_are_told_as_the_index_finds_them(client, library):
+    index = psdvec.load(library.index)
+    for ways in ("near", "exact"):
+        found = ask(client, "documents", question="guitar ship", topn=3, ways=ways)
+        hits = index.search("guitar ship", topn=3, exact=ways == "exact")
+        assert [one["id"] for one in found["hits"]] == [hit.id for hit in hits]
+        assert found["hits"][0]["why"][0]["document"] == hits[0].why[0].document
+    for wrong, sentence in (
+        ({"question": " "}, "a question has 0 characters"),
+        ({"question": "x" * 1001}, "a question has 1,001 characters"),
+        ({"question": "♥"}, "no document has a word of the question"),
+        ({"question": "guitar", "model": 2}, "no documents are open beside 'other'"),
+        ({"question": "guitar", "ways": "far"}, "'ways' is 'far'"),
+    ):
+        reply = client.get("/api/documents", params=wrong)
+        assert reply.status_code == 400
+        assert sentence in reply.json()["error"]
 
 
 def test_topics_are_told_as_their_folder_tells_them(client, library):

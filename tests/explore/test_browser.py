@@ -192,6 +192,30 @@ def test_two_models_are_compared(page):
     assert "other" in page.title()
 
 
+def test_documents_are_found_with_marked_words_and_why(page, trouble):
+    page.click("#tab-documents")
+    page.click("#panel-documents .primary")
+    assert "A question is needed" in page.inner_text("#panel-documents")
+    page.fill("#question", "guitar <b>x</b>")
+    page.press("#question", "Enter")
+    page.wait_for_selector("#panel-documents .hits li")
+    assert page.locator("#panel-documents .hits li").count() == 10
+    assert page.locator("#panel-documents .hits b").count() == 0
+    assert "half first" in page.inner_text("#panel-documents .hits li >> nth=0")
+    assert "guitar" in page.locator("#panel-documents mark").all_inner_texts()
+    assert "meaning" in page.inner_text("#panel-documents .why >> nth=0")
+    page.click("#panel-documents >> text=Only these words")
+    page.wait_for_selector("#panel-documents .why >> text=meaning 0.00")
+    page.click("#panel-documents .met >> text=guitar >> nth=0")
+    page.wait_for_selector("#panel-similar h2 >> text=guitar")
+    page.click("#tab-documents")
+    page.fill("#question", "♥♥♥")
+    page.press("#question", "Enter")
+    page.wait_for_selector("#panel-documents .trouble")
+    assert "No document has a word of the question" in page.inner_text("#panel-documents")
+    trouble.clear()  # the browser's console tells of the refusal, too
+
+
 def test_a_change_is_shown_word_by_word(page):
     page.click("#tab-change")
     wait_for_answer(page, "change")
@@ -412,7 +436,18 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page = open_page(chromium, address, trouble=trouble, **options)
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics", "change"):
+    for tab in (
+        "similar",
+        "contexts",
+        "analogy",
+        "odd",
+        "extend",
+        "compare",
+        "area",
+        "topics",
+        "change",
+        "documents",
+    ):
         page.click(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
@@ -446,7 +481,18 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
     page.tap("#options")
-    for tab in ("similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics", "change"):
+    for tab in (
+        "similar",
+        "contexts",
+        "analogy",
+        "odd",
+        "extend",
+        "compare",
+        "area",
+        "topics",
+        "change",
+        "documents",
+    ):
         page.tap(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate(SMALL_TARGETS) == [], tab

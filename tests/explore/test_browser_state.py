@@ -83,10 +83,17 @@ def show_change(page):
     wait_for_answer(page, "change")
 
 
+def show_documents(page):
+    page.click("#tab-documents")
+    page.fill("#question", "guitar ship")
+    page.press("#question", "Enter")
+    page.wait_for_selector("#panel-documents .hits")
+
+
 TABS = {
     "similar": show_similar, "contexts": show_contexts, "analogy": show_analogy, "odd": show_odd,
     "extend": show_extend, "compare": show_compare, "area": show_area, "topics": show_topics,
-    "change": show_change,
+    "change": show_change, "documents": show_documents,
 }  # fmt: skip
 
 

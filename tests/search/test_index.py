@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,7 @@ import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.search import segments
 from psdvec.search.index import DocumentIndex
+from tests.conftest import REPOSITORY
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -51,6 +56,36 @@ def test_scores_fall_and_are_the_sum_of_their_reasons(built):
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     for hit in hits:
         assert sum(met.score for met in hit.why) + hit.meaning == pytest.approx(hit.score)
+
+
+def test_a_list_of_questions_is_answered_as_each_alone_by_any_number_of_threads(built):
+    asked = ["cat bank number7", "goat", "marklet loan", "♥ qq", 'dog "cow"']
+    alone = [built.search(one, topn=5) for one in asked if one != "♥ qq"]
+    for workers in (1, 3):
+        answers = built.search(asked, topn=5, workers=workers)
+        assert answers[3] == []
+        assert [*answers[:3], *answers[4:]] == alone
+    for wrong in ({"cat": 1}, 7, ["cat", 7]):
+        with pytest.raises(InputError, match="question"):
+            built.search(wrong)
+
+
+def test_hits_without_reasons_are_the_same_hits(built):
+    for exact in (True, False):
+        hits = built.search("cat bank number7", exact=exact)
+        short = built.search("cat bank number7", exact=exact, why=False)
+        assert [(hit.id, hit.score, hit.fields) for hit in short] == [
+            (hit.id, hit.score, hit.fields) for hit in hits
+        ]
+        assert all((hit.why, hit.snippet) == ((), "") for hit in short)
+
+
+def test_words_that_stand_for_nothing_leave_bm25_as_it_is(built):
+    index = DocumentIndex.build([{"id": str(i), "text": f"w{i} v{i}"} for i in range(9)], quiet=True)
+    exact, widened = index.search("w3", exact=True)[0], index.search("w3")[0]
+    assert [(met.question, met.document, met.score) for met in exact.why] == [
+        (met.question, met.document, met.score) for met in widened.why if met.question == met.document
+    ]
 
 
 def test_a_filter_leaves_only_documents_of_that_value(built):
@@ -282,3 +317,114 @@ def test_a_path_and_the_folder_tell_what_it_is(built):
     from psdvec.storage.artefact import open_artefact
 
     assert summarise(open_artefact(Path(built.path)))["what"].startswith("an index of 60 documents")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import psdvec
+from psdvec.search import index as module
+from tests.search.test_index import contents, texts
+
+folder = Path(sys.argv[1])
+DocumentIndex = psdvec.DocumentIndex
+steps = ("gather", "count_pairs", "fit", "write_segment", "_write_rest", "read_index")
+
+def build(name):
+    DocumentIndex.build(texts()[:40], output=folder / name, quiet=True)
+
+def add(name):
+    psdvec.load(folder / name).add(texts()[40:], quiet=True)
+
+def die(*given, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def killed(work, name, step, late):
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    whole = getattr(module, step)
+    setattr(module, step, lambda *given, **options: (whole(*given, **options) if late else None, die()))
+    try:
+        work(name)
+    finally:
+        os._exit(0)
+
+build("whole")
+before = contents(folder / "whole")
+add("whole")
+after = contents(folder / "whole")
+told = []
+for late in (False, True):
+    for step in steps:
+        name = f"{step}-{late}"
+        told.append(killed(build, name, step, late))
+        assert not (folder / name).exists() or step == "read_index", step
+        if not (folder / name).exists():
+            build(name)
+        assert contents(folder / name) == before, step
+        told.append(killed(add, name, "extend" if step == "fit" else step, late))
+        there = contents(folder / name)
+        assert there in (before, after), step
+        if there == before:
+            add(name)
+        assert contents(folder / name) == after, step
+assert len(list(folder.iterdir())) == 1 + 2 * len(steps), "something is left"
+print(set(told))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_killed_at_any_step_of_building_or_adding_it_goes_on_to_the_same_bytes(tmp_path):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", KILLED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    assert (done.returncode, done.stdout) == (0, "{-9}\n"), done.stderr
+
+
+def test_a_forked_child_and_threads_find_what_the_parent_finds(built):
+    import multiprocessing
+    from concurrent.futures import ThreadPoolExecutor
+
+    found = built.search("cat bank number7")
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(built.search, ["cat bank number7"] * 8)) == [found] * 8
+    if "fork" in multiprocessing.get_all_start_methods():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            with multiprocessing.get_context("fork").Pool(1) as children:
+                assert children.apply(built.search, ("cat bank number7",)) == found
+    assert built.path.exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions do not stop this user")
+def test_an_index_that_cannot_be_written_can_be_asked(tmp_path):
+    place = tmp_path / "kept" / "index"
+    DocumentIndex.build(texts(), output=place, quiet=True)
+    place.parent.chmod(0o500)
+    try:
+        index = psdvec.load(place)
+        assert index.search("number7")[0].id == "d7"
+        with pytest.raises(psdvec.PSDVecError, match="Permission denied"):
+            index.add([{"id": "new", "text": "new"}], quiet=True)
+    finally:
+        place.parent.chmod(0o700)
+
+
+def test_while_one_process_adds_another_is_refused_and_can_still_ask(tmp_path):
+    index = DocumentIndex.build(texts()[:40], output=tmp_path / "index", quiet=True)
+
+    class Meanwhile(psdvec.progress.SilentProgress):
+        told = ""
+
+        def say(self, text: str) -> None:
+            with pytest.raises(InputError, match="another process is using") as refused:
+                psdvec.load(tmp_path / "index").add(texts()[41:42], quiet=True)
+            Meanwhile.told = str(refused.value)
+            assert index.search("number7", topn=1)[0].id == "d7"
+
+    larger = index.add([*texts()[40:], {"id": "none", "text": ""}], progress=Meanwhile())
+    assert Meanwhile.told
+    assert len(larger) == 60
+    assert index.search("number7", topn=1)[0].id == "d7"  # the older value still has its files
+    assert len(index.add([{"id": "new", "text": "new"}], quiet=True)) == 61  # and adds to what is there now

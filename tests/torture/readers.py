@@ -33,6 +33,7 @@ from psdvec.evaluation.tasks import read_task
 from psdvec.loading import describe_artefact, summarise, verify
 from psdvec.maps.drawing import read_map
 from psdvec.progress import SilentProgress
+from psdvec.search.index import DocumentIndex
 from psdvec.storage.artefact import META, open_artefact
 from psdvec.storage.workspace import open_workspace
 from psdvec.text.streams import open_stream
@@ -90,6 +91,21 @@ def _read_topics(path: Path) -> None:
         _demand(bool(np.isfinite(found.merge(0, 1).tilts).all()), "a topic that is not finite")
     found.save(path.parent / "again")
     json.loads((path.parent / "again" / "topics.json").read_text(), parse_constant=lambda name: 1 / 0)
+    _describe(path)
+
+
+def _read_index(path: Path) -> None:
+    """Ask an index, and add to it."""
+    found = _load(path)
+    _demand(isinstance(found, DocumentIndex), "something that is no index")
+    for exact in (True, False):
+        for hits in found.search(
+            ["karen lodal", "karem", '"lodal karen" mis'], topn=3, exact=exact, workers=1
+        ):
+            _demand(all(math.isfinite(hit.score) for hit in hits), "a score that is not finite")
+            json.dumps([asdict(hit) for hit in hits])
+    added = found.add([{"id": "new one", "text": "karen newword", "year": 1990}], workers=1, progress=SILENT)
+    _demand(len(added) == len(found) + 1, "another number of documents")
     _describe(path)
 
 
@@ -307,6 +323,7 @@ READERS = {
     "grams": Reader(("grams",), _read_grams_with_words),
     "documents": Reader(("plain.txt", "packed.txt.gz", "records.jsonl", "rows.parquet"), _read_documents),
     "topics": Reader(("topics",), _read_topics),
+    "index": Reader(("index",), _read_index),
     "test set": Reader(("pairs.txt", "choices.txt", "analogies.txt"), _read_task),
     "conll": Reader(("conll.txt",), _read_conll),
     "unfinished counts": Reader(("count.work",), _read_work),

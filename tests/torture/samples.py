@@ -131,6 +131,14 @@ def _write_counts_and_models(folder: Path) -> None:
         {"text": " ".join(words), "year": 1990 + i % 3, "id": f"d{i}"} for i, words in enumerate(sentences)
     ]
     (folder / "documents.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    psdvec.DocumentIndex.build(
+        folder / "documents.jsonl",
+        model=folder / "model",
+        keep=["year"],
+        output=folder / "index",
+        workers=1,
+        quiet=True,
+    )
 
 
 def _write_vectors(folder: Path) -> None:

@@ -75,6 +75,7 @@ STAGES = (
     _stage("convert to model", "convert {in}/vectors.txt out", "out"),
     _stage("vectorize", "vectorize {in}/model {in}/some.txt out.npy -q", "out.npy"),
     _stage("topics", "topics {in}/model {in}/some.txt -o out --topics 2 --min-documents 1 --workers 1 -q", "out"),
+    _stage("index", "index {in}/some.txt -o out --workers 1 --memory 1G -q", "out"),
     _stage("evaluate", "evaluate {in}/model --task {in}/pairs.tsv --html out.html -q", "out.html", overwrite=()),
     _stage("export grams", "export-grams {in}/flat 2.txt --words 1.txt", "2.txt", "1.txt"),
     _stage("import grams", "import-grams {in}/2.txt --words {in}/1.txt -o out -q", "out"),

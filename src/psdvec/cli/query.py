@@ -320,6 +320,10 @@ def explore(
         list[Path] | None,
         typer.Option(help="What psdvec change wrote, to show it too; once per model, in order."),
     ] = None,
+    index: Annotated[
+        list[Path] | None,
+        typer.Option(help="Index of documents, to search them too; once per model, in order."),
+    ] = None,
     points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
     host: Annotated[
         str,
@@ -348,7 +352,7 @@ def explore(
     paths = [model] if other is None else [model, other]
     beside = {
         name: _for_each(paths, given, name)
-        for name, given in (("counts", counts), ("topics", topics), ("change", change))
+        for name, given in (("counts", counts), ("topics", topics), ("change", change), ("index", index))
     }
     models = []
     for number, path in enumerate(paths):

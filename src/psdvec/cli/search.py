@@ -43,6 +43,10 @@ def index(
     skip_known: Annotated[
         bool, typer.Option("--skip-known", help="Leave out documents whose id is there already.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory that training may use at most, such as 4G; default: what is free."),
+    ] = None,
     workers: Workers = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -65,7 +69,7 @@ def index(
     files = Files(tuple(documents))
     how: dict[str, Any] = {
         "column": column, "id": id, "where": read_where(where), "encoding": encoding, "skip_known": skip_known,
-        "workers": workers, "progress": make_progress(quiet=quiet),
+        "memory": memory, "workers": workers, "progress": make_progress(quiet=quiet),
     }  # fmt: skip
     if add is not None:
         made = read_index(add).add(files, **how)

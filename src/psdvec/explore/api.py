@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -33,6 +34,7 @@ from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
 from psdvec.vectors.subwords import Unseen
 
 MAX_WORD_LENGTH = 100
+MAX_QUESTION_LENGTH = 1_000
 MAX_TEXT_LENGTH = 1_000_000
 MAX_LINES = 20_000
 MAX_WORDS = 50
@@ -69,6 +71,13 @@ class Parameters:
         for word in words:
             _check_length(word)
         return words
+
+    def question(self, name: str) -> str:
+        """Return a question, a text that is not long."""
+        text = self._text(name).strip()
+        if not text or len(text) > MAX_QUESTION_LENGTH:
+            raise InputError(f"a question has {len(text):,} characters; type 1 to {MAX_QUESTION_LENGTH:,}")
+        return text
 
     def text(self, name: str) -> str:
         """Return a long text."""
@@ -149,7 +158,7 @@ class Api:
         self._lock = threading.Lock()
         queries = (
             self.info, self.similar, self.analogy, self.odd, self.contexts, self.compare, self.change,
-            self.words, self.topics, self.map,
+            self.documents, self.words, self.topics, self.map,
         )  # fmt: skip
         self.queries: dict[str, Answer] = {answer.__name__: answer for answer in queries}
         self.actions: dict[str, Answer] = {
@@ -245,6 +254,17 @@ class Api:
                 f"no change is open beside '{explored.name}'; start the explorer with change=FOLDER"
             )
         return dict(explored.change)
+
+    def documents(self, parameters: Parameters) -> dict[str, Any]:
+        """Return the documents that answer a question best, and why."""
+        explored = self._model(parameters)[0]
+        if explored.documents is None:
+            raise InputError(
+                f"no documents are open beside '{explored.name}'; start the explorer with index=FOLDER"
+            )
+        exact = parameters.choice("ways", ("near", "exact")) == "exact"
+        hits = explored.documents.search(parameters.question("question"), topn=_topn(parameters), exact=exact)
+        return {"hits": [asdict(hit) for hit in hits]}
 
     def words(self, parameters: Parameters) -> dict[str, Any]:
         """Return the most frequent words that begin as a prefix does."""
@@ -350,5 +370,6 @@ def _describe_model(explored: ExploredModel) -> dict[str, Any]:
         "no_contexts": explored.no_contexts,
         "topics": explored.topics is not None,
         "change": explored.change is not None,
+        "documents": len(explored.documents) if explored.documents is not None else 0,
         "spelling": e.subwords is not None,
     }

@@ -19,6 +19,7 @@ from psdvec.explore.contexts import ContextIndex
 from psdvec.formats import load
 from psdvec.maps.drawing import WORDS, MappedWords, take_words
 from psdvec.progress import LogProgress, Progress
+from psdvec.search.index import DocumentIndex, read_index
 from psdvec.slices.page import read_change
 from psdvec.topic_model.page import read_topics
 from psdvec.topic_model.topics import Topics
@@ -69,6 +70,7 @@ class ExploredModel:
     map_words: int = WORDS
     topics: Topics | None = None
     change: Mapping[str, Any] | None = None
+    documents: DocumentIndex | None = None
 
     @property
     def name(self) -> str:
@@ -87,6 +89,7 @@ def open_model(
     counts: str | Path | None = None,
     topics: str | Path | None = None,
     change: str | Path | None = None,
+    index: str | Path | None = None,
     map_words: int = WORDS,
     progress: Progress = LogProgress(),
 ) -> ExploredModel:
@@ -103,6 +106,16 @@ def open_model(
         contexts = ContextIndex(model, load_counts(counts))
     found = None if topics is None else read_topics(topics)
     changed = None if change is None else read_change(change)
+    documents = None if index is None else read_index(index)
     return ExploredModel(
-        Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found, changed
+        Path(path),
+        embeddings,
+        model,
+        contexts,
+        no_extending,
+        no_contexts,
+        map_words,
+        found,
+        changed,
+        documents,
     )

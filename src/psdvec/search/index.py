@@ -14,18 +14,23 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from psdvec.arrays import Float32s
+from psdvec.arrays import Bools, Float32s, Int64s
 from psdvec.counts.count import count_pairs
+from psdvec.counts.matrix import load_counts
 from psdvec.errors import InputError, StoreError, checked, demand_positive
 from psdvec.formats import load as load_vectors
 from psdvec.options import ENCODING, TOKENIZER
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
+from psdvec.resources import limit_blas, resolve_workers
 from psdvec.search import rank
 from psdvec.search.rank import Documents, Hit, best_first, quoted_in
 from psdvec.search.segments import (
@@ -56,6 +61,7 @@ from psdvec.vectors.model import Model, read_model, write_model
 from psdvec.vectors.neighbours import csr_of
 
 KIND, VERSION = "index", 1
+_TINY = np.finfo(np.float32).tiny
 DIM, WORDS = 100, 50_000  # of the model that is trained where none is given: dimensions, and words at most
 
 
@@ -107,6 +113,7 @@ class DocumentIndex(Shown):
         keep: Sequence[str] = (),
         encoding: str = ENCODING,
         skip_known: bool = False,
+        memory: float | str | None = None,
         workers: int | None = None,
         overwrite: bool = False,
         quiet: bool = False,
@@ -134,6 +141,8 @@ class DocumentIndex(Shown):
             Encoding of files.
         skip_known
             Leave out a document whose id is there already; otherwise it is an error.
+        memory
+            The most memory that training may use, such as ``"4G"``; by default what is free.
         workers
             Threads; the index has the same bytes for any number.
         overwrite
@@ -152,13 +161,17 @@ class DocumentIndex(Shown):
         check_resumable(path, kind=KIND, overwrite=overwrite)
         reading = _Reading(documents, column, id, where, tuple(keep), encoding, skip_known)
         plan = {"index": VERSION, "model": _origin(given)}
-        with open_workspace(path, plan=plan, progress=progress, overwrite=overwrite) as work:
+        with (
+            open_workspace(path, plan=plan, progress=progress, overwrite=overwrite) as work,
+            limit_blas(1),  # so that the last bits are the same for any number of threads
+        ):
             first = given or Embeddings((), np.zeros((0, 1), np.float32), tokenizer=TOKENIZER)
             gathered = reading.gather(work, first, (), progress)
-            learned = _learn(gathered, given, work, workers=workers, progress=progress)
+            learned = _learn(gathered, given, work, memory=memory, workers=workers, progress=progress)
             weights = _weights(learned, gathered, np.zeros(0, np.float32))
-            placing = Placing(_rows(gathered, learned, weights), None)
+            placing = Placing(*_rows(gathered, learned, weights), None)
             direction, vectors = document_vectors(gathered, placing)
+            having = _having(gathered, learned, np.zeros(0, np.int64))
             parameters = {
                 "documents": len(gathered.ids),
                 "segments": 1,
@@ -174,7 +187,7 @@ class DocumentIndex(Shown):
                 overwrite=overwrite,
             ) as writer:
                 write_segment(writer, 0, gathered, vectors)
-                _write_rest(writer, learned, weights, direction)
+                _write_rest(writer, learned, weights, having, direction)
         return read_index(path, left_out=gathered.empty, keeper=keeper)
 
     @checked
@@ -187,6 +200,7 @@ class DocumentIndex(Shown):
         where: Mapping[str, Any] | None = None,
         encoding: str = ENCODING,
         skip_known: bool = False,
+        memory: float | str | None = None,
         workers: int | None = None,
         quiet: bool = False,
         progress: Progress = LogProgress(),
@@ -205,7 +219,7 @@ class DocumentIndex(Shown):
         """
         progress = SilentProgress() if quiet else progress
         plan = {"index": VERSION, "add": True}
-        with open_workspace(self.path, plan=plan, progress=progress) as work:
+        with open_workspace(self.path, plan=plan, progress=progress) as work, limit_blas(1):
             artefact = open_artefact(self.path, kind=KIND, version=VERSION)  # as it is now that it is ours
             old = read_index(artefact)
             reading = _Reading(
@@ -213,10 +227,11 @@ class DocumentIndex(Shown):
             )
             known = {name for segment in old.collection.segments for name in segment.ids.unpack()}
             gathered = reading.gather(work, old.model, known, progress)
-            learned = _learn(gathered, old.model, work, workers=workers, progress=progress)
+            learned = _learn(gathered, old.model, work, memory=memory, workers=workers, progress=progress)
             weights = _weights(learned, gathered, old.collection.weights)
-            placing = Placing(_rows(gathered, learned, weights), old.collection.direction)
+            placing = Placing(*_rows(gathered, learned, weights), old.collection.direction)
             direction, vectors = document_vectors(gathered, placing)
+            having = _having(gathered, learned, old.collection.having)
             number = len(old.collection.segments)
             parameters = dict(artefact.parameters)
             parameters |= {"documents": len(known) + len(gathered.ids), "segments": number + 1}
@@ -226,51 +241,105 @@ class DocumentIndex(Shown):
             ) as writer:  # fmt: skip
                 _link_segments(artefact, writer)
                 write_segment(writer, number, gathered, vectors)
-                _write_rest(writer, learned, weights, direction)
+                _write_rest(writer, learned, weights, having, direction)
         return read_index(self.path, left_out=gathered.empty, keeper=self._keeper)
 
-    @checked
+    @overload
     def search(
         self,
         question: str,
         *,
+        topn: int = ...,
+        where: Mapping[str, Any] | None = ...,
+        exact: bool = ...,
+        why: bool = ...,
+        workers: int | None = ...,
+    ) -> list[Hit]: ...
+    @overload
+    def search(
+        self,
+        question: list[str] | tuple[str, ...],
+        *,
+        topn: int = ...,
+        where: Mapping[str, Any] | None = ...,
+        exact: bool = ...,
+        why: bool = ...,
+        workers: int | None = ...,
+    ) -> list[list[Hit]]: ...
+    @checked
+    def search(
+        self,
+        question: str | Sequence[str],
+        *,
         topn: int = 10,
         where: Mapping[str, Any] | None = None,
         exact: bool = False,
-    ) -> list[Hit]:
+        why: bool = True,
+        workers: int | None = None,
+    ) -> list[Hit] | list[list[Hit]]:
         """Return the documents that answer a question best, the best first, each with why.
 
         Parameters
         ----------
         question
-            Words in any order. What stands in double quotes must stand so in the document.
+            Words in any order. What stands in double quotes must stand so in the document. Of a list of questions, the
+            answers are a list for each; one whose words nothing is like has no answers, where a single one is refused.
         topn
             How many documents.
         where
             Only documents with these values in fields that were kept, such as ``{"party": ["A", "B"]}``.
         exact
             Only the words as they are: BM25 without near words, spelling and vectors.
+        why
+            Whether to say why, and to show a part of the text; without, many questions are answered sooner.
+        workers
+            Threads for a list of questions; the answers are the same for any number.
+
+        Examples
+        --------
+        >>> index = DocumentIndex.build(["A cat sat on a mat.", "Dogs bark at cats."], quiet=True)
+        >>> [[hit.id for hit in hits] for hits in index.search(["a mat", "dogs"], exact=True, why=False)]
+        [['0'], ['1']]
         """
         demand_positive(topn, "topn")
+        choice = make_where(where)
+        chosen = self.collection.chosen(choice) if choice else None
+        ask = partial(self._answer, topn=topn, chosen=chosen, exact=exact, why=why)
+        if isinstance(question, str):
+            hits = ask(question)
+            if hits is None:
+                if not self.model.tokenize(question):
+                    raise InputError(f"the question {question!r:.60} has no words; ask with some")
+                raise InputError(
+                    f"no document has a word of the question {question!r:.60}, nor one like them; ask with other words"
+                )
+            return hits
+        with ThreadPoolExecutor(resolve_workers(workers)) as pool:
+            return [hits or [] for hits in pool.map(ask, question)]
+
+    def _answer(
+        self, question: str, *, topn: int, chosen: Bools | None, exact: bool, why: bool
+    ) -> list[Hit] | None:
+        """Return the best documents; None if no document has a word of the question, nor one like them."""
         found = self.collection
         phrases = [self.model.tokenize(one) for one in quoted_in(question)]
         words = self.model.tokenize(question)
         terms = found.terms(words, exact=exact)
         if not terms:
-            raise InputError(
-                f"no document has a word of the question {question!r:.60}, nor one like them; ask with other words"
-            )
-        scores = found.bm25(terms)
+            return None
+        spans = found.spans_of(terms)
+        scores = found.bm25(terms, spans)
         if not exact:
-            scores += found.meaning(words, float(scores.std()))
-        allowed = found.chosen(make_where(where)) & found.have_all(phrases) & (scores > 0)
-        hits: list[Hit] = []
-        for document in best_first(np.where(allowed, scores, -np.inf), topn):
-            if len(hits) == topn:
-                break
-            if not phrases or found.has_phrases(document, phrases):
-                hits.append(found.explain(document, terms, float(scores[document])))
-        return hits
+            found.add_meaning(words, scores)
+        if chosen is not None:
+            scores[~chosen] = 0
+        if phrases:
+            scores[~found.have_all(phrases)] = 0
+        places = (one for one in best_first(scores, topn) if not phrases or found.has_phrases(one, phrases))
+        best = [(one, float(scores[one])) for one in islice(places, topn)]
+        return [
+            found.explain(one, terms, spans, score) if why else found.hit(one, score) for one, score in best
+        ]
 
 
 class _Temporary:
@@ -312,18 +381,25 @@ class _Reading:
 
 
 def _learn(
-    gathered: Gathered, model: Embeddings | None, work: Path, *, workers: int | None, progress: Progress
+    gathered: Gathered,
+    model: Embeddings | None,
+    work: Path,
+    *,
+    memory: float | str | None,
+    workers: int | None,
+    progress: Progress,
 ) -> Embeddings:
     """Return a model of the documents' own text or, of a given one, the model with the words of the documents.
 
-    It is kept in the workspace under the digest of the text, for a later attempt.
+    It and its counts are kept in the workspace under the digest of the text, for a later attempt.
     """
     text = gathered.folder / TEXTS
     if model is not None and not (
         isinstance(model, Model) and set(gathered.words) - model.key_to_index.keys()
     ):
         return model
-    place = work / f"model-{digest_file(text)[:16]}"
+    digest = digest_file(text)[:16]
+    place, counted = work / f"model-{digest}", work / f"counts-{digest}"
     if place.exists():
         return read_model(place)
     common: dict[str, Any] = {"workers": workers, "progress": progress}
@@ -331,9 +407,12 @@ def _learn(
     how = model.counting if isinstance(model, Model) else {}
     same = {name: how[name] for name in ("window", "weighting", "gaps") if name in how}
     phrases = None if model is None else model.phrases
-    counts = count_pairs(
-        text, tokenizer=tokenizer, min_count=1, max_words=WORDS, phrases=phrases, **same, **common
-    )
+    if not counted.exists():
+        count_pairs(
+            text, tokenizer=tokenizer, min_count=1, max_words=WORDS, phrases=phrases, memory=memory, output=counted,
+            **same, **common,
+        )  # fmt: skip
+    counts = load_counts(counted)
     if isinstance(model, Model):
         try:
             larger = extend(model, counts, **common)
@@ -345,7 +424,18 @@ def _learn(
     if not len(counts.values):
         vectors = np.zeros((len(counts.vocabulary), DIM), np.float32)
         return Embeddings(counts.vocabulary.words, vectors, tokenizer=tokenizer)
-    return fit(counts, dim=DIM, output=place, **common)
+    return fit(counts, dim=DIM, memory=memory, output=place, **common)
+
+
+def _having(gathered: Gathered, model: Embeddings, old: Int64s) -> Int64s:
+    """Return how many documents have each word of the model: as many as had ``old`` words, and those at hand."""
+    found = np.zeros(len(gathered.words), np.int64)
+    for number in range(gathered.blocks):
+        found += np.bincount(gathered.block(number)[0], minlength=len(found))
+    ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
+    having = np.pad(old, (0, len(model) - len(old)))
+    having[ids[ids >= 0]] += found[ids >= 0]
+    return having
 
 
 def _weights(model: Embeddings, gathered: Gathered, old: Float32s) -> Float32s:
@@ -353,29 +443,28 @@ def _weights(model: Embeddings, gathered: Gathered, old: Float32s) -> Float32s:
 
     Only the documents at hand are counted, so that no vector of an old document changes.
     """
-    having = np.zeros(len(gathered.words), np.int64)
-    for number in range(gathered.blocks):
-        having += np.bincount(gathered.block(number)[0], minlength=len(having))
-    numbers = {word: i for i, word in enumerate(gathered.words)}
-    found = [
-        rank.idf(int(having[numbers[word]]) if word in numbers else 0, len(gathered.ids))
-        for word in model.words[len(old) :]
-    ]
-    return np.concatenate([old, np.array(found, np.float32)])
+    having = _having(gathered, model, np.zeros(0, np.int64))[len(old) :]
+    return np.concatenate(
+        [old, np.array([rank.idf(n, len(gathered.ids)) for n in having.tolist()], np.float32)]
+    )
 
 
-def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> Float32s:
-    """Return the weighted vectors of the documents' words, of length 1 before, (T, d); zeros for those without."""
+def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> tuple[Int64s, Float32s]:
+    """Return the row of each of the documents' words, -1 for none, and the rows: their weighted unit vectors."""
     ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
-    rows = np.zeros((len(ids), model.dim), np.float32)
-    own = ids[ids >= 0]
-    rows[ids >= 0] = model.vectors[own] * (weights[own] / model.lengths[own])[:, None]
-    return rows
+    known = ids[ids >= 0]
+    places = np.full(len(ids), -1, np.int64)
+    places[ids >= 0] = np.arange(len(known))
+    lengths = np.maximum(model.lengths[known], _TINY)
+    return places, np.asarray(model.vectors[known] * (weights[known] / lengths)[:, None], np.float32)
 
 
-def _write_rest(writer: ArtefactWriter, model: Embeddings, weights: Float32s, direction: Float32s) -> None:
+def _write_rest(
+    writer: ArtefactWriter, model: Embeddings, weights: Float32s, having: Int64s, direction: Float32s
+) -> None:
     """Add what all segments share to an index that is being written."""
     writer.add_array("weights", weights)
+    writer.add_array("having", having)
     writer.add_array("direction", direction)
     write_model(model, writer.folder / MODEL)
     writer.add_text("model.txt", open_artefact(writer.folder / MODEL).digest + "\n")
@@ -404,18 +493,22 @@ def read_index(
     """Open an index that was written as the folder ``path``; its arrays are mapped into memory."""
     artefact = open_artefact(path, kind=KIND, version=VERSION)
     own = open_artefact(artefact.path / MODEL)
-    if artefact.file("model.txt").read_text(encoding="utf-8").strip() != own.digest:
+    if artefact.file("model.txt").read_bytes().strip() != own.digest.encode():
         raise StoreError(
             f"'{own.path}' is another model than that of the index; make '{artefact.path}' again with it"
         )
     model = read_model(own)
-    try:
-        segments = [
-            read_segment(artefact, number, model.dim) for number in range(artefact.parameters["segments"])
-        ]
-    except (KeyError, TypeError) as error:
-        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+    many, keep = artefact.parameters.get("segments"), artefact.parameters.get("keep")
+    is_list = isinstance(keep, list) and all(isinstance(name, str) for name in keep)
+    if not isinstance(many, int) or many < 1 or not is_list:
+        raise StoreError(f"'{artefact.path}' is damaged (its parameters do not fit); make it again")
+    segments = [read_segment(artefact, number, model.dim) for number in range(many)]
     collection = Documents(
-        segments, model, artefact.array("weights", np.float32), artefact.array("direction", np.float32)
-    )
+        segments, model, artefact.array("weights", np.float32), artefact.array("having", np.int64),
+        artefact.array("direction", np.float32),
+    )  # fmt: skip
+    sizes = len(collection.weights), len(collection.having), len(collection.direction)
+    numbers = collection.weights, collection.direction
+    if sizes != (len(model), len(model), model.dim) or not all(np.isfinite(one).all() for one in numbers):
+        raise StoreError(f"'{artefact.path}' is damaged (its weights do not fit); make it again")
     return DocumentIndex(artefact.path, collection, tuple(left_out), keeper)

@@ -9,33 +9,38 @@ from __future__ import annotations
 
 import json
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psdvec.arrays import Array, Bytes, Float32s, Int32s, Int64s
+from psdvec.arrays import Array, Bytes, Float32s, Float64s, Int32s, Int64s
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, StoreError
+from psdvec.kernels import kernel
 from psdvec.progress import Progress, count_of
 from psdvec.storage.artefact import Artefact, ArtefactWriter, parse_json
 from psdvec.text.corpus import report_damage
 from psdvec.text.readers import Reader, as_written, written_value
 from psdvec.topic_model.documents import Source, read_texts
 from psdvec.vectors.sentences import common_direction
+from psdvec.vectors.subwords import in_eight_bits
+
+if TYPE_CHECKING:
+    from psdvec.vectors.subwords import Codes
 
 _BLOCK = 1 << 22  # words of the documents whose postings are sorted at a time
 _MERGED = 1 << 22  # postings that are merged at a time
 _ROWS = 1024
+_PADDED = 16  # numbers that a processor multiplies together
 _NAMED = 3  # documents that a message names
 TEXTS = "texts.txt"
 _ARRAYS = {
     "ids": np.uint8, "id_offsets": np.int64, "text_starts": np.int64, "lengths": np.int32, "words": np.uint8,
     "word_offsets": np.int64, "word_ids": np.int32, "starts": np.int64, "documents": np.int32, "counts": np.int32,
-    "codes": np.int32, "vectors": np.float32,
+    "codes": np.int32, "vectors": np.int8, "steps": np.float32, "moments": np.float64,
 }  # fmt: skip
 
 
@@ -46,9 +51,10 @@ class Segment:
     ``ids``: what each is called. ``texts``: their UTF-8 bytes, a line each; document i has those from
     ``text_starts[i]`` to ``text_starts[i + 1]``. ``lengths`` (m,): words of each. ``words``: in the order of their
     bytes; the one at place i has the number ``word_ids[i]``. The postings of the word of number t, the documents that
-    have it and how often, are ``documents`` and ``counts`` from ``starts[t]`` to ``starts[t + 1]``. ``vectors`` (m, d):
-    of length 1, or 0 where no word has a vector. ``values`` and ``codes``: by the name of a field its different values,
-    and for each document which of them it has, -1 for none.
+    have it and how often, are ``documents`` and ``counts`` from ``starts[t]`` to ``starts[t + 1]``. ``vectors`` (m, D)
+    int8, times ``steps`` (m,): of length 1, or 0 where no word has a vector; zeros after the dimensions, up to a
+    multiple of 16. ``moments`` (D + 1, D): their sum, and under it their products, XᵀX. ``values`` and ``codes``: by
+    the name of a field its different values, and for each document which of them it has, -1 for none.
     """
 
     ids: WordList
@@ -60,24 +66,23 @@ class Segment:
     starts: Int64s
     documents: Int32s
     counts: Int32s
-    vectors: Float32s
+    vectors: Codes
+    steps: Float32s
+    moments: Float64s
     values: Mapping[str, Sequence[str]]
     codes: Mapping[str, Int32s]
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def postings(self, word: str) -> tuple[Int32s, Int32s]:
-        """Return which documents have a word, rising, and how often; none if it is unknown."""
-        blob, offsets, key = self.words.blob, self.words.offsets, word.encode("utf-8", "replace")
-        place = bisect_left(
-            range(len(self.words)), key, key=lambda i: blob[offsets[i] : offsets[i + 1]].tobytes()
-        )
-        if place == len(self.words) or blob[offsets[place] : offsets[place + 1]].tobytes() != key:
-            return self.documents[:0], self.counts[:0]
+    def span(self, word: str) -> tuple[int, int]:
+        """Return where the postings of a word begin and end; nowhere if it is unknown."""
+        key = np.frombuffer(word.encode("utf-8", "replace"), np.uint8)
+        place = int(find_bytes(self.words.blob, self.words.offsets, key))
+        if place < 0:
+            return 0, 0
         number = int(self.word_ids[place])
-        own = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        return self.documents[own], self.counts[own]
+        return int(self.starts[number]), int(self.starts[number + 1])
 
     def id_of(self, document: int) -> str:
         """Return what a document is called."""
@@ -91,6 +96,30 @@ class Segment:
         """Return the fields of a document that were kept."""
         codes = {name: int(found[document]) for name, found in self.codes.items()}
         return {name: self.values[name][code] for name, code in codes.items() if code >= 0}
+
+
+# blob uint8, offsets int64[n + 1], key uint8[k]
+@kernel
+def find_bytes(blob, offsets, key):  # type: ignore[no-untyped-def]
+    """Return the place of ``key`` among sorted pieces of bytes, -1 if it is not among them."""
+    low, high = 0, len(offsets) - 1
+    while low < high:
+        middle = (low + high) // 2
+        begin, size = offsets[middle], offsets[middle + 1] - offsets[middle]
+        order = 0
+        for i in range(min(size, len(key))):
+            if blob[begin + i] != key[i]:
+                order = -1 if blob[begin + i] < key[i] else 1
+                break
+        if order == 0:
+            if size == len(key):
+                return middle
+            order = -1 if size < len(key) else 1
+        if order < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return -1
 
 
 def _piece(blob: Bytes, offsets: Int64s, number: int) -> str:
@@ -140,7 +169,7 @@ def gather(
     or was read before, is an error or, with ``skip_known``, left out.
     """
     ids: dict[str, None] = {}
-    words: dict[str, int] = {}
+    words = _Numbers()
     lengths, starts = array("i"), array("q", [0])
     codes = {field: array("i") for field in keep}
     values: dict[str, dict[str, int]] = {field: {} for field in keep}
@@ -163,7 +192,7 @@ def gather(
             if not found:
                 empty.append(own)
                 continue
-            postings.add([words.setdefault(word, len(words)) for word in found])
+            postings.add(list(map(words.__getitem__, found)))
             ids[own] = None
             lengths.append(len(found))
             starts.append(starts[-1] + texts.write(line.encode("utf-8", "replace") + b"\n"))
@@ -182,6 +211,14 @@ def gather(
     )  # fmt: skip
     kept = {field: list(seen) for field, seen in values.items()}
     return Gathered(folder, list(ids), list(words), postings.written, kept, tuple(empty), skipped)
+
+
+class _Numbers(dict[str, int]):
+    """Words and their numbers, in the order in which they are first asked for."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
 
 
 class _Blocks:
@@ -255,12 +292,13 @@ def say_empty(empty: Sequence[str], progress: Progress) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """What makes vectors of documents: ``rows`` (T, d), the weighted vectors of their words, zeros for those without.
+    """What makes vectors of documents: ``rows`` (r, d), the weighted vectors of those of their words that have one.
 
-    ``direction`` (d,): what the documents of the first segment have in common, which is taken out; None if these are
-    they.
+    ``places`` (T,): the row of each word, -1 for none. ``direction`` (d,): what the documents of the first segment have
+    in common, which is taken out; None if these are they.
     """
 
+    places: Int64s
     rows: Float32s
     direction: Float32s | None
 
@@ -270,29 +308,38 @@ def document_vectors(gathered: Gathered, placing: Placing) -> tuple[Float32s, It
     direction = placing.direction
     if direction is None:
         moment = np.zeros((placing.rows.shape[1],) * 2)
-        for means in _block_means(gathered, placing.rows):
+        for means in _block_means(gathered, placing):
             moment += means.T.astype(np.float64) @ means
         direction = common_direction(moment)
     axis = direction
 
     def place() -> Iterator[Float32s]:
-        for means in _block_means(gathered, placing.rows):
+        for means in _block_means(gathered, placing):
             yield as_unit(means - np.outer(means @ axis, axis))
 
     return direction, place()
 
 
-def _block_means(gathered: Gathered, rows: Float32s) -> Iterator[Float32s]:
+def _block_means(gathered: Gathered, placing: Placing) -> Iterator[Float32s]:
     from scipy import sparse
 
     done = 0
     for number in range(gathered.blocks):
         words, documents, counts = gathered.block(number)
         many = int(documents.max()) + 1 - done
-        weights = (1 + np.log(counts)).astype(np.float32)
-        shape = (many, len(rows))
-        yield as_unit(sparse.csr_array((weights, (documents - done, words)), shape=shape) @ rows)
+        columns = placing.places[words]
+        has = columns >= 0
+        weights = (1 + np.log(counts[has])).astype(np.float32)
+        shape = (many, len(placing.rows))
+        matrix = sparse.csr_array((weights, (documents[has] - done, columns[has])), shape=shape)
+        yield as_unit(matrix @ placing.rows)
         done += many
+
+
+def coded(vectors: Float32s) -> tuple[Codes, Float32s]:
+    """Return vectors in eight bits, padded by zeros to a multiple of 16 dimensions, and the step of each."""
+    codes, steps = in_eight_bits(vectors)
+    return np.pad(codes, ((0, 0), (0, -codes.shape[1] % _PADDED))), steps
 
 
 def as_unit(vectors: Float32s) -> Float32s:
@@ -324,9 +371,18 @@ def write_segment(
         writer.add_array(f"{number}-{name}", found)
     for name in ("lengths", "text_starts", "codes"):
         writer.add_array(f"{number}-{name}", np.load(gathered.folder / f"{name}.npy"))
-    with writer.stream_array(f"{number}-vectors", np.float32) as stream:
+    moments: Any = 0.0
+    with (
+        writer.stream_array(f"{number}-vectors", np.int8) as codes,
+        writer.stream_array(f"{number}-steps", np.float32) as steps,
+    ):
         for block in vectors:
-            stream.write(block.ravel())
+            written, step = coded(block)
+            codes.write(written.ravel())
+            steps.write(step)
+            kept = written * step[:, None].astype(np.float64)
+            moments = moments + np.vstack([kept.sum(axis=0), kept.T @ kept])
+    writer.add_array(f"{number}-moments", moments.ravel())
     with (
         writer.stream_array(f"{number}-documents", np.int32) as documents,
         writer.stream_array(f"{number}-counts", np.int32) as counts,
@@ -357,18 +413,48 @@ def _merged(gathered: Gathered) -> Iterator[Int32s]:
 def read_segment(artefact: Artefact, number: int, dim: int) -> Segment:
     """Map segment ``number`` of an index whose vectors have ``dim`` dimensions."""
     found: dict[str, Any] = {
-        name: artefact.array(f"{number}-{name}", dtype) for name, dtype in _ARRAYS.items()
+        name: artefact.array(f"{number}-{name}", dtype).view(np.ndarray) for name, dtype in _ARRAYS.items()
     }
     documents, path = len(found["lengths"]), artefact.file(f"{number}-{TEXTS}")
+    size = dim + -dim % _PADDED
+    texts: Bytes = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
     try:
         values = parse_json(artefact.file(f"{number}-fields.json").read_text(encoding="utf-8"))
-        codes = dict(zip(values, found["codes"].reshape(len(values), documents), strict=True))
-        vectors = found["vectors"].reshape(documents, dim)
-    except ValueError as error:
+        kept = found["codes"].reshape(len(values), documents)
+        codes = {name: kept[place] for place, name in enumerate(values)}
+        vectors, moments = found["vectors"].reshape(documents, size), found["moments"].reshape(size + 1, size)
+        wrong = next(
+            (what for what, is_sound in _soundness(found, texts, values, codes) if not is_sound), None
+        )
+        if wrong is not None:
+            raise ValueError(f"its {wrong} do not fit")
+    except (ValueError, TypeError, AttributeError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
-    texts: Bytes = np.memmap(path, np.uint8, mode="r")
     return Segment(
         WordList(found["ids"], found["id_offsets"]), texts, found["text_starts"], found["lengths"],
         WordList(found["words"], found["word_offsets"]), found["word_ids"], found["starts"], found["documents"],
-        found["counts"], vectors, values, codes,
+        found["counts"], vectors, found["steps"], moments, values, codes,
     )  # fmt: skip
+
+
+def _soundness(
+    found: Mapping[str, Any], texts: Bytes, values: Mapping[str, Sequence[str]], codes: Mapping[str, Int32s]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a segment, and whether each is such as can be looked up without looking again."""
+    documents, words = len(found["lengths"]), len(found["word_ids"])
+    for name, blob, offsets, many in (
+        ("ids", found["ids"], found["id_offsets"], documents),
+        ("texts", texts, found["text_starts"], documents),
+        ("words", found["words"], found["word_offsets"], words),
+        ("postings", found["documents"], found["starts"], words),
+    ):
+        fits = len(offsets) == many + 1 and offsets[0] == 0 and offsets[-1] == len(blob)
+        yield name, bool(documents and fits and (np.diff(offsets) >= 0).all())
+    yield "counts", len(found["counts"]) == len(found["documents"])
+    yield "lengths", bool((found["lengths"] > 0).all())
+    yield "words", bool(((found["word_ids"] >= 0) & (found["word_ids"] < words)).all())
+    yield "steps", len(found["steps"]) == documents and bool(np.isfinite(found["steps"]).all())
+    yield "moments", bool(np.isfinite(found["moments"]).all())
+    for name, known in values.items():
+        yield "fields", isinstance(known, list) and all(isinstance(value, str) for value in known)
+        yield "fields", bool(((codes[name] >= -1) & (codes[name] < len(known))).all())

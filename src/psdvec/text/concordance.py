@@ -148,11 +148,17 @@ def _around(
 
 def word_places(line: str, words: list[str]) -> list[tuple[int, int] | None]:
     """Return where each word begins and ends in the line that it was cut from, None if it is not found."""
-    folded = [_fold(letter) for letter in line]
-    origins = [i for i, letters in enumerate(folded) for _ in letters] + [len(line)]
-    text, at = "".join(folded), 0
+    text, at = _fold(line), 0
+    origins: Sequence[int] = range(len(line) + 1)
+    if len(text) > len(line):  # some letters became several
+        origins = [i for i, letter in enumerate(line) for _ in _fold(letter)] + [len(line)]
     places: list[tuple[int, int] | None] = []
     for word in map(_fold, words):
+        start = text.find(word, at, at + _FAR + len(word))
+        if start >= 0 and word and (start == at or not text[start - 1].isalnum()):
+            at = start + len(word)
+            places.append((origins[start], origins[at - 1] + 1))
+            continue
         found = _find(text, [word], at) or _find(text, word.split(JOINT), at)
         places.append(found and (origins[found[0]], origins[found[1] - 1] + 1))
         at = found[1] if found else at

@@ -6,6 +6,7 @@ import { AreaPanel } from "/static/areapanel.js";
 import { ChangePanel } from "/static/change.js";
 import { ComparePanel } from "/static/compare.js";
 import { ContextsPanel } from "/static/contexts.js";
+import { DocumentsPanel } from "/static/documents.js";
 import { byId } from "/static/dom.js";
 import { ExtendPanel } from "/static/extend.js";
 import { Layouts } from "/static/layouts.js";
@@ -32,7 +33,7 @@ async function start() {
   if (!info.models[Number(state.model) - 1]) change({ model: "1" }, { replace: true });
   const panels = [
     new SimilarPanel(), new ContextsPanel(), new AnalogyPanel(), new OddPanel(), new ExtendPanel(), new ComparePanel(), new AreaPanel(),
-    new TopicsPanel(), new ChangePanel(),
+    new TopicsPanel(), new ChangePanel(), new DocumentsPanel(),
   ];
   const map = new WordMap();
   const layouts = new Layouts(map);

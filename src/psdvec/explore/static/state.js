@@ -15,6 +15,7 @@ const DEFAULTS = Object.freeze({
   odd: "", // Odd one out: words, with blanks between
   text: "", fresh: "", // New word: sentences, and the word if only one is wanted
   area: "", // Area: LAYOUT:LEVEL-ID of a region, or LAYOUT:x,y,x,y,… of what was drawn around
+  question: "", ways: "near", // Documents
   topic: "", // Topics: the number of one; nothing: all of them
   layout: "", // nothing: the best there is
   colour: "frequency",
