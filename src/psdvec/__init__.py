@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import Vocabulary
+    from psdvec.documents.vectorize import DocumentVectors, vectorize, vectorize_file
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
     from psdvec.evaluation.report import Report
@@ -46,10 +47,11 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Association", "Change", "Cooccurrence", "DocumentIndex", "Embeddings", "Extension", "Model", "PSDVecError",
-    "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs",
-    "count_walks", "count_words", "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts",
-    "place_by_features", "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "why",
+    "Association", "Change", "Cooccurrence", "DocumentIndex", "DocumentVectors", "Embeddings", "Extension", "Model",
+    "PSDVecError", "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why", "association",
+    "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "find_phrases", "fit", "load",
+    "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save", "spell", "stability",
+    "topics", "train", "vectorize", "vectorize_file", "why",
 ]  # fmt: skip
 
 _HOMES = {
@@ -59,6 +61,7 @@ _HOMES = {
     "change": "slices.change",
     "Cooccurrence": "counts.matrix",
     "DocumentIndex": "search.index",
+    "DocumentVectors": "documents.vectorize",
     "Embeddings": "vectors.embeddings",
     "Extension": "solver.extend",
     "Model": "vectors.model",
@@ -87,6 +90,8 @@ _HOMES = {
     "stability": "slices.stability",
     "topics": "topic_model.topics",
     "train": "solver.train",
+    "vectorize": "documents.vectorize",
+    "vectorize_file": "documents.vectorize",
     "why": "explore.contexts",
 }
 

@@ -25,6 +25,7 @@ from psdvec.cli import (
     change,
     compare,
     count,
+    documents,
     evaluate,
     extract,
     graphs,
@@ -128,7 +129,7 @@ app.command(rich_help_panel=USE)(query.similar)
 app.command(rich_help_panel=USE)(query.analogy)
 app.command(rich_help_panel=USE)(query.odd)
 app.command(rich_help_panel=USE)(query.why)
-app.command(rich_help_panel=USE)(query.vectorize)
+app.command(rich_help_panel=USE)(documents.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(query.explore)
 app.command(rich_help_panel=USE)(grouped(search.index))
