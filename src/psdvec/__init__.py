@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import Vocabulary
+    from psdvec.documents.duplicates import Duplicates, near_duplicates
     from psdvec.documents.vectorize import DocumentVectors, vectorize, vectorize_file
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
@@ -47,11 +48,11 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Association", "Change", "Cooccurrence", "DocumentIndex", "DocumentVectors", "Embeddings", "Extension", "Model",
-    "PSDVecError", "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why", "association",
-    "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "find_phrases", "fit", "load",
-    "merge_counts", "place_by_features", "read_corpus", "register_tokenizer", "save", "spell", "stability",
-    "topics", "train", "vectorize", "vectorize_file", "why",
+    "Association", "Change", "Cooccurrence", "DocumentIndex", "DocumentVectors", "Duplicates", "Embeddings",
+    "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why",
+    "association", "change", "count_pairs", "count_walks", "count_words", "evaluate", "extend", "find_phrases",
+    "fit", "load", "merge_counts", "near_duplicates", "place_by_features", "read_corpus", "register_tokenizer",
+    "save", "spell", "stability", "topics", "train", "vectorize", "vectorize_file", "why",
 ]  # fmt: skip
 
 _HOMES = {
@@ -62,6 +63,7 @@ _HOMES = {
     "Cooccurrence": "counts.matrix",
     "DocumentIndex": "search.index",
     "DocumentVectors": "documents.vectorize",
+    "Duplicates": "documents.duplicates",
     "Embeddings": "vectors.embeddings",
     "Extension": "solver.extend",
     "Model": "vectors.model",
@@ -82,6 +84,7 @@ _HOMES = {
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",
+    "near_duplicates": "documents.duplicates",
     "place_by_features": "solver.extend",
     "read_corpus": "text.corpus",
     "register_tokenizer": "text.tokenizers",

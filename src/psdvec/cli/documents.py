@@ -7,10 +7,21 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
+from psdvec.cli.options import (
+    Column,
+    Encoding,
+    Overwrite,
+    Quiet,
+    Tokenizer,
+    Vectors,
+    Where,
+    Workers,
+    read_where,
+)
 from psdvec.cli.tables import make_progress
 from psdvec.formats import load
-from psdvec.options import ENCODING
+from psdvec.options import ENCODING, TOKENIZER
+from psdvec.progress import count_of
 from psdvec.vectors.sentences import DocumentWeighting
 from psdvec.vectors.subwords import UnseenInText
 
@@ -71,4 +82,59 @@ def vectorize(
     progress.say(
         f"{summary.documents:,} vectors of {e.dim} dimensions written to {target}; {summary.known:,} of "
         f"{summary.words:,} words known{spelled}, {summary.empty:,} documents without a known word"
+    )
+
+
+def duplicates(
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            help="JSON lines with id and text, CSV, TSV, Parquet, text with a document a line, or folders of texts."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Where to write the pairs: .jsonl, .csv, .tsv or .parquet."),
+    ],
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Also write which documents of each group to keep, in a file of such a name."),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Least share of shingles in both among those in either, up to 1.")
+    ] = 0.8,
+    shingle: Annotated[int, typer.Option(help="Words of a shingle.")] = 3,
+    column: Column = None,
+    id: Id = "id",
+    where: Where = None,
+    encoding: Encoding = ENCODING,
+    tokenizer: Tokenizer = TOKENIZER,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find documents that are nearly the same, and say which to keep.
+
+    Two documents are alike by the share of their shingles, runs of three words, that both have. All pairs are found.
+
+    Example: `psdvec duplicates articles.jsonl -o pairs.jsonl --keep documents.csv`
+    """
+    from psdvec.documents.duplicates import near_duplicates
+    from psdvec.documents.rows import check_rows_output
+    from psdvec.topic_model.documents import Files
+
+    for path in (output, keep):
+        if path is not None:
+            check_rows_output(path, overwrite=overwrite)
+    found = near_duplicates(
+        Files(tuple(documents)), threshold=threshold, shingle=shingle, column=column, id=id, where=read_where(where),
+        encoding=encoding, tokenizer=tokenizer, workers=workers, progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    found.save(output, overwrite=overwrite)
+    if keep is not None:
+        found.save(keep, documents=True, overwrite=overwrite)
+    groups, left = int(found.groups.max(initial=-1)) + 1, int((~found.keep).sum())
+    print(
+        f"{count_of(len(found), 'pair')} in {count_of(groups, 'group')} of {count_of(len(found.ids), 'document')}; "
+        f"leave out {left:,}, and {len(found.ids) - left:,} are kept"
     )
