@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from psdvec.cli.change import By, Slices, Unit, read_slices
 from psdvec.cli.options import (
     Column,
     Encoding,
@@ -18,7 +19,7 @@ from psdvec.cli.options import (
     Workers,
     read_where,
 )
-from psdvec.cli.tables import make_progress
+from psdvec.cli.tables import make_progress, print_table
 from psdvec.formats import load
 from psdvec.options import ENCODING, TOKENIZER
 from psdvec.progress import count_of
@@ -138,3 +139,74 @@ def duplicates(
         f"{count_of(len(found), 'pair')} in {count_of(groups, 'group')} of {count_of(len(found.ids), 'document')}; "
         f"leave out {left:,}, and {len(found.ids) - left:,} are kept"
     )
+
+
+def distinctive(
+    documents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DOCUMENTS]...", help="JSON lines, CSV, TSV or Parquet with a document a line or row."
+        ),
+    ] = None,
+    by: By = None,
+    slices: Slices = None,
+    unit: Unit = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Vectors whose words are looked at and whose counts are the prior; default: all documents."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write a table, a page and JSON to.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the words, as PNG, SVG or PDF by the name of this file.")
+    ] = None,
+    topn: Annotated[int, typer.Option("--topn", "-n", min=1, help="Words of each group to show.")] = 10,
+    column: Column = None,
+    where: Where = None,
+    encoding: Encoding = ENCODING,
+    min_documents: Annotated[int, typer.Option(help="Leave out words that fewer documents have.")] = 5,
+    prior: Annotated[
+        float, typer.Option(help="Documents of ordinary text that each side has beside its own.")
+    ] = 10.0,
+    permutations: Annotated[
+        int, typer.Option(help="How often documents are dealt to groups at random, for the test.")
+    ] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the words that each group of documents has more of.
+
+    How much more at least, and how sure that is; documents, not words, are what chance deals.
+
+    Example: `psdvec distinctive speeches.jsonl --by party -o report/`
+    """
+    from psdvec.documents.distinctive import HEAD
+    from psdvec.documents.distinctive import distinctive as find_distinctive
+    from psdvec.pages.figures import check_figure_output, write_figure
+    from psdvec.topic_model.documents import Files
+
+    if plot is not None:
+        check_figure_output(plot, overwrite=overwrite)
+    found = find_distinctive(
+        Files(tuple(documents)) if documents else None, by=by, slices=read_slices(slices), model=model, unit=unit,
+        column=column, where=read_where(where), encoding=encoding, min_documents=min_documents, prior=prior,
+        permutations=permutations, seed=seed, workers=workers, output=output, overwrite=overwrite,
+        progress=make_progress(quiet=quiet),
+    )  # fmt: skip
+    if plot is not None:
+        write_figure(found.plot(), plot, overwrite=overwrite)
+    for name in found.groups:
+        rows = [
+            [str(word), *(f"{cell:.2f}" for cell in numbers[:4]), *(f"{cell:.2g}" for cell in numbers[4:6]),
+             *map(str, numbers[6:])]
+            for _, word, *numbers in found.rows(name, topn=topn)
+        ]  # fmt: skip
+        print_table([name, *HEAD[2:]], rows)
+        print()
+    if output is not None:
+        print(f"{count_of(len(found), 'word')} compared; have a look at {output / 'distinctive.html'}")
