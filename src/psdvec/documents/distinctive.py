@@ -43,7 +43,7 @@ from psdvec.vectors.embeddings import Embeddings
 KIND, VERSION = "distinctive", 1
 SURE = 0.05  # false discoveries among the words that are called sure
 _AT_ONCE = 1 << 22  # statistics of permutations that are held at once
-_FEW, _TURNS = 200, 20  # units of a rare word at most, and how many times as many permutations it has at most
+_FEW, _TURNS = 200, 40  # units of a rare word at most, and how many times as many permutations it has at most
 _DRAWN, _LISTED = 20, 60  # words of a group in its plot, and in its table
 HEAD = (
     "group", "word", "effect", "low", "high", "z", "p", "q", "count", "count elsewhere", "documents",
@@ -227,7 +227,7 @@ def distinctive(
     column, where, encoding, tokenizer
         As for :func:`psdvec.topics`; without a model, texts are cut by ``"unicode"``.
     min_documents
-        Words that fewer documents have are left out.
+        Words that fewer documents have, or fewer units, are left out.
     prior
         How many average documents of ordinary text each side has beside its own: more of them draw the effects of rare
         words towards 0.
@@ -289,7 +289,7 @@ def compare_groups(
 ) -> Distinctive:
     """Compare groups of documents that were read; the prior is their own words, unless ``embeddings`` ``has_prior``."""
     used = _uses(sliced, len(embeddings))
-    ids = np.flatnonzero(used.documents.sum(axis=1) >= min_documents)
+    ids = np.flatnonzero(np.diff(used.starts) >= min_documents)
     if not ids.size:
         raise InputError(
             f"no word is in {count_of(min_documents, 'document')} or more; ask for fewer: min_documents=N"
@@ -422,10 +422,11 @@ def _tested(
     """Return z and p of all words and groups, (words, groups).
 
     What few units have can only be dealt in a few ways, so that no tail tells how far out a value is; the permutations
-    beyond it are counted, of more and more of them until enough are.
+    beyond it are counted, of more and more of them until enough are. A small group mostly lacks a rare word: the two
+    sides are not alike, and p is twice that of the nearer one.
     """
     z, p = (np.zeros((len(ids), used.counts.shape[1])) for _ in range(2))
-    beyond = np.zeros(z.shape, np.int64)
+    above, below = np.zeros(z.shape, np.int64), np.zeros(z.shape, np.int64)
     done = np.full((len(ids), 1), permutations)
     is_rare = np.diff(used.starts)[ids] <= _FEW
     with (
@@ -433,20 +434,23 @@ def _tested(
         progress.stage("testing", total=len(ids), unit="words") as stage,
     ):
         for part, found in _compared(used, ids, permutations, seed, pool, threads):
-            z[part], null = found[:, :, 0], np.abs(found[:, :, 1:])
-            beyond[part] = (null >= np.abs(z[part])[:, :, None]).sum(axis=2)
+            z[part], null = found[:, :, 0], found[:, :, 1:]
+            above[part] = (null >= z[part][:, :, None]).sum(axis=2)
+            below[part] = (null <= z[part][:, :, None]).sum(axis=2)
             for g in range(z.shape[1]):
-                p[part, g] = chances(np.abs(z[part, g]), null[:, g])
+                one, other = chances(z[part, g], null[:, g]), chances(-z[part, g], -null[:, g])
+                p[part, g] = 2 * np.minimum(one, other)
             stage.advance(len(found))
         for turn in range(1, _TURNS):
-            open_ones = np.flatnonzero(is_rare & (beyond < ENOUGH).any(axis=1))
+            open_ones = np.flatnonzero(is_rare & (np.minimum(above, below) < ENOUGH).any(axis=1))
             stage.note(f"{count_of(len(open_ones), 'rare word')} once more")
             for part, found in _compared(used, ids[open_ones], permutations, seed + turn, pool, threads):
                 own = open_ones[part]
-                beyond[own] += (np.abs(found[:, :, 1:]) >= np.abs(z[own])[:, :, None]).sum(axis=2)
+                above[own] += (found[:, :, 1:] >= z[own][:, :, None]).sum(axis=2)
+                below[own] += (found[:, :, 1:] <= z[own][:, :, None]).sum(axis=2)
                 done[own] += permutations
-    p[is_rare] = ((1 + beyond) / (1 + done))[is_rare]
-    return z, p
+    p[is_rare] = (2 * (1 + np.minimum(above, below)) / (1 + done))[is_rare]
+    return z, np.minimum(p, 1)
 
 
 def _compared(
