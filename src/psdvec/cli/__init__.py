@@ -110,7 +110,6 @@ def describe_program(
     ] = False,
 ) -> None:
     """Word vectors from your own text, and new words whenever you need them.
-
     Text becomes counts, counts become vectors, and new words are added without moving the old ones.
     """
     if no_sync:

@@ -114,9 +114,10 @@ def duplicates(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find documents that are nearly the same, and say which to keep.
+    """Find documents that are nearly the same.
 
-    Two documents are alike by the share of their shingles, runs of three words, that both have. All pairs are found.
+    It says which to keep. Two documents are alike by the share of their shingles, runs of three words, that both have.
+    All pairs are found.
 
     Example: `psdvec duplicates articles.jsonl -o pairs.jsonl --keep documents.csv`
     """
