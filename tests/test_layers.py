@@ -19,7 +19,7 @@ HOME = Path(psdvec.__file__).parent
 LAYERS = (
     "errors", "arrays", "resources", "progress", "options",
     "storage", "pages", "kernels", "text", "counts", "vectors", "solver", "formats",
-    "topic_model", "search", "slices", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
+    "topic_model", "search", "slices", "documents", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "explore", "cli", "__main__",
 )  # fmt: skip
 

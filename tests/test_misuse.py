@@ -87,6 +87,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "by": None, "slices": None, "unit": None, "column": None, "where": None, "window": 2, "min_count": 1,
          "permutations": 20, "seed": 0, "workers": 1},
     ),
+    "vectorize": (
+        psdvec.vectorize,
+        {"model": MODEL, "documents": TEXT, "weighting": "sif", "column": None, "id": "id", "where": None,
+         "encoding": "utf-8", "tokenizer": None, "unseen": "ignore", "workers": 1},
+    ),
+    "near_duplicates": (
+        psdvec.near_duplicates,
+        {"documents": TEXT, "threshold": 0.5, "shingle": 2, "column": None, "id": "id", "where": None,
+         "encoding": "utf-8", "tokenizer": "unicode", "workers": 1},
+    ),
+    "distinctive": (
+        psdvec.distinctive,
+        {"documents": None, "by": None, "slices": {"a": ["to be"] * 20, "b": ["be or"] * 20}, "model": None,
+         "unit": None, "column": None, "where": None, "encoding": "utf-8", "tokenizer": None, "min_documents": 1,
+         "prior": 1.0, "permutations": 20, "seed": 0, "workers": 1},
+    ),
     "stability": (
         psdvec.stability,
         {"model": MODEL, "documents": ["to be or not to be"] * 20, "column": None, "where": None, "refits": 1,

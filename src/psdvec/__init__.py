@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from psdvec.counts.merge import merge_counts
     from psdvec.counts.phrases import find_phrases
     from psdvec.counts.vocabulary import Vocabulary
+    from psdvec.documents.distinctive import Distinctive, distinctive
+    from psdvec.documents.duplicates import Duplicates, near_duplicates
+    from psdvec.documents.vectorize import DocumentVectors, vectorize, vectorize_file
     from psdvec.errors import PSDVecError
     from psdvec.evaluation.evaluate import evaluate
     from psdvec.evaluation.report import Report
@@ -46,10 +49,12 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Association", "Change", "Cooccurrence", "DocumentIndex", "Embeddings", "Extension", "Model", "PSDVecError",
-    "Phrases", "Recipe", "Report", "Stability", "Topics", "Vocabulary", "Why", "association", "change", "count_pairs",
-    "count_walks", "count_words", "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts",
-    "place_by_features", "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "why",
+    "Association", "Change", "Cooccurrence", "Distinctive", "DocumentIndex", "DocumentVectors", "Duplicates",
+    "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report", "Stability", "Topics",
+    "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks", "count_words", "distinctive",
+    "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "near_duplicates", "place_by_features",
+    "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "vectorize",
+    "vectorize_file", "why",
 ]  # fmt: skip
 
 _HOMES = {
@@ -58,7 +63,10 @@ _HOMES = {
     "association": "slices.association",
     "change": "slices.change",
     "Cooccurrence": "counts.matrix",
+    "Distinctive": "documents.distinctive",
     "DocumentIndex": "search.index",
+    "DocumentVectors": "documents.vectorize",
+    "Duplicates": "documents.duplicates",
     "Embeddings": "vectors.embeddings",
     "Extension": "solver.extend",
     "Model": "vectors.model",
@@ -73,12 +81,14 @@ _HOMES = {
     "count_pairs": "counts.count",
     "count_walks": "counts.graphs",
     "count_words": "counts.count",
+    "distinctive": "documents.distinctive",
     "evaluate": "evaluation.evaluate",
     "extend": "solver.extend",
     "find_phrases": "counts.phrases",
     "fit": "solver.fit",
     "load": "loading",
     "merge_counts": "counts.merge",
+    "near_duplicates": "documents.duplicates",
     "place_by_features": "solver.extend",
     "read_corpus": "text.corpus",
     "register_tokenizer": "text.tokenizers",
@@ -87,6 +97,8 @@ _HOMES = {
     "stability": "slices.stability",
     "topics": "topic_model.topics",
     "train": "solver.train",
+    "vectorize": "documents.vectorize",
+    "vectorize_file": "documents.vectorize",
     "why": "explore.contexts",
 }
 

@@ -17,8 +17,10 @@ from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.subwords import say_weights
 
-# The KIND of psdvec.topic_model.topics, psdvec.search.index and modules of psdvec.slices, which are loaded when needed
+# The KIND of psdvec.topic_model.topics, psdvec.search.index, psdvec.documents.distinctive and modules of psdvec.slices,
+# which are loaded when needed
 TOPICS, CHANGE, ASSOCIATION, STABILITY, INDEX = "topics", "change", "association", "stability", "index"
+DISTINCTIVE = "distinctive"
 
 
 def _load_topics(artefact: Artefact) -> Any:
@@ -51,6 +53,12 @@ def _load_index(artefact: Artefact) -> Any:
     return read_index(artefact)
 
 
+def _load_distinctive(artefact: Artefact) -> Any:
+    from psdvec.documents.distinctive import read_distinctive
+
+    return read_distinctive(artefact)
+
+
 LOADERS: dict[str, Callable[[Artefact], Any]] = {
     matrix.KIND: matrix.load_counts,
     model.KIND: model.read_model,
@@ -59,6 +67,7 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
     ASSOCIATION: _load_association,
     STABILITY: _load_stability,
     INDEX: _load_index,
+    DISTINCTIVE: _load_distinctive,
 }
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
@@ -69,8 +78,9 @@ _DIGITS = 12  # of a digest there
 def load(path: str | Path) -> Any:
     """Open whatever is at ``path``: what psdvec made, or vectors in any format that it reads.
 
-    Of a change, it returns what ``change.json`` tells, of an association the rows of its table. The arrays of counts,
-    models and indexes are mapped into memory; :func:`psdvec.formats.load` lists the formats of vectors.
+    Of a change and of distinctive words, it returns what their JSON tells, of an association the rows of its table.
+    The arrays of counts, models and indexes are mapped into memory; :func:`psdvec.formats.load` lists the formats of
+    vectors.
 
     >>> load("counts/").vocabulary.words[:3]
     ('the', 'and', 'in')
@@ -180,7 +190,7 @@ def _check_parameters(artefact: Artefact) -> None:
 
 def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
-    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, ASSOCIATION, INDEX):
+    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, ASSOCIATION, INDEX, DISTINCTIVE):
         return {}
     extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:
@@ -220,6 +230,8 @@ def _what(facts: Mapping[str, Any], noun: str) -> str:
         return " with ".join(filter(None, lists)) + ": how these lists of words go together"
     if facts["kind"] == STABILITY:
         return f"how stable neighbours are, by {facts['refits']:,} refits of {facts['documents']:,} documents"
+    if facts["kind"] == DISTINCTIVE:
+        return f"words that tell groups of documents apart: {', '.join(map(str, facts.get('groups', [])))}"
     if facts["kind"] == INDEX:
         return f"an index of {facts['documents']:,} documents, which psdvec search asks"
     if facts["kind"] != model.KIND:

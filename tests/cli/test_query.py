@@ -240,7 +240,7 @@ def test_vectorize_writes_the_mean_of_each_line(run, model: Path, tmp_path: Path
     (tmp_path / "text").write_text("King, queen!\nnothing known\nman")
     code, _, err = run("vectorize", model, tmp_path / "text", tmp_path / "out.npy")
     assert code == 0
-    assert "3 of 5 words known, 1 lines without a known word" in err
+    assert "3 of 5 words known, 1 documents without a known word" in err
     assert np.load(tmp_path / "out.npy").tolist() == [[1, 0.5, 1], [0, 0, 0], [1, 0, 0]]
 
 

@@ -74,11 +74,11 @@ def test_vectorize_counts_what_was_spelled(run, model: Path, tmp_path: Path):
     (tmp_path / "text").write_text("zz players play\nqqq\n")
     code, _, err = run("vectorize", model, tmp_path / "text", tmp_path / "rows.npy", "--oov", "spelling")
     assert code == 0
-    assert "1 of 4 words known, 1 more by their spelling, 1 lines without a known word" in err
+    assert "1 of 4 words known, 1 more by their spelling, 1 documents without a known word" in err
     expected = mean_vectors(load(model), [["zz", "players", "play"], ["qqq"]], unseen="spelling")
     assert np.array_equal(np.load(tmp_path / "rows.npy"), expected)
     code, _, err = run("vectorize", model, tmp_path / "text", tmp_path / "known.npy")
-    assert "1 of 4 words known, 1 lines without a known word" in err
+    assert "1 of 4 words known, 1 documents without a known word" in err
 
 
 def test_evaluate_covers_more_by_spelling(run, model: Path, tmp_path: Path):

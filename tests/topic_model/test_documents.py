@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from psdvec.errors import InputError, InputWarning
+from psdvec.progress import SilentProgress
 from psdvec.topic_model.documents import Documents, Files, read_documents, word_weights
 from psdvec.topic_model.topics import topics
 from psdvec.vectors.embeddings import Embeddings
@@ -304,3 +305,18 @@ def test_a_small_file_that_holds_far_too_much_is_refused_before_it_is_in_memory(
         read(tmp_path)
     monkeypatch.setattr("psdvec.topic_model.documents._WHOLE", 1 << 22)
     assert len(read(tmp_path)) == 1
+
+
+def test_a_document_is_told_by_its_title_its_subject_or_its_first_words(tmp_path: Path):
+    records = [
+        {"text": "cat " * 99, "title": "Cats"},
+        {"text": "From: a\nSubject: Re: Dogs\n\ndog"},
+        {"text": "  the\n dog  "},
+        {"text": "dog " * 99},
+    ]
+    e = Embeddings(("cat", "dog"), np.eye(2, dtype=np.float32))
+    read = read_documents(records, e, lines=True, progress=SilentProgress())
+    assert read.lines[:3] == ("Cats", "Re: Dogs", "the dog")
+    assert read.lines[3].endswith("dog…")
+    assert len(read.lines[3]) <= 81
+    assert read_documents(records, e, progress=SilentProgress()).lines is None

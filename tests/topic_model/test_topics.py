@@ -13,10 +13,12 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
+from psdvec.topic_model.learn import Space
 from psdvec.topic_model.page import as_html, hierarchy, read_topics, sizes_over
 from psdvec.topic_model.topics import (
     Topics,
     describe_topics,
+    label_of,
     representatives,
     smallest_within_error,
     topics,
@@ -356,3 +358,24 @@ def test_numbers_of_topics_that_make_no_sense_are_refused():
         find(0)
     with pytest.raises(InputError, match="min_documents is -1; give 1 or more"):
         find(2, min_documents=-1)
+
+
+def test_a_name_leaves_out_what_tells_little_and_topic_words_stay_as_they_are():
+    words = ("q", "the", "m4", "god", "often", "faith", "bible")
+    weights = np.array([1, 1, 1, 1, 0.4, 1, 1], float)
+    shares = np.full(7, 1 / 7)
+    space = Space(words, np.eye(7, dtype=np.float32), shares, weights, 7)
+    assert label_of(space, np.arange(7)) == "god, faith, bible"
+    assert label_of(space, np.arange(5)) == "god, q, the"  # where nothing better is left
+
+
+def test_lines_of_documents_are_kept_and_shown(tmp_path: Path):
+    e = Embeddings(("cat", "dog", "loan", "bank"), np.float32([[1, 0.1], [1, 0], [0, 1], [0.1, 1]]))
+    records = [
+        {"text": text, "title": f"<{i}> title"}
+        for i, text in enumerate(["cat dog " * 9, "loan bank " * 9] * 3)
+    ]
+    found = topics(e, records, 2, min_documents=1, output=tmp_path / "topics", quiet=True)
+    assert found.lines[0] == "<0> title"
+    assert read_topics(tmp_path / "topics").lines == found.lines
+    assert "&lt;0&gt; title" in (tmp_path / "topics" / "topics.html").read_text()

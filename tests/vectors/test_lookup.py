@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psdvec.counts.count import count_pairs, count_words
+from psdvec.documents.vectorize import vectorize_file
 from psdvec.errors import MissingWordError
 from psdvec.formats import load, save
 from psdvec.formats.model2vec import unreachable_words
@@ -23,7 +24,6 @@ from psdvec.text.corpus import read_corpus
 from psdvec.text.tokenizers import TOKENIZERS
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
-from psdvec.vectors.sentences import vectorize_file
 from tests.formats.read_tokenizer_json import read_tokenizer
 
 TEXT = """\

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.sentences import (
-    Summary,
     common_direction,
     make_tokenizer,
     mean_vectors,
     sif_weights,
-    vectorize_file,
     without_direction,
 )
 
@@ -56,40 +51,3 @@ def test_capitals_in_the_vocabulary_keep_the_case_of_the_text():
     assert make_tokenizer(toy())("The cat's 2 hats.") == ["the", "cat's", "2", "hats"]
     cased = Embeddings(("Paris",), np.ones((1, 2), dtype=np.float32))
     assert make_tokenizer(cased)("In Paris") == ["In", "Paris"]
-
-
-def test_a_file_in_blocks_equals_the_file_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "text").write_text("the cat\nsat\n\ncat sat the\nthe the cat\n")
-    summary = vectorize_file(toy(), tmp_path / "text", tmp_path / "whole.npy", weighting="sif")
-    monkeypatch.setattr("psdvec.vectors.sentences._LINES", 2)
-    vectorize_file(toy(), tmp_path / "text", tmp_path / "blocks.npy", weighting="sif")
-    whole, blocks = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "blocks.npy")
-    assert summary == Summary(lines=5, words=9, known=9, empty=1)
-    assert whole.shape == (5, 2)
-    assert whole == pytest.approx(blocks, abs=1e-6)
-    means = mean_vectors(
-        toy(),
-        [s.split() for s in ("the cat", "sat", "", "cat sat the", "the the cat")],
-        weights=sif_weights(toy()),
-    )
-    expected = without_direction(means, common_direction(means.T.astype(float) @ means))
-    assert whole == pytest.approx(expected, abs=1e-6)
-
-
-def test_records_and_rows_are_lines(tmp_path: Path):
-    (tmp_path / "plain").write_text("the cat\nsat\n")
-    (tmp_path / "a.csv").write_text("id,text,note\n1,the cat,cat\n2,sat,sat\n")
-    (tmp_path / "a.jsonl").write_text('{"text": "the cat", "id": "sat"}\n{"text": "sat"}\n')
-    for name in ("plain", "a.csv", "a.jsonl"):
-        vectorize_file(toy(), tmp_path / name, tmp_path / f"{name}.npy")
-        assert np.load(tmp_path / f"{name}.npy").tolist() == np.load(tmp_path / "plain.npy").tolist()
-    with pytest.raises(InputError, match=r"has no column 'body' .*column=\"NAME\""):
-        vectorize_file(toy(), tmp_path / "a.csv", tmp_path / "b.npy", column="body")
-
-
-def test_an_output_that_exists_is_kept(tmp_path: Path):
-    (tmp_path / "text").write_text("the\n")
-    (tmp_path / "out.npy").write_text("precious")
-    with pytest.raises(InputError, match="exists already"):
-        vectorize_file(toy(), tmp_path / "text", tmp_path / "out.npy")
-    assert (tmp_path / "out.npy").read_text() == "precious"

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from psdvec.documents.vectorize import Summary, vectorize_file
 from psdvec.errors import InputError, MissingWordError
 from psdvec.formats import load, save
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import Embeddings, cosine
-from psdvec.vectors.sentences import Summary, mean_vectors, sif_weights, vectorize_file
+from psdvec.vectors.sentences import mean_vectors, sif_weights
 from tests.spelled import DIM, learned, vocabulary
 
 UNSEEN = ("players", "readings", "walkers")  # of stems and endings that are known
@@ -201,11 +202,11 @@ def test_a_file_is_vectorised_with_unseen_words_and_they_are_counted(
     e: Embeddings, tmp_path: Path, weighting, monkeypatch
 ):
     (tmp_path / "text").write_text("".join(f"{' '.join(words)}\n" for words in SENTENCES))
-    files = {"text": tmp_path / "text", "weighting": weighting}
+    files = {"documents": tmp_path / "text", "weighting": weighting}
     spelling = vectorize_file(e, target=tmp_path / "whole.npy", unseen="spelling", **files)
-    assert spelling == Summary(lines=4, words=7, known=2, empty=2, spelled=3)
-    assert vectorize_file(e, target=tmp_path / "known.npy", **files) == Summary(4, 7, 2, 2)
-    monkeypatch.setattr("psdvec.vectors.sentences._LINES", 1)
+    assert spelling == Summary(documents=4, words=7, known=2, empty=2, spelled=3, named=("2", "3"))
+    assert vectorize_file(e, target=tmp_path / "known.npy", **files) == Summary(4, 7, 2, 2, named=("2", "3"))
+    monkeypatch.setattr("psdvec.documents.rows._ROWS", 1)
     vectorize_file(e, target=tmp_path / "blocks.npy", unseen="spelling", **files)
     whole = np.load(tmp_path / "whole.npy")
     assert whole.shape == (4, DIM)

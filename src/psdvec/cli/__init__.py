@@ -25,6 +25,7 @@ from psdvec.cli import (
     change,
     compare,
     count,
+    documents,
     evaluate,
     extract,
     graphs,
@@ -109,7 +110,6 @@ def describe_program(
     ] = False,
 ) -> None:
     """Word vectors from your own text, and new words whenever you need them.
-
     Text becomes counts, counts become vectors, and new words are added without moving the old ones.
     """
     if no_sync:
@@ -128,11 +128,13 @@ app.command(rich_help_panel=USE)(query.similar)
 app.command(rich_help_panel=USE)(query.analogy)
 app.command(rich_help_panel=USE)(query.odd)
 app.command(rich_help_panel=USE)(query.why)
-app.command(rich_help_panel=USE)(query.vectorize)
+app.command(rich_help_panel=USE)(documents.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
 app.command(rich_help_panel=USE)(query.explore)
 app.command(rich_help_panel=USE)(grouped(search.index))
 app.command(rich_help_panel=USE)(search.search)
+app.command(rich_help_panel=USE)(documents.duplicates)
+app.command(rich_help_panel=USE)(grouped(documents.distinctive))
 app.command(rich_help_panel=USE)(grouped(topics.topics))
 app.command(rich_help_panel=USE)(grouped(change.change))
 app.command(rich_help_panel=USE)(grouped(association.association))

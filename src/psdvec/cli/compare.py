@@ -62,7 +62,7 @@ def compare(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train several methods on one corpus; show quality, time, memory.
+    """Train several methods on one corpus; show quality and cost.
 
     Example: `psdvec compare corpus.txt -o report/ --methods psdvec,svd,word2vec --max-words 30000`
 

@@ -1,5 +1,4 @@
-"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``why``, ``convert``, ``vectorize``, ``explore``,
-``info``.
+"""The commands that use vectors: ``similar``, ``analogy``, ``odd``, ``why``, ``convert``, ``explore``, ``info``.
 
 Words are arguments, or lines of standard input where they are given as ``-``. Tables are for people; ``--json`` prints
 one JSON value for programs.
@@ -23,11 +22,10 @@ from psdvec.errors import InputError, MissingWordError, import_extra, printable
 from psdvec.formats import BadRows, Format, choose_format, load, save
 from psdvec.formats.model2vec import unreachable_words
 from psdvec.options import ENCODING
-from psdvec.storage.files import check_file_output, nearest_folder
+from psdvec.storage.files import nearest_folder
 from psdvec.vectors import answers
 from psdvec.vectors.embeddings import ANALOGY, AnalogyMethod, Embeddings
-from psdvec.vectors.sentences import Weighting, vectorize_file
-from psdvec.vectors.subwords import Unseen, UnseenInText
+from psdvec.vectors.subwords import Unseen
 
 if TYPE_CHECKING:
     from psdvec.slices.stability import Stability
@@ -253,53 +251,6 @@ def convert(
         progress.say(
             f"{lost:,} of the words cannot be found in a text there; README.md in {target} names some"
         )
-
-
-def vectorize(
-    model: Vectors,
-    text: Annotated[
-        Path,
-        typer.Argument(
-            help="Text, a sentence or document per line, JSON lines or a table; - is standard input."
-        ),
-    ],
-    target: Annotated[
-        Path, typer.Argument(help="Where to write the matrix (.npy), one row per line.", metavar="OUT")
-    ],
-    weighting: Annotated[Weighting, typer.Option(help="Plain mean, or sif: rare words weigh more.")] = "mean",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            help="How to cut lines into words: unicode, unicode-cased, paper or whitespace; default: as the model's "
-            "text was cut."
-        ),
-    ] = None,
-    oov: Annotated[
-        UnseenInText,
-        typer.Option("--oov", help="Leave words without a vector out, or give them one by their spelling."),
-    ] = "ignore",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = ENCODING,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
-    """Turn each line of a text file into a vector.
-
-    Example: `psdvec vectorize model/ reviews.txt reviews.npy --weighting sif`
-    """
-    progress = make_progress(quiet=quiet)
-    check_file_output(target, overwrite=overwrite)
-    e = load(model, progress=progress)
-    summary = vectorize_file(
-        e, text, target, weighting=weighting, tokenizer=tokenizer, unseen=oov, column=column,
-        where=read_where(where), encoding=encoding, overwrite=overwrite, progress=progress,
-    )  # fmt: skip
-    spelled = f", {summary.spelled:,} more by their spelling" if oov == "spelling" else ""
-    progress.say(
-        f"{summary.lines:,} vectors of {e.dim} dimensions written to {target}; {summary.known:,} of "
-        f"{summary.words:,} words known{spelled}, {summary.empty:,} lines without a known word"
-    )
 
 
 def explore(

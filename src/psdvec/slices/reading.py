@@ -169,13 +169,13 @@ def train_on(
         raise InputError(
             "some slices are counts and some are texts; give a model, or all of them as one or the other"
         )
-    corpus, options = _corpus(sources, **how)
+    corpus, options = corpus_of(sources, **how)
     return train(
         corpus, dim=DIM, tokenizer=tokenizer, workers=workers, memory=memory, progress=progress, **options
     )
 
 
-def _corpus(sources: Sequence[Any], **how: Any) -> tuple[Any, dict[str, Any]]:
+def corpus_of(sources: Sequence[Any], **how: Any) -> tuple[Any, dict[str, Any]]:
     """Return documents as counting takes them, with how to read them: names of files, or texts."""
     files = [source for source in sources if isinstance(source, Files)]
     if len(files) == len(sources):
@@ -203,7 +203,7 @@ def _counted(
     )
     for name, source in slices.items():
         if name not in counts:
-            corpus, options = _corpus([source], **how)
+            corpus, options = corpus_of([source], **how)
             counts[name] = count_pairs(
                 corpus,
                 vocabulary=list(embeddings.index_to_key),

@@ -51,6 +51,12 @@ _ROWS = 1024
 _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
+TITLE, _LINE, _BEGIN = (
+    "title",
+    80,
+    1000,
+)  # the field of a title; letters of a line; of a text, those with its subject
+_SUBJECT = re.compile(r"^Subject: *(\S.*)$", re.MULTILINE)
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 
 
@@ -61,7 +67,7 @@ class Documents:
     ``names``: what each is called. ``tokens`` (t,) int32: the words of all documents in their order, -1 for words
     without a vector; those of document i are ``tokens[starts[i] : starts[i + 1]]``. ``fields``: by the name of a
     field, its value for each document, None where there is none. ``weights``: how much an occurrence of each word
-    counts; 1 if None.
+    counts; 1 if None. ``lines``: a line that tells people what each is, its title or its first words, if they are kept.
     """
 
     names: tuple[str, ...]
@@ -69,6 +75,7 @@ class Documents:
     starts: Int64s
     fields: Mapping[str, tuple[str | None, ...]]
     weights: Float64s | None = None
+    lines: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -104,6 +111,7 @@ class Documents:
             np.concatenate([[0], np.cumsum(np.diff(self.starts)[places])]),
             {name: tuple(values[i] for i in places) for name, values in self.fields.items()},
             self.weights,
+            None if self.lines is None else tuple(self.lines[i] for i in places),
         )
 
 
@@ -116,6 +124,7 @@ def read_documents(
     by: Sequence[str] = (),
     encoding: str = UTF8,
     tokenizer: str | Callable[[str], Any] | None = None,
+    lines: bool = False,
     progress: Progress,
 ) -> Documents:
     """Read documents and cut them into words as the text of ``embeddings`` was cut; lists of words are cut already.
@@ -123,17 +132,21 @@ def read_documents(
     With ``tokenizer``, they are cut by that.
 
     ``column`` names the field, or the column, that holds the text, ``"text"`` by default; ``where`` says which records
-    to read, and ``by`` names further fields to keep. ``encoding`` is that of files.
+    to read, and ``by`` names further fields to keep. ``encoding`` is that of files. With
+    ``lines``, a line of each is kept.
     """
     ids, tokenize = embeddings.key_to_index, make_tokenizer(embeddings, tokenizer)
     names: list[str] = []
+    told: list[str] = []
     tokens = array("i")  # which grows in place; a piece for each document would take twice the memory
     lengths = array("q", [0])
     fields: dict[str, list[str | None]] = {name: [] for name in by}
     reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
     with progress.stage("reading", total=None, unit="documents") as stage:
-        for name, given, record in read_texts(source, reader, by=by):
+        for name, given, record in read_texts(source, reader, by=[*by, TITLE] if lines else by):
             names.append(name)
+            if lines:
+                told.append(line_of_document(record.get(TITLE), given))
             words = tokenize(given) if isinstance(given, str) else given
             tokens.extend([ids.get(word, -1) for word in words])
             lengths.append(len(words))
@@ -157,7 +170,24 @@ def read_documents(
         progress=progress,
     )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
-    return Documents(tuple(map(as_written, names)), np.frombuffer(tokens, np.intc), starts, kept)
+    named = tuple(map(as_written, names))
+    return Documents(
+        named, np.frombuffer(tokens, np.intc), starts, kept, lines=tuple(told) if lines else None
+    )
+
+
+def line_of_document(title: Any, text: str | Sequence[str]) -> str:
+    r"""Return what tells people which document it is: its title, the subject of a letter, or else its first words.
+
+    >>> line_of_document(None, "From: a\nSubject: Re: Cats\n\nI like them."), line_of_document("Dogs", "...")
+    ('Re: Cats', 'Dogs')
+    """
+    if isinstance(text, str):
+        subject = _SUBJECT.search(text, 0, _BEGIN)
+        text = text[: _LINE * 8] if subject is None else subject[1]
+    words = text.split() if isinstance(text, str) else text
+    line = written_value(title) or as_written(" ".join(words[:_LINE]))
+    return line if len(line) <= _LINE else f"{line[:_LINE].rstrip()}…"
 
 
 def again_and_again(source: Source) -> Source:
@@ -285,7 +315,7 @@ def choose_words(read: Documents, embeddings: Embeddings, least: int | None) -> 
     numbers = np.full(len(lengths), -1, np.int32)
     numbers[ids] = np.arange(len(ids))
     tokens = np.where(read.tokens >= 0, numbers[np.maximum(read.tokens, 0)], -1).astype(np.int32)
-    kept = Documents(read.names, tokens, read.starts, read.fields)
+    kept = Documents(read.names, tokens, read.starts, read.fields, lines=read.lines)
     return replace(kept, weights=word_weights(kept, words=len(ids))), ids
 
 

@@ -33,6 +33,7 @@ from psdvec.topic_model.learn import Prior, Space
 from psdvec.topic_model.topics import KIND, Topics, describe_topics
 
 VERSION = 1
+LINES = "lines.json"  # a line of each document, in folders of newer versions
 _TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
 
 # The arrays: their type, their shape (n words, K topics, d dimensions, m documents), and the least and the most in them
@@ -75,6 +76,8 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
         if topics.phrases is not None:
             writer.add_text(PHRASES, topics.phrases.text())
         writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
+        if topics.lines:
+            writer.add_text(LINES, json.dumps(topics.lines, ensure_ascii=False))
         writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
         writer.add_text("hierarchy.json", json.dumps(joined, indent=1) + "\n")
         writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
@@ -112,6 +115,7 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             hold=made["hold"],
             sources=artefact.sources,
             phrases=phrases_in(artefact),
+            lines=_lines_in(artefact, len(documents)),
         )
         _check(found)
         said = [made[name] for name in ("topics", "dim", "words", "documents")]
@@ -120,6 +124,20 @@ def read_topics(path: str | Path | Artefact) -> Topics:
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
     return found
+
+
+def _lines_in(artefact: Artefact, documents: int) -> tuple[str, ...]:
+    """Return the lines of documents, or none where they were not kept."""
+    if LINES not in artefact.files:
+        return ()
+    found = parse_json(artefact.file(LINES).read_text(encoding="utf-8"))
+    if (
+        not isinstance(found, list)
+        or len(found) != documents
+        or not all(isinstance(one, str) for one in found)
+    ):
+        raise ValueError("its lines are not those of its documents")
+    return tuple(found)
 
 
 def _known(made: Mapping[str, Any]) -> str | None:
@@ -373,9 +391,9 @@ def _maps(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _named(one: Mapping[str, Any]) -> list[str]:
-    """Return what stands on the map: the name that was given to a topic and two words, or its first three words."""
-    words: list[str] = list(one["words"][:3])
-    return words if one["label"] == ", ".join(words) else [one["label"], *words[:2]]
+    """Return what stands on the map: the three words that name a topic, or a name that was given and two words."""
+    words, own = one["words"], one["label"].split(", ")
+    return own if set(own) <= set(words) else [one["label"], *words[:2]]
 
 
 def _over(topics: Topics, field: str) -> str:
@@ -439,13 +457,23 @@ def _interval(sizes: Sizes, v: int, k: int) -> str:
 
 def _panel(one: Mapping[str, Any]) -> str:
     coherent = "" if one["coherence"] is None else f", coherence {one['coherence']:.2f}"
-    about = "; ".join(f"{found['name']} ({100 * found['share']:.0f} %)" for found in one["documents"])
+    documents = "".join(
+        f"<li>{escape(found.get('line') or found['name'])} "
+        f'<span class="note">{escape(_told(found))}</span></li>'
+        for found in one["documents"]
+    )
     lines = (
         paragraph(", ".join(one["words"]))
         + paragraph(f"Mostly here: {', '.join(one['exclusive'][:6])}", kind="note")
         + paragraph(f"Nearest: {', '.join(one['nearest'][:6])}", kind="note")
-        + paragraph(f"Documents: {about}" if about else "", kind="note")
+        + (f"{paragraph('Documents:', kind='note')}<ul>{documents}</ul>" if documents else "")
     )
     size = f"{100 * one['size']:.1f} % of all words{coherent}"
     shown = figure(f"{one['topic']}: {one['label']}", lines, note=size)
     return f'<div id="topic-{one["topic"]}">{shown}</div>'
+
+
+def _told(document: Mapping[str, Any]) -> str:
+    """Return what stands after the line of a document: its name, unless that is the line, and the topic's share."""
+    name = f"{document['name']}, " if document.get("line") else ""
+    return f"({name}{100 * document['share']:.0f} %)"

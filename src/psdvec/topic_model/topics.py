@@ -24,7 +24,7 @@ from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.text.phrases import Phrases
 from psdvec.text.readers import as_written
-from psdvec.text.tokenizers import choose_tokenizer
+from psdvec.text.tokenizers import ENGLISH, choose_tokenizer
 from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
 from psdvec.topic_model.learn import (
     HOLD,
@@ -84,6 +84,28 @@ def _alike(space: Space, ids: Int64s, most: int) -> Int64s:
     return np.asarray(ids[kept])
 
 
+_USUAL = frozenset(ENGLISH.split())
+
+
+def label_of(space: Space, ids: Int64s) -> str:
+    """Return three of the words that name a topic, the first that tell something where there are such.
+
+    Numbers, single letters, stop words, and what more than one in ten documents say come after the others.
+    """
+
+    def tells(i: int) -> bool:
+        word = space.words[i]
+        return (
+            space.weights[i] >= 1
+            and word not in _USUAL
+            and len(word) > 1
+            and not any(letter.isdecimal() for letter in word)
+        )
+
+    chosen = sorted(ids.tolist(), key=lambda i: not tells(i))  # which leaves all else in its order
+    return ", ".join(space.words[i] for i in chosen[:3])
+
+
 _SHOWN = 10  # topics that a glance shows
 _SHORT = 20.0  # words: a shorter document stands for its topic less well
 _LEAST = 0.5  # of a word: a topic that has less of a document has nothing of it
@@ -97,7 +119,8 @@ class Topics(Shown):
     the expected count of each word in each topic. ``labels``: the name of each topic, from its seed words or its
     own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
     (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
-    ``coherence`` (K,): NPMI of each topic's words.
+    ``coherence`` (K,): NPMI of each topic's words. ``lines``: what tells people which document each is, its title or
+    its first words; none in folders of older versions.
     """
 
     space: Space
@@ -115,6 +138,7 @@ class Topics(Shown):
     hold: float = HOLD
     sources: tuple[Mapping[str, Any], ...] = ()
     phrases: Phrases | None = None
+    lines: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tilts)
@@ -226,9 +250,9 @@ class Topics(Shown):
         shares[:, place] = self.proportions[:, [first, second]].sum(axis=1)
         tilts = self.tilts[kept].copy()
         tilts[place] = solve_topics(self.space, expected[:, place : place + 1], hold=self.hold, times=5)[0]
-        (own,) = top_ids(self.space, self.space.log_chances(tilts)[:, [place]], topn=3)
+        (own,) = top_ids(self.space, self.space.log_chances(tilts)[:, [place]], topn=_NAMED)
         labels = [self.labels[k] for k in kept]
-        labels[place] = ", ".join(self.space.words[i] for i in own)
+        labels[place] = label_of(self.space, own)
         unknown = np.full(len(kept), np.nan)
         return replace(
             self, tilts=tilts, expected=expected, proportions=shares, labels=tuple(labels), coherence=unknown
@@ -316,12 +340,18 @@ def _mean_of_pairs(table: Float64s) -> float:
 
 
 def representatives(topics: Topics, *, topn: int = 3) -> list[list[dict[str, Any]]]:
-    """Return, for each topic, the documents that are most about it, each with its ``name`` and ``share``."""
+    """Return, for each topic, the documents most about it: ``name``, ``share``, and where it is kept, the ``line``."""
     found = []
     for shares in topics.proportions.T:
         scores = shares * topics.lengths / (topics.lengths + _SHORT)
         first = [i for i in np.argsort(-scores, kind="stable")[:topn].tolist() if shares[i] > 0]
-        found.append([{"name": topics.names[i], "share": round(float(shares[i]), 4)} for i in first])
+        found.append(
+            [
+                {"name": topics.names[i], "share": round(float(shares[i]), 4)}
+                | ({"line": topics.lines[i]} if topics.lines else {})
+                for i in first
+            ]
+        )
     return found
 
 
@@ -495,7 +525,7 @@ def topics(
     fields = (by,) if isinstance(by, str) else tuple(by)
     read = read_documents(
         documents, embeddings, column=column, where=where, by=fields, encoding=encoding, tokenizer=tokenizer,
-        progress=progress,
+        lines=True, progress=progress,
     )  # fmt: skip
     kept, ids = choose_words(read, embeddings, min_documents)
     empty = int((kept.lengths == 0).sum())
@@ -608,7 +638,7 @@ def _summed_up(
     order = np.concatenate([np.arange(len(seeded)), others]).astype(np.int64)
     tilts, expected = state.tilts[order], state.expected[:, order]
     chosen = top_ids(space, space.log_chances(tilts), topn=10)
-    own = tuple(", ".join(space.words[i] for i in ids[:3]) for ids in chosen)
+    own = tuple(label_of(space, ids) for ids in chosen)
     origin: dict[str, Any] = getattr(embeddings, "provenance", {"vectors": "in memory"})
     return Topics(
         space=space,
@@ -624,4 +654,5 @@ def _summed_up(
         tokenizer=embeddings.tokenizer,
         sources=(origin,),
         phrases=embeddings.phrases,
+        lines=documents.lines or (),
     )

@@ -7,27 +7,21 @@ cuts texts into words as the text of the vectors was cut. SIF (Arora, Liang and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.errors import InputError
-from psdvec.progress import LogProgress, Progress
-from psdvec.storage.files import replaced_file
-from psdvec.text.corpus import report_damage
-from psdvec.text.readers import Choice, Reader, find_encoding, make_where
-from psdvec.text.streams import STANDARD_INPUT, file_status
 from psdvec.text.tokenizers import choose_tokenizer, is_custom, split_words, words_of
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.subwords import UnseenInText, need_subwords, wants_spelling
+from psdvec.vectors.subwords import Subwords, UnseenInText, need_subwords, wants_spelling
 
 Tokenizer = Callable[[str], list[str]]
+Weighting: TypeAlias = Literal["mean", "sif"]
+DocumentWeighting: TypeAlias = Literal["mean", "sif", "tfidf"]
 
 
 def make_tokenizer(embeddings: Embeddings, tokenizer: str | Tokenizer | None = None) -> Tokenizer:
@@ -85,9 +79,13 @@ def mean_vectors(
 
 @dataclass(frozen=True)
 class Averages:
-    """The ``vectors`` (m, d) of m sentences, and how many words of each, (m,), were ``known`` or only ``spelled``."""
+    """The ``vectors`` (m, d) of m sentences, and how many words of each, (m,), were ``known`` or only ``spelled``.
+
+    ``deviations`` (m,): the standard deviation of each coordinate, as far as those of words tell; None without them.
+    """
 
     vectors: Float32s
+    deviations: Float32s | None
     known: Int64s
     spelled: Int64s
 
@@ -100,35 +98,76 @@ def average(
     unseen: UnseenInText,
 ) -> Averages:
     """Return what :func:`mean_vectors` does, and how many words had a vector of their own or one by spelling."""
+    numbers: dict[str, int] = {}
+    lengths, columns = [], []
+    for words in sentences:
+        lengths.append(len(words))
+        columns += [numbers.setdefault(word, len(numbers)) for word in words]
+    starts = np.cumsum([0, *lengths], dtype=np.int64)
+    ids = embeddings.key_to_index
+    places = np.array([ids.get(word, -1) for word in numbers], np.int64)
+    return average_numbered(
+        embeddings, np.array(columns, np.int64), starts, places, lambda missing: [list(numbers)[i] for i in missing],
+        weights=weights, unseen=unseen,
+    )  # fmt: skip
+
+
+def average_numbered(
+    embeddings: Embeddings,
+    columns: Int64s,
+    starts: Int64s,
+    places: Int64s,
+    spell: Callable[[Int64s], list[str]],
+    *,
+    weights: Float32s | None,
+    unseen: UnseenInText,
+) -> Averages:
+    """Return the averages of sentences whose words are numbers: ``columns`` from ``starts[i]`` to ``starts[i + 1]``.
+
+    ``places``: which word of ``embeddings`` each number stands for, below 0 for none; ``spell`` writes some of these. A
+    word's errors are the same wherever it stands, and those of different words have nothing to do with each other: with
+    the share h of a word in a sentence, times its weight, the variance of each coordinate is the sum of h² s².
+    """
     from scipy import sparse  # slow to import, and the command line imports this module
 
-    sentences = list(sentences)
-    ids, n = embeddings.key_to_index, len(embeddings)
-    spelled = np.zeros((0, embeddings.dim), np.float32)
-    more: dict[str, int] = {}
+    used = np.unique(columns[columns >= 0])
+    own = places[used]
+    numbers, own = used[own >= 0][np.argsort(own[own >= 0])], np.sort(own[own >= 0])
+    rows = np.asarray(embeddings.vectors[own], np.float32)
+    weighed = np.ones(len(own), np.float32) if weights is None else weights[own]
+    deviations = embeddings.deviations
+    spreads = np.zeros(len(own)) if deviations is None else np.nan_to_num(deviations[own]).astype(np.float64)
     if wants_spelling(unseen, otherwise="ignore"):
-        missing = list(dict.fromkeys(word for words in sentences for word in words if word not in ids))
-        found = need_subwords(embeddings.subwords).vectors_of(missing)
-        told = np.flatnonzero(found.any(axis=1))
-        more = {missing[i]: n + k for k, i in enumerate(told.tolist())}
-        spelled = found[told]
-    places = [
-        [ids[word] if word in ids else more[word] for word in words if word in ids or word in more]
-        for words in sentences
-    ]
-    lengths = np.array([len(found) for found in places], dtype=np.int64)
-    columns = np.fromiter(chain.from_iterable(places), np.int64, lengths.sum())
-    shares = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
-    if weights is not None:
-        shares *= np.concatenate([weights, np.ones(len(more), np.float32)])[columns]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    used, ranks = np.unique(columns, return_inverse=True)
-    mixing = sparse.csr_array((shares, ranks, starts), shape=(len(sentences), len(used)))
-    owners = np.repeat(np.arange(len(sentences)), lengths)
-    by_spelling = np.bincount(owners[columns >= n], minlength=len(sentences))
-    rows = embeddings.vectors[used[used < n]]  # those beyond the vocabulary, spelled, come last
-    vectors = mixing @ (np.concatenate([rows, spelled]) if len(spelled) else rows)
-    return Averages(np.asarray(vectors, np.float32), lengths - by_spelling, by_spelling)
+        more, vectors, deviating = _spelled(need_subwords(embeddings.subwords), used[places[used] < 0], spell)
+        numbers, rows = np.concatenate([numbers, more]), np.concatenate([rows, vectors])
+        weighed = np.concatenate([weighed, np.ones(len(more), np.float32)])
+        spreads = np.concatenate([spreads, deviating])
+    row_of = np.full(len(places), -1)
+    row_of[numbers] = np.arange(len(numbers))
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[columns >= 0]
+    ranks = row_of[columns[columns >= 0]]
+    owners, ranks = owners[ranks >= 0], ranks[ranks >= 0]
+    known, spelled = (
+        np.bincount(owners[which], minlength=len(starts) - 1)
+        for which in (ranks < len(own), ranks >= len(own))
+    )
+    shares = (1 / np.maximum(known + spelled, 1))[owners].astype(np.float32) * weighed[ranks]
+    mixing = sparse.csr_array((shares, (owners, ranks)), shape=(len(starts) - 1, len(rows)))
+    found = None
+    if deviations is not None:
+        found = np.sqrt(mixing.multiply(mixing) @ np.square(spreads)).astype(np.float32)
+    return Averages(np.asarray(mixing @ rows, np.float32), found, known, spelled)
+
+
+def _spelled(
+    subwords: Subwords, missing: Int64s, spell: Callable[[Int64s], list[str]]
+) -> tuple[Int64s, Float32s, Float64s]:
+    """Return those of some words that have a vector by spelling, in the order of the alphabet: vectors, deviations."""
+    words = spell(missing)
+    order = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+    vectors = subwords.vectors_of([words[i] for i in order])
+    told = vectors.any(axis=1)
+    return missing[order[told]], vectors[told], subwords.deviations_of(vectors[told]).astype(np.float64)
 
 
 def common_direction(moment: Float64s) -> Float32s:
@@ -146,101 +185,3 @@ def common_direction(moment: Float64s) -> Float32s:
 def without_direction(vectors: Float32s, direction: Float32s) -> Float32s:
     """Return ``vectors`` without their part along the unit vector ``direction``."""
     return np.asarray(vectors - np.outer(vectors @ direction, direction), dtype=np.float32)
-
-
-# From a text file of any length to a matrix of sentence vectors on disk, one row per line.
-
-Weighting: TypeAlias = Literal["mean", "sif"]
-
-_LINES = 4096
-_HEADER = 128
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What was vectorised: lines, words, known words, lines without any word that has a vector (``empty``).
-
-    ``spelled`` are the words beside the known ones that had a vector by their spelling.
-    """
-
-    lines: int
-    words: int
-    known: int
-    empty: int
-    spelled: int = 0
-
-
-def vectorize_file(
-    embeddings: Embeddings,
-    text: str | Path,
-    target: str | Path,
-    *,
-    weighting: Weighting = "mean",
-    tokenizer: str | Tokenizer | None = None,
-    unseen: UnseenInText = "ignore",
-    column: str | None = None,
-    where: Mapping[str, Any] | None = None,
-    encoding: str = "utf-8",
-    overwrite: bool = False,
-    progress: Progress = LogProgress(),
-) -> Summary:
-    """Write the vector of each line of ``text`` as a row of the ``.npy`` file ``target``.
-
-    Lines are cut into words as the vectors' own text was, or by ``tokenizer``: ``"unicode"``,
-    ``"unicode-cased"``, ``"paper"``, ``"whitespace"``, or a function from a text to a list of words. With
-    ``weighting="sif"`` a second pass over ``target`` removes the direction that all lines have in common. Words without
-    a vector are left out, or have one by their spelling with ``unseen="spelling"``.
-
-    Records of JSON lines and rows of CSV, TSV and Parquet are lines, too; ``column`` names what holds their text,
-    ``"text"`` by default, and ``where`` which of them to read. ``encoding`` is that of the file.
-    """
-    reader = Reader(column, Choice(make_where(where)), encoding=find_encoding(encoding))
-    tokenize = make_tokenizer(embeddings, tokenizer)
-    if wants_spelling(unseen, otherwise="ignore"):
-        need_subwords(embeddings.subwords)
-    weights = sif_weights(embeddings) if weighting == "sif" else None
-    lines = words = known = empty = spelled = position = 0
-    with replaced_file(Path(target), overwrite=overwrite) as file:
-        size = None if str(text) == STANDARD_INPUT else file_status(str(text)).bytes
-        file.write(b"\0" * _HEADER)
-        with progress.stage("vectorizing", total=size, unit="B") as stage:
-            read = reader.texts(str(text))
-            while block := [tokenize(line) for line in islice(read, _LINES)]:
-                found = average(embeddings, block, weights=weights, unseen=unseen)
-                file.write(found.vectors.data)
-                lines += len(block)
-                words += sum(map(len, block))
-                known += int(found.known.sum())
-                spelled += int(found.spelled.sum())
-                empty += int((found.known + found.spelled == 0).sum())
-                stage.advance(reader.raw_bytes - position, lines=len(block))
-                position = reader.raw_bytes
-        if not lines and reader.choice.where:
-            raise InputError(reader.choice.why_none())
-        file.seek(0)
-        shape = (lines, embeddings.dim)
-        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-        if weighting == "sif" and lines:
-            file.flush()
-            _remove_common_direction(Path(file.name))
-    report_damage(
-        replaced=reader.replaced,
-        words=words,
-        files=reader.damaged,
-        encoding=reader.encoding,
-        progress=progress,
-    )
-    return Summary(lines, words, known, empty, spelled)
-
-
-def _remove_common_direction(path: Path) -> None:
-    """Remove the common direction from the matrix at ``path``, in place and block by block."""
-    matrix = np.load(path, mmap_mode="r+")
-    moment = np.zeros((matrix.shape[1], matrix.shape[1]))
-    for start in range(0, len(matrix), _LINES):
-        block = matrix[start : start + _LINES].astype(np.float64)
-        moment += block.T @ block
-    direction = common_direction(moment)
-    for start in range(0, len(matrix), _LINES):
-        matrix[start : start + _LINES] = without_direction(matrix[start : start + _LINES], direction)
-    matrix.flush()
