@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -435,13 +436,17 @@ def solve(
     recipe: Recipe,
     seed: int = 0,
     file: Path | None = None,
+    writing: Writing | None = None,
     progress: Progress = LogProgress(),
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
-    Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device.
+    Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device. The last
+    may still be under way if the caller gives what is ``writing``.
     """
-    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:
+    with ExitStack() as stack:
+        writing = writing or stack.enter_context(Writing())
+        stage = stack.enter_context(progress.stage("rounds", total=recipe.rounds, unit="rounds"))
         saved = None if file is None else read_round(file)
         if saved is None:
             state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
