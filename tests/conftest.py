@@ -52,3 +52,9 @@ def run(monkeypatch, capsys, caplog):
 @pytest.fixture(params=[1, 2, 4], ids=lambda n: f"{n}-workers")
 def workers(request: pytest.FixtureRequest) -> int:
     return request.param
+
+
+@pytest.fixture
+def all_rounds_kept(monkeypatch):
+    """Keep every round of a fit, however quick it was."""
+    monkeypatch.setattr("psdvec.solver.rounds.KEPT_AFTER", 0)

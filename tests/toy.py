@@ -68,6 +68,7 @@ def dense_widths(counts: Cooccurrence, words: int) -> np.ndarray:
 def rounds_of(problem: Problem, **options: Any) -> list[Round]:
     """Return every round of a fit, as it would be kept."""
     found: list[Round] = []
-    with mock.patch.object(rounds, "write_round", lambda _, state: found.append(state)):
+    keep = mock.patch.multiple(rounds, KEPT_AFTER=0, write_round=lambda _, state: found.append(state))
+    with keep:
         rounds.solve(problem, **options, file=Path("no such file"))
     return found

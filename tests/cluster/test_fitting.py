@@ -192,7 +192,7 @@ def test_what_is_posted_is_read_by_those_who_find_it():
     assert not sees(replace(posted, path=Path("/nowhere")), None)
 
 
-def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, monkeypatch):
+def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, monkeypatch, all_rounds_kept):
     counts, options, whole = fitted
     with scheduler_and_worker(tmp_path) as (scheduler, address), distributed.Client(address) as lost:
 
@@ -205,7 +205,7 @@ def test_a_fit_whose_scheduler_is_lost_says_so_and_continues(fitted, tmp_path, m
         monkeypatch.setattr(rounds_module, "write_round", write_and_lose)
         with pytest.raises(ClusterError, match="was lost; finished work is kept: run it again to continue"):
             fit(counts, **options, output=tmp_path / "model", client=lost)
-    monkeypatch.undo()
+    monkeypatch.setattr(rounds_module, "write_round", write_round)
     fit(counts, **options, output=tmp_path / "model", progress=(watched := Watched()))
     assert watched.rounds == [3, 4]
     assert contents(tmp_path / "model") == whole

@@ -234,7 +234,7 @@ def test_with_exact_eigenpairs_the_seed_makes_no_difference(narrow_blocks):
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_a_fit_resumes_after_the_last_finished_round(stop, exact, narrow_blocks, tmp_path):
+def test_a_fit_resumes_after_the_last_finished_round(stop, exact, narrow_blocks, tmp_path, all_rounds_kept):
     recipe = make_recipe("default", rounds=4, head=80, exact=exact)
     counts = drawn_counts(words=100)
 
@@ -246,6 +246,13 @@ def test_a_fit_resumes_after_the_last_finished_round(stop, exact, narrow_blocks,
     resumed = solved(file=tmp_path / "round", progress=(watched := Watched()))
     assert watched.rounds == list(range(stop + 1, 5))
     assert resumed.low_rank.vectors.tobytes() == solved().low_rank.vectors.tobytes()
+
+
+def test_rounds_that_are_made_again_sooner_than_kept_are_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(core, "KEPT_AFTER", np.inf)
+    recipe, counts = make_recipe("default", rounds=3), drawn_counts()
+    core.solve(problem_of(counts, recipe), rank=5, recipe=recipe, file=tmp_path / "round")
+    assert not list(tmp_path.iterdir())
 
 
 def test_too_little_memory_is_refused_with_what_would_be_accepted():

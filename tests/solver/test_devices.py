@@ -4,10 +4,12 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
+from psdvec.progress import SilentProgress
 from psdvec.solver import ridge
 from psdvec.solver import rounds as core
 from psdvec.solver.devices import Device, open_device
@@ -18,6 +20,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
 from psdvec.solver.ridge import prepare
+from psdvec.vectors.subwords import regress
 from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
@@ -78,6 +81,18 @@ def test_eigenvalues_rise_and_eigenvectors_make_the_matrix(gpu, n):
         assert values.tolist() == sorted(values)
         np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-12 * n)
         np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-13 * n)
+
+
+@pytest.mark.parametrize("d", [1, 40])
+def test_spelling_learned_on_a_device_is_that_of_threads(gpu, d):
+    rng = np.random.default_rng(d)
+    Z = sparse.random_array((60, 90), density=0.1, rng=rng, dtype=np.float32).tocsr()
+    units = rng.standard_normal((60, d)).astype(np.float32)
+    certain = rng.random(60).astype(np.float32)
+    B, others = regress(Z, units, certain, ridge=2.0, progress=SilentProgress())
+    here, agreed = regress(Z, units, certain, ridge=2.0, solve=gpu.regression(), progress=SilentProgress())
+    np.testing.assert_allclose(here, B, atol=1e-5 * np.abs(B).max())
+    np.testing.assert_allclose(agreed, others, rtol=1e-4)
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_it_is_said_once_and_kept_with_the_model(tmp_path):
     assert psdvec.load(tmp_path / "model").dim == model.dim
 
 
-def test_an_interrupted_fit_goes_on_with_the_same_number(tmp_path):
+def test_an_interrupted_fit_goes_on_with_the_same_number(tmp_path, all_rounds_kept):
     counts = counted(4, items=40, number=500)
     with pytest.raises(KeyboardInterrupt):
         fit(counts, dim="auto", output=tmp_path / "model", progress=Watched(stop_at="round 3"))

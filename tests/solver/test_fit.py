@@ -49,7 +49,7 @@ def test_words_beyond_the_core_are_placed_by_ridge(store):
     assert model.vectors[30:].any(axis=1).all()
 
 
-def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path):
+def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path, all_rounds_kept):
     whole = fit(store, dim=5)
     with pytest.raises(KeyboardInterrupt):
         fit(store, dim=5, output=tmp_path / "model", progress=Watched(stop_at="round 3"))
@@ -59,7 +59,7 @@ def test_an_interrupted_fit_goes_on_and_gives_the_same_model(store, tmp_path):
     assert again.vectors.tobytes() == whole.vectors.tobytes()
 
 
-def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path):
+def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path, all_rounds_kept):
     """No folder tells such counts apart; what they hold does."""
     with pytest.raises(KeyboardInterrupt):
         fit(
@@ -71,7 +71,7 @@ def test_rounds_for_other_counts_in_memory_are_not_used(tmp_path):
     assert resumed.vectors.tobytes() == fit(other, dim=5).vectors.tobytes()
 
 
-def test_rounds_of_another_arithmetic_are_not_used(store, tmp_path, monkeypatch):
+def test_rounds_of_another_arithmetic_are_not_used(store, tmp_path, monkeypatch, all_rounds_kept):
     """They would end in bytes that neither gives."""
     with monkeypatch.context() as patch:
         patch.setattr(fit_module, "arithmetic", lambda: {**arithmetic(), "numpy": "1.0"})

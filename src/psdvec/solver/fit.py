@@ -1,7 +1,7 @@
 """Fit vectors to counts: all words together, or a core together and the others placed beside it by ridge.
 
 :func:`fit` takes a count store, or the folder that holds one, and returns a :class:`~psdvec.vectors.model.Model`,
-written as an artefact where an output is named; an interrupted fit is resumed after its last finished round. The
+written as an artefact where an output is named; an interrupted fit is resumed after the last round that was kept. The
 mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod:`psdvec.solver.ridge`.
 """
 
@@ -37,6 +37,7 @@ from psdvec.solver.rounds import (
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
+from psdvec.vectors.subwords import Solve as SolveSpelling
 from psdvec.vectors.subwords import (
     Subwords,
     learn_subwords,
@@ -234,8 +235,8 @@ def fit(
     device
         ``"cpu"``, ``"cuda"`` for a graphics card, or ``"auto"``. The result is the same to rounding.
     output
-        Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, and the same call
-        resumes after the last of them.
+        Folder to write the model to. If the fit is interrupted, finished rounds are kept beside it, one every few
+        seconds, and the same call resumes after the last of them.
     client
         A Dask client (:class:`distributed.Client`): its workers hold the pairs, and ``counts`` must be a folder that
         they see. The result is the same, to the byte.
@@ -353,6 +354,7 @@ def _fit_core(
             progress.say(room.describe())
         problem = build_problem(hardware, counts, scales, constants, recipe=recipe, room=room)
     file = None if folder is None else folder / "round"
+    how: dict[str, Any] = {"solve_spelling": hardware.regression(), "workers": workers, "progress": progress}
     with Writing() as writing:
         last = solve(
             problem,
@@ -365,7 +367,7 @@ def _fit_core(
         ).low_rank
         last = Eigenpairs(hardware.get(last.vectors), last.values)
         del problem  # nothing takes more memory than the pairs
-        model, spelled = _model_of(last, counts, what, scales, constants, workers=workers, progress=progress)
+        model, spelled = _model_of(last, counts, what, scales, constants, **how)
     del last
     with progress.stage("deviations", total=None, unit="words"):
         solve_words, sums = hardware.solve_words, (row_sums, column_sums)
@@ -380,6 +382,7 @@ def _model_of(
     scales: WordScales,
     constants: Constants,
     *,
+    solve_spelling: SolveSpelling | None,
     workers: int | None,
     progress: Progress,
 ) -> tuple[Model, Float32s | None]:
@@ -421,6 +424,7 @@ def _model_of(
             seen,
             length=float(lengths.mean()),
             recipe=recipe,
+            solve=solve_spelling,
             workers=workers,
             progress=progress,
         )

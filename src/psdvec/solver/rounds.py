@@ -12,6 +12,7 @@ target of every pair without an (n, n) matrix. A :class:`Residual` is what a low
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -268,7 +269,7 @@ class Problem:
         device.add_products(product, terms, weights=self.rho)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Residual:
     """R∘(G - X) at X, or a little ahead of it at X + θ (X - X').
 
@@ -289,14 +290,18 @@ class Residual:
         return self.problem.constant + self.square - 2 * self.cross
 
     def into_step_image(self, step: float) -> Tall:
-        """Turn the image into (Y + ω R∘(G - Y)) Q at the place Y looked at, and return it."""
-        device, Q = self.problem.device, self.low_rank.vectors
+        """Turn the image into (Y + ω R∘(G - Y)) Q at the place Y looked at, and return it; the residual gives up both.
+
+        They take as much memory as X does, and are of no use any more.
+        """
+        device, Q, image = self.problem.device, self.low_rank.vectors, self.image
         own, *others = self.ahead
         terms = [(Q, own.values)]
         for part in others:
             terms.append((part.vectors, part.values[:, None] * device.gram(part.vectors, Q)))
-        device.add_products(self.image, terms, keep=step)
-        return self.image
+        device.add_products(image, terms, keep=step)
+        self.image, self.ahead = None, ()
+        return image
 
     def times(self, block: Tall, *, step: float = 1.0) -> Tall:
         """Return (X + ω R∘(G - X)) times ``block``, where nothing was looked ahead."""
@@ -402,6 +407,7 @@ def best_multiple(problem: Problem, low_rank: Eigenpairs, image: Tall) -> Residu
 
 # The rounds of the core solver: weighted low-rank approximation of the PMI matrix, signed or positive semidefinite.
 
+KEPT_AFTER = 2.0  # seconds of work that may be lost; to keep what takes less would take longer
 ROUNDING = 1e-6  # a rise of the objective by this share is float32 rounding
 
 
@@ -441,9 +447,10 @@ def solve(
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
-    Each round is kept in ``file``, if there is one, so that an interrupted fit can be resumed on any device. The last
-    may still be under way if the caller gives what is ``writing``.
+    In ``file``, if there is one, a round is kept whenever ``KEPT_AFTER`` seconds have passed since the last was: an
+    interrupted fit can be resumed on any device. The last may still be on its way if the caller does the ``writing``.
     """
+    kept = time.monotonic()
     with ExitStack() as stack:
         writing = writing or stack.enter_context(Writing())
         stage = stack.enter_context(progress.stage("rounds", total=recipe.rounds, unit="rounds"))
@@ -458,10 +465,13 @@ def solve(
             if saved is None or state.number > saved.number:
                 stage.advance(1)
                 progress.say(f"round {state.number}: objective {state.objective / problem.constant:.6f}")
-                if file is not None:
+                if file is not None and time.monotonic() - kept >= KEPT_AFTER:
                     writing.begin(file, state.moved(problem.device.get))
+                    kept = time.monotonic()
             if state.number >= recipe.rounds:
                 return state
+            # What the next round does not need takes as much memory as what it makes.
+            state = replace(state, previous=state.previous if recipe.exact else None, image=None)
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
 
 
@@ -501,7 +511,9 @@ def _carried_over(
     basis = orthonormal(device, product)
     product = operator(basis)
     values, rotation = leading_of(device, device.gram(basis, product), count=count, spectrum=spectrum)
-    return Eigenpairs(device.combine(basis, rotation), values), device.combine(product, rotation)
+    vectors = device.combine(basis, rotation)
+    del basis
+    return Eigenpairs(vectors, values), device.combine(product, rotation)
 
 
 def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Residual]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -411,6 +411,10 @@ def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
     return np.asarray(t / np.sqrt(np.mean(t**2)), np.float32)
 
 
+# Solves (14) for columns of U: takes Z, C, U and the ridge, returns B and Z B.
+Solve: TypeAlias = Callable[[Any, Float32s, Float32s, float], tuple[Float32s, Float32s]]
+
+
 def learn_subwords(
     words: Sequence[str],
     units: Float32s,
@@ -419,13 +423,15 @@ def learn_subwords(
     length: float,
     recipe: Recipe,
     mean: Float32s | None = None,
+    solve: Solve | None = None,
     workers: int | None = None,
     progress: Progress = LogProgress(),
 ) -> Subwords | None:
     """Return the n-gram vectors B of equation (14); None where no two words have an n-gram in common.
 
     ``units`` (n, d) are vectors of length 1, of words that were seen ``counts`` times; ``length`` is the mean length
-    that they had, after ``mean`` was taken from them. The same for any number of ``workers``.
+    that they had, after ``mean`` was taken from them. The same for any number of ``workers``; ``solve``: see
+    :func:`regress`.
     """
     from scipy import sparse
 
@@ -440,7 +446,8 @@ def learn_subwords(
     shape = (len(words), int(kept.sum()))
     Z = sparse.csr_array((ngram_weights(first), rank[places[inside]].astype(np.int32), first), shape=shape)
     certain = certainty(counts, noise=recipe.spelling_noise)
-    B, others = regress(Z, units, certain, ridge=recipe.spelling_ridge, workers=workers, progress=progress)
+    how: dict[str, Any] = {"solve": solve, "workers": workers, "progress": progress}
+    B, others = regress(Z, units, certain, ridge=recipe.spelling_ridge, **how)
     codes, steps = in_eight_bits(B)
     return Subwords(
         known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
@@ -455,20 +462,24 @@ def regress(
     certain: Float32s,
     *,
     ridge: float,
+    solve: Solve | None = None,
     workers: int | None = None,
     progress: Progress = LogProgress(),
 ) -> tuple[Float32s, Others]:
     """Return B (g, d) of equation (14), and how its predictions agree with words that it was not learned from.
 
     ``Z`` (n, g) are the features of words, a sparse array, and ``units`` (n, d) their vectors, of length 1; ``certain``
-    (n,) is how much each counts.
+    (n,) is how much each counts. Threads solve it, unless there is something else to ``solve`` it.
     """
     n, d, threads = len(units), units.shape[1], resolve_workers(workers)
     probes = np.random.default_rng(_SEED).choice([-1, 1], size=(n, _PROBES)).astype(np.float32)
+    if solve is not None:
+        all_B, all_spelled = solve(Z, certain, np.hstack([units, probes]), ridge)
+        return all_B[:, :d], what_others_say(units, all_spelled[:, :d], _leverage(probes, all_spelled[:, d:]))
     solver = _Regression(Z, certain, ridge)
     B, spelled, echoes = np.empty((Z.shape[1], d), np.float32), np.empty_like(units), np.empty_like(probes)
 
-    def solve(part: slice) -> None:
+    def learn(part: slice) -> None:
         B[:, part] = found = solver.solve(units[:, part])
         spelled[:, part] = Z @ found
 
@@ -476,7 +487,7 @@ def regress(
         echoes[:, part] = Z @ solver.solve(probes[:, part])
 
     widest = -(-(d + _PROBES) // (threads * -(-(d + _PROBES) // (threads * _COLUMNS))))
-    blocks = [(solve, part) for part in _even_slices(d, widest)]
+    blocks = [(learn, part) for part in _even_slices(d, widest)]
     blocks += [(probe, part) for part in _even_slices(_PROBES, widest)]
     with (
         ThreadPoolExecutor(threads) as pool,
@@ -484,8 +495,12 @@ def regress(
     ):
         for _ in map_ordered(pool, lambda block: block[0](block[1]), blocks, ahead=2 * len(blocks)):
             stage.advance(1)
-    own = float(np.sum(probes * echoes) / probes.size)  # mean leverage (Hutchinson 1990)
-    return B, what_others_say(units, spelled, own)
+    return B, what_others_say(units, spelled, _leverage(probes, echoes))
+
+
+def _leverage(probes: Float32s, echoes: Float32s) -> float:
+    """Return the mean leverage, by what becomes of random signs (Hutchinson 1990)."""
+    return float(np.sum(probes * echoes) / probes.size)
 
 
 def _even_slices(size: int, widest: int) -> list[slice]:

@@ -22,6 +22,7 @@ from psdvec.solver.pmi import WordScales
 from psdvec.solver.ridge import Setting
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
+from psdvec.vectors.subwords import Solve
 
 Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
 
@@ -138,6 +139,10 @@ class Device(Protocol):
 
         ``advance`` is told how many words are done.
         """
+        ...
+
+    def regression(self) -> Solve | None:
+        """Return what solves the regression of spelling on the device; None where threads of the CPU do."""
         ...
 
     def put(self, array: Array) -> Tall:

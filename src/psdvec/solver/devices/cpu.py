@@ -50,7 +50,7 @@ from psdvec.vectors.model import Constants
 
 # How much memory a fit takes besides its pairs.
 
-TALL = 5  # matrices as large as X's basis that are alive together in the rounds
+TALL = 4  # matrices as large as X's basis that are alive together in the rounds; one more if they are exact
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
@@ -65,7 +65,7 @@ def _besides(size: Size, threads: int, used: int) -> tuple[int, int]:
     head = min(size.head or n, n)
     block = threads * min(MOST_BYTES, PAIR * size.pairs)
     start = 8 * head * min(krylov_width(count), head) + block
-    rounds = TALL * 4 * n * count + block
+    rounds = (TALL + size.exact) * 4 * n * count + block
     solving = max(start + rounds if size.exact else max(start, rounds), AFTERWARDS * 4 * n * size.dim)
     columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
     total = used + LIBRARIES + size.halves + max(columns + 3 * block, solving)
@@ -129,6 +129,9 @@ class Cpu:
         own: dict[str, Any] = {"pool": self.pool, "threads": self.threads}
         blocks = build_blocks(counts, formula, extents, **own, building=room.building)
         return CpuPairs(blocks, **own, room=room.bytes, folder=room.folder)
+
+    def regression(self) -> None:
+        """Leave it to threads."""
 
     def put(self, array: Array) -> Float32s:
         """Return ``array`` as contiguous float32."""

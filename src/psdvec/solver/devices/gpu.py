@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +31,7 @@ from psdvec.solver.pmi import PairTerms, WordScales, pair_terms, target_unit
 from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
+from psdvec.vectors.subwords import STEPS, Solve
 
 # The seen pairs of a problem on a GPU, in torch: whole matrices where the device has room for them, otherwise rows.
 
@@ -37,6 +39,7 @@ Result = TypeVar("Result")
 
 SHARE = 0.8  # of the free memory that whole matrices may take
 MATRICES = 4  # the three that are kept, and what comes and goes beside them
+UPLOADED = 1 << 23  # numbers that are brought to the device at a time
 SMALLEST = 1 << 14  # numbers of a chunk below which it is not cut again
 
 
@@ -99,10 +102,20 @@ def directed_pairs(device: torch.device, counts: Cooccurrence, n: int) -> tuple[
     size = int(counts.indptr[n])
     lengths = torch.from_numpy(np.diff(counts.indptr[: n + 1])).to(device)
     rows = torch.repeat_interleave(torch.arange(n, device=device), lengths)
-    columns = torch.from_numpy(np.array(counts.indices[:size])).to(device).long()
-    H = (torch.from_numpy(np.array(counts.values[:size])).to(device).double() / UNIT).float()
+    columns = _uploaded(counts.indices[:size], device, lambda part: part.long())
+    H = _uploaded(counts.values[:size], device, lambda part: (part.double() / UNIT).float())
+    if n == len(counts.vocabulary):
+        return rows, columns, H
     inside = columns < n
     return rows[inside], columns[inside], H[inside]
+
+
+def _uploaded(array: Array, device: torch.device, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Bring an array to the device and ``change`` it there, a part at a time; threads copy what comes next."""
+    parts = [array[begin : begin + UPLOADED] for begin in range(0, max(array.size, 1), UPLOADED)]
+    with ThreadPoolExecutor(resources.thread_limit()) as pool:
+        copies = resources.map_ordered(pool, np.array, parts, ahead=4)
+        return torch.cat([change(torch.from_numpy(copy).to(device)) for copy in copies])
 
 
 def directed_terms(
@@ -234,11 +247,11 @@ def _sparse_pairs(n: int, keys: Tensor, terms: Tensor, squares: float) -> Sparse
     return SparsePairs(squares, indptr, rows, columns, *(column.contiguous() for column in terms.T))
 
 
-def _csr(indptr: Tensor, columns: Tensor, values: Tensor) -> Tensor:
+def _csr(indptr: Tensor, columns: Tensor, values: Tensor, *, width: int | None = None) -> Tensor:
     n = indptr.numel() - 1
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse")
-        return torch.sparse_csr_tensor(indptr, columns, values, size=(n, n), check_invariants=False)
+        return torch.sparse_csr_tensor(indptr, columns, values, size=(n, width or n), check_invariants=False)
 
 
 def if_there_is_room(work: Callable[[], Result]) -> Result | None:
@@ -270,6 +283,36 @@ def for_chunks(work: Callable[[int, int], None], size: int, *, width: int) -> No
                     'together, or use device="cpu"'
                 ) from error
             chunk = max(chunk // 4, 1)
+
+
+# The regression of spelling: that of psdvec.vectors.subwords, all columns at once.
+
+
+def _regress(
+    device: torch.device, Z: Any, certain: Float32s, targets: Float32s, ridge: float
+) -> tuple[Float32s, Float32s]:
+    """Return B and Z B of equation (14) for all columns of U, the ``targets``."""
+    here, transposed = (_sparse(matrix.tocsr(), device) for matrix in (Z, Z.T))
+    C, U = put(certain, device)[:, None], put(targets, device)
+    squares = Z.T.multiply(Z.T) @ certain
+    inverse = put(1 / (squares + ridge), device)[:, None]
+    R = transposed @ (C * U)
+    B, P = torch.zeros_like(R), inverse * R
+    size = (R * P).sum(dim=0)
+    for _ in range(STEPS):
+        image = transposed @ (C * (here @ P)) + ridge * P
+        step = size / (P * image).sum(dim=0).clamp(min=1e-30)
+        B += step * P
+        R -= step * image
+        Y = inverse * R
+        before, size = size, (R * Y).sum(dim=0)
+        P = Y + size / before.clamp(min=1e-30) * P
+    return B.cpu().numpy(), (here @ B).cpu().numpy()
+
+
+def _sparse(matrix: Any, device: torch.device) -> Tensor:
+    indptr, columns = put_long(matrix.indptr, device), put_long(matrix.indices, device)
+    return _csr(indptr, columns, put(matrix.data, device), width=matrix.shape[1])
 
 
 # Ridge solves of many words at once on a GPU: the cells of all words together, inverse factors in batches.
@@ -558,6 +601,10 @@ class Gpu:
                     'device="cpu"'
                 )
         return results
+
+    def regression(self) -> Solve:
+        """Return what solves the regression of spelling on the device."""
+        return partial(_regress, self.device)
 
     def put(self, array: Array) -> Tensor:
         """Bring an array to the device as float32."""
