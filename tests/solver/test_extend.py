@@ -364,7 +364,9 @@ def test_the_model_and_the_counts_are_read_once(model, counts, tmp_path, monkeyp
     counts.save(tmp_path / "counts")
     digested, looked_at = [], []
     digest_file, rows_not_finite = artefact.digest_file, model_module.rows_not_finite
-    monkeypatch.setattr(artefact, "digest_file", lambda path: digested.append(path) or digest_file(path))
+    monkeypatch.setattr(
+        artefact, "digest_file", lambda path, **how: digested.append(path) or digest_file(path, **how)
+    )
     monkeypatch.setattr(
         model_module, "rows_not_finite", lambda array: looked_at.append(array.shape) or rows_not_finite(array)
     )

@@ -25,11 +25,18 @@ from psdvec.solver.devices import Device, Room, Size, open_device
 from psdvec.solver.extend import Solve, choose_words, computed_with, place
 from psdvec.solver.pmi import WordScales, margins, measure_constants, row_chunks, word_scales, words_before
 from psdvec.solver.ridge import prepare
-from psdvec.solver.rounds import Eigenpairs, Problem, build_problem, first_operator, leading_eigenpairs, solve
+from psdvec.solver.rounds import (
+    Eigenpairs,
+    Problem,
+    Writing,
+    build_problem,
+    first_operator,
+    leading_eigenpairs,
+    solve,
+)
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
-from psdvec.vectors.neighbours import lengths_of
 from psdvec.vectors.subwords import Solve as SolveSpelling
 from psdvec.vectors.subwords import (
     Subwords,
@@ -39,6 +46,7 @@ from psdvec.vectors.subwords import (
     own_pull,
     say_weights,
     stretches,
+    unit_rows,
 )
 
 # How uncertain the words of a fit are: their own rows, solved as if each were a new word.
@@ -346,13 +354,20 @@ def _fit_core(
             progress.say(room.describe())
         problem = build_problem(hardware, counts, scales, constants, recipe=recipe, room=room)
     file = None if folder is None else folder / "round"
-    last = solve(
-        problem, rank=size.rank, recipe=recipe, seed=what.seed, file=file, progress=progress
-    ).low_rank
-    last = Eigenpairs(hardware.get(last.vectors), last.values)
-    del problem  # nothing takes more memory than the pairs
     how: dict[str, Any] = {"solve_spelling": hardware.regression(), "workers": workers, "progress": progress}
-    model, spelled = _model_of(last, counts, what, scales, constants, **how)
+    with Writing() as writing:
+        last = solve(
+            problem,
+            rank=size.rank,
+            recipe=recipe,
+            seed=what.seed,
+            file=file,
+            writing=writing,
+            progress=progress,
+        ).low_rank
+        last = Eigenpairs(hardware.get(last.vectors), last.values)
+        del problem  # nothing takes more memory than the pairs
+        model, spelled = _model_of(last, counts, what, scales, constants, **how)
     del last
     with progress.stage("deviations", total=None, unit="words"):
         solve_words, sums = hardware.solve_words, (row_sums, column_sums)
@@ -402,9 +417,7 @@ def _model_of(
     stretch = stretches(filled, scales.emphases, power=recipe.power)
     subwords = None
     if recipe.spelling:
-        units = filled * stretch
-        lengths = lengths_of(units)
-        units /= lengths[:, None]
+        units, lengths = unit_rows(filled, stretch)
         subwords = learn_subwords(
             names,
             units,

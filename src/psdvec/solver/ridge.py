@@ -22,7 +22,7 @@ from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.errors import InputError, demand_positive
 from psdvec.kernels import kernel
 from psdvec.options import HUGE, UNIGRAMS, parse_ridge
-from psdvec.resources import limit_blas, limit_threads, map_ordered, resolve_workers, thread_limit
+from psdvec.resources import for_each, limit_blas, limit_threads, map_ordered, resolve_workers, thread_limit
 from psdvec.solver.pmi import (
     WordScales,
     dealt_rows,
@@ -320,15 +320,24 @@ def make_regressors(model: Model, scales: WordScales, *, damping: float) -> Regr
     """Return the features of the first ``len(scales)`` core words, and their sums over the background."""
     s = scales.emphases
     core = s.size
-    rows = model.rows[:core] * model.signs
-    if model.constant.any():
-        rows = np.concatenate([rows, -model.constant[:core, None]], axis=1)
-    features = (rows * s[:, None]).astype(np.float32)
+    dim, constant = model.dim, bool(model.constant.any())
+    features = np.empty((core, dim + constant), np.float32)
+    totals: dict[int, Float64s] = {}
+
+    def fill(begin: int) -> None:
+        part = slice(begin, min(begin + _BLOCK, core))
+        features[part, :dim] = model.rows[part] * model.signs * s[part, None]
+        if constant:
+            features[part, dim] = -model.constant[part] * s[part]
+        totals[begin] = (scales.rho[part] * s[part]) @ features[part]
+
+    begins = range(0, core, _BLOCK)
+    for_each(fill, begins)
     held = 2 * damping * _moment(features, np.ones(core))
     return Regressors(
         features,
         gram=2 * _moment(features, scales.rho),
-        total=2 * (scales.rho * s) @ features,
+        total=2 * np.sum([totals[begin] for begin in begins], axis=0),
         square=2 * float(scales.rho @ s**2),
         cells=2 * int(np.count_nonzero(scales.rho)),
         damping=held,

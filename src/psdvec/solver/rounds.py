@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -268,7 +269,7 @@ class Problem:
         device.add_products(product, terms, weights=self.rho)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Residual:
     """R∘(G - X) at X, or a little ahead of it at X + θ (X - X').
 
@@ -289,14 +290,18 @@ class Residual:
         return self.problem.constant + self.square - 2 * self.cross
 
     def into_step_image(self, step: float) -> Tall:
-        """Turn the image into (Y + ω R∘(G - Y)) Q at the place Y looked at, and return it."""
-        device, Q = self.problem.device, self.low_rank.vectors
+        """Turn the image into (Y + ω R∘(G - Y)) Q at the place Y looked at, and return it; the residual gives up both.
+
+        They take as much memory as X does, and are of no use any more.
+        """
+        device, Q, image = self.problem.device, self.low_rank.vectors, self.image
         own, *others = self.ahead
         terms = [(Q, own.values)]
         for part in others:
             terms.append((part.vectors, part.values[:, None] * device.gram(part.vectors, Q)))
-        device.add_products(self.image, terms, keep=step)
-        return self.image
+        device.add_products(image, terms, keep=step)
+        self.image, self.ahead = None, ()
+        return image
 
     def times(self, block: Tall, *, step: float = 1.0) -> Tall:
         """Return (X + ω R∘(G - X)) times ``block``, where nothing was looked ahead."""
@@ -437,15 +442,18 @@ def solve(
     recipe: Recipe,
     seed: int = 0,
     file: Path | None = None,
+    writing: Writing | None = None,
     progress: Progress = LogProgress(),
 ) -> Round:
     """Run the rounds of ``recipe`` and return the last; equation (7).
 
     In ``file``, if there is one, a round is kept whenever ``KEPT_AFTER`` seconds have passed since the last was: an
-    interrupted fit can be resumed on any device.
+    interrupted fit can be resumed on any device. The last may still be on its way if the caller does the ``writing``.
     """
     kept = time.monotonic()
-    with progress.stage("rounds", total=recipe.rounds, unit="rounds") as stage, Writing() as writing:
+    with ExitStack() as stack:
+        writing = writing or stack.enter_context(Writing())
+        stage = stack.enter_context(progress.stage("rounds", total=recipe.rounds, unit="rounds"))
         saved = None if file is None else read_round(file)
         if saved is None:
             state, residual = _first_round(problem, rank=rank, recipe=recipe, seed=seed)
@@ -462,6 +470,8 @@ def solve(
                     kept = time.monotonic()
             if state.number >= recipe.rounds:
                 return state
+            # What the next round does not need takes as much memory as what it makes.
+            state = replace(state, previous=state.previous if recipe.exact else None, image=None)
             state, residual = _next_round(residual, state, rank=rank, recipe=recipe, seed=seed)
 
 
@@ -501,7 +511,9 @@ def _carried_over(
     basis = orthonormal(device, product)
     product = operator(basis)
     values, rotation = leading_of(device, device.gram(basis, product), count=count, spectrum=spectrum)
-    return Eigenpairs(device.combine(basis, rotation), values), device.combine(product, rotation)
+    vectors = device.combine(basis, rotation)
+    del basis
+    return Eigenpairs(vectors, values), device.combine(product, rotation)
 
 
 def _resume(problem: Problem, saved: Round, recipe: Recipe) -> tuple[Round, Residual]:

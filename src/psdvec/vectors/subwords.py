@@ -23,6 +23,7 @@ from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import for_each, map_ordered, resolve_workers
+from psdvec.vectors.neighbours import lengths_of
 
 # The closest spellings of a missing word, for messages that help.
 
@@ -394,7 +395,15 @@ def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
 
     The eigenvalue of a coordinate is Σ (s v)²; its vectors already have its root.
     """
-    values = (emphases**2) @ np.square(rows, dtype=np.float64)
+    parts: dict[int, Float64s] = {}
+
+    def add_up(begin: int) -> None:
+        part = slice(begin, begin + _ROWS)
+        parts[begin] = emphases[part] ** 2 @ np.square(rows[part], dtype=np.float64)
+
+    begins = range(0, len(rows), _ROWS)
+    for_each(add_up, begins)
+    values = np.sum([parts[begin] for begin in begins], axis=0)
     if power == 0.5 or not values.any():
         return np.ones(rows.shape[1], np.float32)
     values = np.where(values > 0, values, values.max())  # of dimensions that a small vocabulary left empty
@@ -588,6 +597,20 @@ class _Regression:
 
 def _dots(first: Float32s, second: Float32s) -> Float32s:
     return np.asarray(np.einsum("ij,ij->j", first, second))
+
+
+def unit_rows(rows: Float32s, stretch: Float32s) -> tuple[Float32s, Float32s]:
+    """Return u (n, d) of equation (13), and the lengths (n,) that the stretched rows had; rows of zeros stay."""
+    units, lengths = np.empty_like(rows), np.empty(len(rows), np.float32)
+
+    def fill(begin: int) -> None:
+        part = slice(begin, begin + _ROWS)
+        stretched = rows[part] * stretch
+        lengths[part] = lengths_of(stretched)
+        units[part] = stretched / lengths[part, None]
+
+    for_each(fill, range(0, len(rows), _ROWS))
+    return units, lengths
 
 
 def mix(rows: Float32s, stretch: Float32s, spelled: Float32s | None, *, share: float) -> Float32s:

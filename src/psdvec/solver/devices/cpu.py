@@ -7,13 +7,14 @@ while it waits for another, as those of BLAS do within a product: a busy machine
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,7 +50,7 @@ from psdvec.vectors.model import Constants
 
 # How much memory a fit takes besides its pairs.
 
-TALL = 5  # matrices as large as X's basis that are alive together in the rounds
+TALL = 4  # matrices as large as X's basis that are alive together in the rounds; one more if they are exact
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
@@ -64,14 +65,18 @@ def _besides(size: Size, threads: int, used: int) -> tuple[int, int]:
     head = min(size.head or n, n)
     block = threads * min(MOST_BYTES, PAIR * size.pairs)
     start = 8 * head * min(krylov_width(count), head) + block
-    rounds = TALL * 4 * n * count + block
+    rounds = (TALL + size.exact) * 4 * n * count + block
     solving = max(start + rounds if size.exact else max(start, rounds), AFTERWARDS * 4 * n * size.dim)
     columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
     total = used + LIBRARIES + size.halves + max(columns + 3 * block, solving)
     return int(MARGIN * total), columns
 
 
-CHUNK = 2048  # rows that are worked on together, and whose products are summed in float32 before float64
+CHUNK = 2048  # rows whose products are summed in float32 before float64
+STRIP = 128  # columns of such a product that are a piece of work, so that many threads have enough of them
+FEW = 512  # rows that are a piece of work where each stands for itself
+
+Item = TypeVar("Item")
 
 
 class Cpu:
@@ -145,23 +150,30 @@ class Cpu:
         return np.concatenate(blocks, axis=1)
 
     def gram(self, left: Float32s, right: Float32s, *, weights: Float32s | None = None) -> Float64s:
-        """Return leftᵀ diag(weights) right, a chunk of rows at a time, summed in float64."""
+        """Return leftᵀ diag(weights) right, a chunk of rows and a strip of columns at a time, summed in float64."""
+        k, is_symmetric = left.shape[1], left is right
+        strips = [slice(first, min(first + STRIP, k)) for first in range(0, k, STRIP)]
+        total = np.zeros((k, right.shape[1]))
 
-        def part(rows: slice) -> Float32s:
-            one = left[rows] if weights is None else left[rows] * weights[rows, None]
-            return np.asarray(one.T @ right[rows], np.float32)
+        def part(piece: tuple[slice, slice]) -> Float32s:
+            rows, strip = piece
+            one, other = left[rows, strip], right[rows, : strip.stop] if is_symmetric else right[rows]
+            return np.asarray((one if weights is None else one * weights[rows, None]).T @ other, np.float32)
 
-        total = np.zeros((left.shape[1], right.shape[1]))
-        for product in self._each(part, left.shape[0]):
-            total += product
-        return total
+        pieces = list(itertools.product(_cut(left.shape[0], CHUNK), strips))
+        for (_, strip), product in zip(pieces, self._each(part, pieces), strict=True):
+            total[strip, : product.shape[1]] += product
+        return np.tril(total) + np.tril(total, -1).T if is_symmetric else total
 
     def combine(self, block: Float32s, matrix: Array) -> Float32s:
         """Return block · matrix in float32."""
         small = matrix.astype(np.float32)
         product = np.empty((block.shape[0], small.shape[1]), np.float32)
-        for _ in self._each(lambda rows: np.matmul(block[rows], small, out=product[rows]), block.shape[0]):
-            pass
+
+        def part(rows: slice) -> None:
+            np.matmul(block[rows], small, out=product[rows])
+
+        self._each_rows(part, block.shape[0])
         return product
 
     def add_products(
@@ -185,15 +197,22 @@ class Cpu:
                 target[rows] *= np.float32(keep)
             target[rows] += total
 
-        for _ in self._each(part, target.shape[0]):
-            pass
+        self._each_rows(part, target.shape[0])
 
     def eigh(self, matrix: Float64s) -> tuple[Float64s, Float64s]:
         """Return the eigenvalues, rising, and the eigenvectors of a small symmetric matrix."""
         found = np.linalg.eigh(matrix)
         return found.eigenvalues, found.eigenvectors
 
-    def _each(self, work: Callable[[slice], Result], rows: int) -> Iterator[Result]:
-        """Yield what ``work`` makes of each chunk of rows, in order."""
-        chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
-        return map_ordered(self.pool, work, chunks, ahead=2 * self.threads)
+    def _each_rows(self, work: Callable[[slice], None], rows: int) -> None:
+        """Do ``work`` for few rows at a time, which are enough for all threads."""
+        for _ in self._each(work, _cut(rows, FEW)):
+            pass
+
+    def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """Yield what ``work`` makes of each item, in order."""
+        return map_ordered(self.pool, work, items, ahead=2 * self.threads)
+
+
+def _cut(rows: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, rows)) for first in range(0, rows, size)]
