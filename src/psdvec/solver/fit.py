@@ -8,6 +8,7 @@ mathematics is in :mod:`psdvec.solver.pmi`, :mod:`psdvec.solver.rounds` and :mod
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -252,12 +253,15 @@ def fit(
     check_resumable(output, kind=KIND, overwrite=overwrite)
     with ExitStack() as stack:
         if client is None:
-            hardware = open_device(device, workers=workers)
+            with ThreadPoolExecutor(1) as beside:  # the counts are verified while torch is loaded
+                loading = beside.submit(counts_of, counts)
+                hardware = open_device(device, workers=workers)
+                store = loading.result()
         else:
             options: dict[str, Any] = {"workers": workers, "memory": limit, "allow_unlike": allow_unlike}
             cluster = _on_cluster(client, counts, device, **options, say=progress.say)
             hardware = stack.enter_context(closing(cluster))
-        store = counts_of(counts)
+            store = counts_of(counts)
         what = _suited(what, store)
         words, core = _words_of(store, what)
         stack.enter_context(hardware.limits())

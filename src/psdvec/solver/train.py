@@ -21,6 +21,7 @@ from psdvec.counts.segments import report_tally
 from psdvec.errors import InputError, checked, old_names
 from psdvec.options import Counting, Fitting
 from psdvec.progress import LogProgress, Progress, SilentProgress
+from psdvec.resources import resolve_workers
 from psdvec.solver.devices import open_device
 from psdvec.solver.fit import fit
 from psdvec.storage.artefact import META
@@ -29,6 +30,7 @@ from psdvec.text.corpus import Corpus, Input, Sentences, Texts
 from psdvec.text.phrases import Phrases
 from psdvec.vectors.model import KIND, Model
 
+CARD_BEATS = 4  # threads, in counting pairs: an H200 takes as long as six, most of it to send them back
 _ENDING = ".train.work"
 
 
@@ -91,7 +93,8 @@ def train(
     phrases, min_count, max_words, window, weighting, gaps
         What is counted; see :func:`psdvec.count_pairs`.
     dim, recipe, changes, core, min_contexts, seed, device
-        How vectors are fitted; see :func:`psdvec.fit`.
+        How vectors are fitted; see :func:`psdvec.fit`. A graphics card also counts the pairs of text where that is
+        faster than so few threads.
     memory, workers
         The most memory to use, such as ``"4G"``, and the number of threads.
     output
@@ -157,9 +160,11 @@ def train(
         if place is not None and (place / META).is_file():
             counts = _open_counts(place, text, described, progress)
         else:
+            threads = resolve_workers(workers)
             counts = count_pairs(
-                text, **counting, **common, memory=memory, device=device, output=place, phrases=joined
-            )
+                text, **counting, **common, memory=memory, output=place, phrases=joined,
+                device=device if threads <= CARD_BEATS and client is None else Fitting.device,
+            )  # fmt: skip
         found = place if client is not None and place is not None else counts
         return fit(found, **fitting, **common, output=output, overwrite=overwrite, allow_unlike=allow_unlike)
 
