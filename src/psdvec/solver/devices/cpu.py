@@ -7,7 +7,6 @@ while it waits for another, as those of BLAS do within a product: a busy machine
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -72,9 +71,7 @@ def _besides(size: Size, threads: int, used: int) -> tuple[int, int]:
     return int(MARGIN * total), columns
 
 
-CHUNK = 2048  # rows whose products are summed in float32 before float64
-STRIP = 128  # columns of such a product that are a piece of work, so that many threads have enough of them
-FEW = 512  # rows that are a piece of work where each stands for itself
+CHUNK = 2048  # rows that are worked on together, and whose products are summed in float32 before float64
 
 Item = TypeVar("Item")
 
@@ -150,20 +147,16 @@ class Cpu:
         return np.concatenate(blocks, axis=1)
 
     def gram(self, left: Float32s, right: Float32s, *, weights: Float32s | None = None) -> Float64s:
-        """Return leftᵀ diag(weights) right, a chunk of rows and a strip of columns at a time, summed in float64."""
-        k, is_symmetric = left.shape[1], left is right
-        strips = [slice(first, min(first + STRIP, k)) for first in range(0, k, STRIP)]
-        total = np.zeros((k, right.shape[1]))
+        """Return leftᵀ diag(weights) right, a chunk of rows at a time, summed in float64."""
 
-        def part(piece: tuple[slice, slice]) -> Float32s:
-            rows, strip = piece
-            one, other = left[rows, strip], right[rows, : strip.stop] if is_symmetric else right[rows]
-            return np.asarray((one if weights is None else one * weights[rows, None]).T @ other, np.float32)
+        def part(rows: slice) -> Float32s:
+            one = left[rows] if weights is None else left[rows] * weights[rows, None]
+            return np.asarray(one.T @ right[rows], np.float32)
 
-        pieces = list(itertools.product(_cut(left.shape[0], CHUNK), strips))
-        for (_, strip), product in zip(pieces, self._each(part, pieces), strict=True):
-            total[strip, : product.shape[1]] += product
-        return np.tril(total) + np.tril(total, -1).T if is_symmetric else total
+        total = np.zeros((left.shape[1], right.shape[1]))
+        for product in self._each(part, _cut(left.shape[0], CHUNK)):
+            total += product
+        return total
 
     def combine(self, block: Float32s, matrix: Array) -> Float32s:
         """Return block · matrix in float32."""
@@ -205,8 +198,8 @@ class Cpu:
         return found.eigenvalues, found.eigenvectors
 
     def _each_rows(self, work: Callable[[slice], None], rows: int) -> None:
-        """Do ``work`` for few rows at a time, which are enough for all threads."""
-        for _ in self._each(work, _cut(rows, FEW)):
+        """Do ``work`` for a chunk of rows at a time."""
+        for _ in self._each(work, _cut(rows, CHUNK)):
             pass
 
     def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
