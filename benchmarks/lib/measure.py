@@ -34,8 +34,9 @@ def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Pat
 
 
 _KILLER = """
-import subprocess, sys
+import signal, subprocess, sys
 process = subprocess.Popen(sys.argv[2:])
+signal.signal(signal.SIGTERM, lambda *_: process.terminate())
 try:
     sys.exit(process.wait(float(sys.argv[1])))
 except subprocess.TimeoutExpired:
