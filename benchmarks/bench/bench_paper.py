@@ -2,7 +2,7 @@
 
     python -m benchmarks.bench.bench_paper CORPUS... --work FOLDER [--words-of-text 2.1e9]
     [--words 25000 80000 130000 180000] [--dim 500] [--memory 8G] [--steps count core extend together]
-    [--kill count=60] [--again] [--testsets TESTSETS] [--record FILE]
+    [--kill count=60] [--again] [--so-far] [--testsets TESTSETS] [--record FILE]
 
 The texts, raw, plain or compressed, are counted together with a flat window of 3; with ``--words-of-text``, a text of
 that size that is generated from them (:mod:`benchmarks.lib.generate`). The first ``--words`` are fitted together, and
@@ -12,10 +12,10 @@ steps are commands in processes of their own, as a user would give them.
 
 The table says what each step took: time, memory, and how much disk was in use below FOLDER beyond what was there
 before. ``--kill`` kills a step, of ``extend`` the first one, so many seconds after its start, and gives it again; both
-are counted.
-``--again`` has each command done twice: the second time it is killed after half the time of the first, and given again,
-and a table says what that lost, and whether the digests are the same. Steps that are written down below FOLDER are not
-done again. With test sets, models have scores: over the questions that they cover and over those that the core covers.
+are counted. ``--again`` has each command done twice: the second time it is killed after half the time of the first, and
+given again, and a table says what that lost, and whether the digests are the same. Steps that are written down below
+FOLDER are not done again; ``--so-far`` shows them without going on. With test sets, models have scores: over the
+questions that they cover and over those that the core covers.
 """
 
 from __future__ import annotations
@@ -59,12 +59,15 @@ def main() -> None:
     parser.add_argument(
         "--again", action="store_true", help="do each step twice, the second time with a kill"
     )
+    parser.add_argument(
+        "--so-far", action="store_true", help="publish the steps that are done, and do no more"
+    )
     parser.add_argument("--testsets", help="folder of test sets, for real text")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     tasks = nine_tasks(options.testsets) if options.testsets else []
     steps = []
-    for step in Run(options, Records(options.work / "steps.jsonl")).steps():
+    for step in filter(None, Run(options, Records(options.work / "steps.jsonl")).steps()):
         print(f"{step['step']}: {step['wall']:.0f} s", file=sys.stderr, flush=True)
         is_model = step["step"] not in ("generate", "count")
         scored = scores(options.work / step["output"], tasks, options.words[0]) if tasks and is_model else {}
@@ -86,7 +89,7 @@ class Run:
     options: argparse.Namespace
     done: Records
 
-    def steps(self) -> Iterator[dict[str, Any]]:
+    def steps(self) -> Iterator[dict[str, Any] | None]:
         """Do all steps in order, and yield what each took."""
         options, corpora = self.options, self.options.corpus
         if options.words_of_text:
@@ -132,7 +135,7 @@ class Run:
             ]
             yield self.step("train", "train", command, "trained", words=options.words[-1])
 
-    def bands(self, model: str) -> Iterator[dict[str, Any]]:
+    def bands(self, model: str) -> Iterator[dict[str, Any] | None]:
         """Extend a model band by band, each with twice the ridge of the one before."""
         counts, listed = self.options.work / "counts", self.options.work / "words.txt"
         words = load_counts(counts).vocabulary.words
@@ -155,11 +158,11 @@ class Run:
 
     def step(
         self, kind: str, name: str, command: Sequence[str | Path], output: str, **about: Any
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | None:
         """Do a step of psdvec, killed once if that is asked for, and, if that is, once more beside the first time."""
         whole = [*command, "--overwrite"]
         found = self.once(name, whole, output, kill_after=dict(self.options.kill).get(kind), **about)
-        if self.options.again:
+        if self.options.again and found is not None:
             half = round(found["wall"] / 2, 2)
             found = {**found, "again": self.once(name, whole, f"{output}-again", kill_after=half, **about)}
         return found
@@ -177,7 +180,7 @@ class Run:
         whole = [*command, "-o", path]
         key = {"step": name, "command": " ".join(map(str, whole)), "kill_after": kill_after}
         found = self.done.find(key)
-        if found is None:
+        if found is None and not self.options.so_far:
             with disk_watched(self.options.work) as disk:
                 attempts = [] if kill_after is None else [stopped_after(kill_after, whole)]
                 attempts += [run(whole)] if not attempts or not path.exists() else []

@@ -124,6 +124,8 @@ def test_a_run_is_killed_and_given_again_and_its_steps_are_done_once(
     run(monkeypatch, bench_paper, corpus, *options, *steps, "--again")
     assert (tmp_path / "steps.jsonl").read_text() == kept
     assert capsys.readouterr().out.count("| fit, core | 40 |") == 2
+    run(monkeypatch, bench_paper, corpus, *options, *steps, "--so-far", "--kill", "core=9")
+    assert "fit, core" not in capsys.readouterr().out
 
 
 @pytest.mark.slow
