@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from psdvec.compare.values import Cost, FailedCommandError, measure
@@ -28,6 +31,61 @@ def run(command: Sequence[str | Path], *, stdin: Path | None = None, stdout: Pat
         return measure(parts, stdin=stdin, stdout=stdout)
     except FailedCommandError as error:
         raise PSDVecError(f"'{' '.join(parts)}' failed: {error}") from None
+
+
+_KILLER = """
+import signal, subprocess, sys
+process = subprocess.Popen(sys.argv[2:])
+signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+try:
+    sys.exit(process.wait(float(sys.argv[1])))
+except subprocess.TimeoutExpired:
+    process.kill()
+    process.wait()
+"""
+
+
+def stopped_after(seconds: float, command: Sequence[str | Path]) -> Cost:
+    """Run a command, kill it after so many seconds if it has not ended by then, and measure it; an error is ours."""
+    return run([sys.executable, "-c", _KILLER, str(seconds), *command])
+
+
+@dataclass
+class Disk:
+    """The most bytes of disk that a folder has taken beyond those that it took at first."""
+
+    peak: int = 0
+
+
+@contextmanager
+def disk_watched(folder: Path, *, every: float = 0.5) -> Iterator[Disk]:
+    """Look now and then, until the block ends, how much disk a folder takes."""
+    disk, ended, first = Disk(), threading.Event(), disk_in_use(folder)
+
+    def look() -> None:
+        disk.peak = max(disk.peak, disk_in_use(folder) - first)
+
+    def watch() -> None:
+        while not ended.wait(every):
+            look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield disk
+    finally:
+        ended.set()
+        watcher.join()
+        look()
+
+
+def disk_in_use(folder: Path) -> int:
+    """Return how many bytes of disk the files below a folder take; some may vanish meanwhile."""
+    used = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            used += path.lstat().st_blocks * 512
+    return used
 
 
 def best(costs: Sequence[Cost]) -> Cost:
