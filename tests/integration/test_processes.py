@@ -24,7 +24,6 @@ from psdvec.evaluation.tasks import Pairs
 from psdvec.maps import drawing, layouts
 from psdvec.methods import glove, matrices
 from psdvec.progress import SilentProgress
-from psdvec.vectors.sentences import vectorize_file
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +60,7 @@ def _kept(folder: Path) -> psdvec.Embeddings:
 
 def _vectorized(folder: Path) -> np.ndarray:
     (folder / "lines.txt").write_text("\n".join(lines()[:20]))
-    vectorize_file(model(), folder / "lines.txt", folder / "lines.npy", overwrite=True, progress=QUIET)
+    psdvec.vectorize_file(model(), folder / "lines.txt", folder / "lines.npy", overwrite=True, progress=QUIET)
     return np.load(folder / "lines.npy")
 
 

@@ -16,7 +16,7 @@ from psdvec.errors import InputError, PSDVecError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.tokenizers import choose_tokenizer, split_words, tokenizer_of, words_of
 from psdvec.vectors.model import write_model
-from psdvec.vectors.sentences import mean_vectors, vectorize_file
+from psdvec.vectors.sentences import mean_vectors
 from tests.helpers import cells
 
 TEXTS = ["Zur Sache, bitte.", "zur  Sache der New York", "der Sache", "1999 Sachen und 3.5 Sachen"] * 3
@@ -199,7 +199,7 @@ def test_a_model_that_was_loaded_asks_for_the_function_and_never_takes_another(m
     for use in (
         lambda: loaded.tokenize("Sache"),
         lambda: psdvec.topics(loaded, TEXTS, 1, min_documents=1, quiet=True),
-        lambda: vectorize_file(loaded, tmp_path / "lines.txt", tmp_path / "rows.npy"),
+        lambda: psdvec.vectorize_file(loaded, tmp_path / "lines.txt", tmp_path / "rows.npy"),
     ):
         with pytest.raises(InputError, match=again):
             use()
@@ -207,7 +207,7 @@ def test_a_model_that_was_loaded_asks_for_the_function_and_never_takes_another(m
     topics.save(tmp_path / "topics")
     with pytest.raises(InputError, match=again):
         psdvec.load(tmp_path / "topics").transform(["Sache"])
-    vectorize_file(loaded, tmp_path / "lines.txt", tmp_path / "rows.npy", tokenizer=letters)
+    psdvec.vectorize_file(loaded, tmp_path / "lines.txt", tmp_path / "rows.npy", tokenizer=letters)
     assert np.array_equal(np.load(tmp_path / "rows.npy")[0], mean_vectors(model, [letters("Sache")])[0])
     psdvec.register_tokenizer("tests.text.test_own_tokenizers.letters", letters)
     assert loaded.tokenize("Sache") == letters("Sache")
