@@ -231,6 +231,20 @@ def table_device(record: dict[str, Any]) -> str:
     return markdown([f"{record['words']:,} words × {record['dim']}", *COST], rows)
 
 
+def table_before(record: dict[str, Any]) -> str:
+    """Write what a tree took that had not all of this yet: counting at two numbers of threads, fitting at one."""
+    rows = [
+        [
+            f"count, {record['bytes'] * each['times'] / 1e6:,.0f} MB of text",
+            str(each["workers"]),
+            *cells(each),
+        ]
+        for each in record["count"]
+    ]
+    rows += [["fit", str(each["workers"]), *cells(each)] for each in record["fit"]]
+    return markdown(["", "workers", *COST], rows)
+
+
 def table_profile(record: dict[str, Any]) -> str:
     """Write, for each command and number of threads, where most seconds went that idle processors would have saved."""
     tables = []
