@@ -20,7 +20,7 @@ LAYERS = (
     "errors", "arrays", "resources", "progress", "options",
     "storage", "pages", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "search", "slices", "documents", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
-    "maps", "explore", "cli", "__main__",
+    "maps", "publishing", "explore", "cli", "__main__",
 )  # fmt: skip
 
 # Imports that go up, all inside functions.

@@ -151,6 +151,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "load": (psdvec.load, {"path": "nowhere"}),
     "load vectors": (load_vectors, {"path": "nowhere", "limit": None, "bad_rows": "refuse", "scratch": None}),
     "save": (psdvec.save, {"embeddings": PLAIN, "path": "no/folder", "format": None, "spaces": None}),
+    "publish": (
+        psdvec.publish,
+        {"model": PLAIN, "folder": "out", "formats": (), "name": None, "license": None, "languages": (), "report": None,
+         "card": None, "quantize": None, "spaces": None, "overwrite": True},
+    ),
     "read_corpus": (
         psdvec.read_corpus,
         {"paths": "nowhere", "tokenizer": "unicode", "case": None, "errors": "replace"},

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from psdvec.loading import load
     from psdvec.methods.spelling import spell
     from psdvec.options import Recipe
+    from psdvec.publishing.publish import publish
     from psdvec.search.index import DocumentIndex
     from psdvec.slices.association import Association, association
     from psdvec.slices.change import Change, change
@@ -53,7 +54,7 @@ __all__ = [
     "Embeddings", "Extension", "Model", "PSDVecError", "Phrases", "Recipe", "Report", "Stability", "Topics",
     "Vocabulary", "Why", "association", "change", "count_pairs", "count_walks", "count_words", "distinctive",
     "evaluate", "extend", "find_phrases", "fit", "load", "merge_counts", "near_duplicates", "place_by_features",
-    "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "vectorize",
+    "publish", "read_corpus", "register_tokenizer", "save", "spell", "stability", "topics", "train", "vectorize",
     "vectorize_file", "why",
 ]  # fmt: skip
 
@@ -90,6 +91,7 @@ _HOMES = {
     "merge_counts": "counts.merge",
     "near_duplicates": "documents.duplicates",
     "place_by_features": "solver.extend",
+    "publish": "publishing.publish",
     "read_corpus": "text.corpus",
     "register_tokenizer": "text.tokenizers",
     "save": "formats",

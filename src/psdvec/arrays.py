@@ -15,6 +15,7 @@ from psdvec.errors import InputError
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]

@@ -158,7 +158,7 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "settings": _listed(facts.get("settings", {})),
         "spelling": _spelling(facts),
         "counted": _listed(
-            {name.replace("_", " "): _counted(counting[name]) for name in COUNTED if name in counting}
+            {name.replace("_", " "): say_counted(counting[name]) for name in COUNTED if name in counting}
         ),
         "read": f"{tally['tokens']:,} {noun}s{sentences}" if "tally" in facts else "",
         "from": _sources(artefact.sources),
@@ -259,7 +259,7 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _counted(value: Any) -> Any:
+def say_counted(value: Any) -> Any:
     """Return a setting of counting as it is shown; of stop words and lemmas, how many there are."""
     return f"{len(value):,}" if isinstance(value, list | dict) else value
 

@@ -30,6 +30,7 @@ from psdvec.cli import (
     extract,
     graphs,
     learn,
+    publish,
     query,
     search,
     topics,
@@ -109,9 +110,7 @@ def describe_program(
         ),
     ] = False,
 ) -> None:
-    """Word vectors from your own text, and new words whenever you need them.
-    Text becomes counts, counts become vectors, and new words are added without moving the old ones.
-    """
+    """Word vectors from your own text, and new words whenever you need them, without moving the old ones."""
     if no_sync:
         os.environ[syncing.ENVIRONMENT] = "1"  # for this process and those that it starts
 
@@ -130,6 +129,7 @@ app.command(rich_help_panel=USE)(query.odd)
 app.command(rich_help_panel=USE)(query.why)
 app.command(rich_help_panel=USE)(documents.vectorize)
 app.command(rich_help_panel=USE)(query.convert)
+app.command(rich_help_panel=USE)(publish.publish)
 app.command(rich_help_panel=USE)(query.explore)
 app.command(rich_help_panel=USE)(grouped(search.index))
 app.command(rich_help_panel=USE)(search.search)

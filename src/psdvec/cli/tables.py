@@ -81,7 +81,9 @@ def print_table(
 
 # How the command line spells the library's Python arguments.
 
-RENAMED = {"vocabulary": "vocab", "format": "to", "unseen": "oov"}  # parameters whose option has another name
+RENAMED = {  # parameters whose option has another name
+    "vocabulary": "vocab", "format": "to", "unseen": "oov", "formats": "with", "languages": "language",
+}  # fmt: skip
 CLUSTER = "--scheduler ADDRESS or --cluster local:N"  # the options that stand for client=
 
 _ARGUMENT = re.compile(

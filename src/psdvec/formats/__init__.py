@@ -111,25 +111,38 @@ def save(
     name = choose_format(path, format, overwrite=overwrite)
     chosen = next(one for one in TABLE if one.name == name)
     if spaces is not None:
-        embeddings = embeddings.with_text_keys()
-        embeddings = replace(
-            embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words)
-        )
+        embeddings = without_spaces(embeddings, spaces)
     if csr_of(embeddings.vectors) is not None and chosen is not MODEL:
         raise InputError(
             f"sparse vectors can only be saved as a model folder, and '{path}' would be {chosen.name}; save them as a "
             "model"
         )
+    demand_writable(embeddings)
+    if chosen.is_folder:
+        return chosen.write(embeddings, path, overwrite=overwrite)
+    with replaced_file(path, overwrite=overwrite) as raw, _compressed(raw, path.suffix) as file:
+        return chosen.write(embeddings, file)
+
+
+def without_spaces(embeddings: Embeddings, spaces: str) -> Embeddings:
+    """Return ``embeddings`` with ``spaces`` in place of each white space in their words.
+
+    >>> import numpy as np
+    >>> without_spaces(Embeddings(("new york",), np.ones((1, 2), np.float32)), "_").words
+    ('new_york',)
+    """
+    embeddings = embeddings.with_text_keys()
+    return replace(embeddings, words=tuple(spaces.join(re.split(r"\s", word)) for word in embeddings.words))
+
+
+def demand_writable(embeddings: Embeddings) -> None:
+    """Raise :class:`InputError` where no file can hold these vectors."""
     if len(embeddings.key_to_index) == 0:  # which refuses a word given twice
         raise InputError("there are no vectors to write; give embeddings with at least one word")
     for i in rows_not_finite(embeddings.vectors):
         raise InputError(
             f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"
         )
-    if chosen.is_folder:
-        return chosen.write(embeddings, path, overwrite=overwrite)
-    with replaced_file(path, overwrite=overwrite) as raw, _compressed(raw, path.suffix) as file:
-        return chosen.write(embeddings, file)
 
 
 def choose_format(path: str | Path, format: Format | None = None, *, overwrite: bool = False) -> Format:

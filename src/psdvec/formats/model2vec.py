@@ -24,6 +24,7 @@ from psdvec.storage.artefact import check_folder_output, map_safetensors, parse_
 from psdvec.storage.files import replaced_folder
 from psdvec.text.tokenizers import is_custom, split_words
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.neighbours import eight_bit_vectors, eight_bits_of
 
 # The ``tokenizer.json`` of the package tokenizers: our tokenizers in its language, and words read from its files.
 
@@ -182,6 +183,8 @@ def _character_class(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     return f"[{''.join(ranges)}]"
 
 
+FACTS = "psdvec.safetensors"  # in a published folder: what psdvec knows of each word
+FACT_TYPES = {"counts": np.int64, "deviations": np.float32}
 _TENSORS = ("embeddings", "embedding.weight")
 _FILES = {"model.safetensors", "tokenizer.json", "config.json", "modules.json", "README.md"}
 _TITLE = "# Word vectors made by psdvec"
@@ -228,17 +231,26 @@ def write_model2vec(embeddings: Embeddings, path: Path, *, overwrite: bool = Fal
     found in a text.
     """
     check_model2vec_output(path, overwrite=overwrite)
-    for word in embeddings.words:
+    demand_single_words(embeddings.words)
+    with replaced_folder(path, overwrite=overwrite) as folder:
+        write_static_files(embeddings, folder)
+        card = _CARD.format(
+            words=f"{len(embeddings):,}", dim=embeddings.dim, reach=describe_reach(embeddings)
+        )
+        (folder / "README.md").write_text(card, encoding="utf-8")
+        if overwrite:  # again: something may have been put into it meanwhile
+            check_model2vec_output(path, overwrite=True)
+
+
+def demand_single_words(words: Iterable[str]) -> None:
+    """Raise :class:`InputError` where one of ``words`` is none that a tokenizer of this kind can look up."""
+    for word in words:
         if not word or word.split() != [word]:
             raise InputError(
                 f"the word {word!r} is empty or holds a space, and a Model2Vec folder looks up single words; "
                 'write another character instead of spaces, as with spaces="_"'
             )
-    WordList.pack(embeddings.words)  # refuses a word that is no text
-    with replaced_folder(path, overwrite=overwrite) as folder:
-        _write_files(embeddings, folder)
-        if overwrite:  # again: something may have been put into it meanwhile
-            check_model2vec_output(path, overwrite=True)
+    WordList.pack(words)  # refuses a word that is no text
 
 
 def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Embeddings:
@@ -257,8 +269,25 @@ def read_model2vec(path: Path, *, rules: ReadingRules, progress: Progress) -> Em
     is_ours = tokens.unknown == len(words) - 1 and words[-1].rstrip("_") == UNKNOWN
     if is_ours and np.count_nonzero(vectors[-1]) == 0:
         words, vectors = words[:-1], vectors[:-1]
-    embeddings = Embeddings(tuple(words), vectors, tokenizer=tokens.tokenizer)
+    known: dict[str, Any] = _read_facts(path / FACTS, len(words))
+    embeddings = Embeddings(tuple(words), vectors, **known, tokenizer=tokens.tokenizer)
     return keep_good_rows(embeddings, f"'{path}'", rules.bad_rows, progress)
+
+
+def _read_facts(path: Path, n: int) -> dict[str, Array]:
+    """Return what a published folder tells of each of its ``n`` words: counts and deviations."""
+    if not path.is_file():
+        return {}
+    known = {name: array for name, array in map_safetensors(path).items() if name in FACT_TYPES}
+    for name, array in known.items():
+        if (
+            array.shape != (n,)
+            or array.dtype != FACT_TYPES[name]
+            or (array < 0).any()
+            or np.isinf(array).any()
+        ):
+            raise InputError(f"'{path}' is damaged: its {name} are not one number per word; get it again")
+    return known
 
 
 def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int, path: Path) -> Array:
@@ -280,6 +309,8 @@ def _expand(matrix: Array, mapping: Array | None, weights: Array | None, n: int,
         return matrix
     if weights.ndim != 1 or weights.dtype.kind != "f":
         raise InputError(f"'{path}' is damaged: it does not hold one weight per token; get it again")
+    if matrix.dtype == np.int8:
+        return eight_bit_vectors(matrix, np.asarray(weights, np.float32))
     with np.errstate(over="ignore", invalid="ignore"):
         return matrix * weights[:, None]
 
@@ -288,28 +319,36 @@ def _folders(path: Path) -> tuple[Path, Path]:
     return path, path / "0_StaticEmbedding"
 
 
-def _write_files(embeddings: Embeddings, folder: Path) -> None:
-    write_safetensors(folder / "model.safetensors", {"embeddings": embeddings.vectors}, zero_rows=1)
+def write_static_files(embeddings: Embeddings, folder: Path) -> None:
+    """Write what both programs load into ``folder``: single words and their vectors, in eight bits if they are so.
+
+    model2vec multiplies each row by its weight. sentence-transformers does not, and in eight bits the file by which it
+    would take the folder for its own is left out.
+    """
+    rounded = eight_bits_of(embeddings.vectors)
+    tensors: dict[str, Array] = {"embeddings": embeddings.vectors}
+    if rounded is not None:
+        tensors = {"embeddings": rounded.codes, "weights": rounded.steps}
+    write_safetensors(folder / "model.safetensors", tensors, zero_rows=1)
     unknown = UNKNOWN
     while unknown in embeddings:
         unknown += "_"
     config = {
         "model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": embeddings.dim,
-        "normalize": False, "embedding_dtype": "float32",
+        "normalize": False, "embedding_dtype": "float32" if rounded is None else "int8",
     }  # fmt: skip
     module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
-    for name, value in (
-        ("tokenizer.json", describe_tokenizer([*embeddings.words, unknown], embeddings.tokenizer)),
-        ("config.json", config),
-        ("modules.json", [module]),
-    ):
+    files = {
+        "tokenizer.json": describe_tokenizer([*embeddings.words, unknown], embeddings.tokenizer),
+        "config.json": config,
+        **({"modules.json": [module]} if rounded is None else {}),
+    }
+    for name, value in files.items():
         text = json.dumps(value, ensure_ascii=False, indent=1)
         (folder / name).write_text(f"{text}\n", encoding="utf-8")
-    card = _CARD.format(words=f"{len(embeddings):,}", dim=embeddings.dim, reach=_describe_reach(embeddings))
-    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def _describe_reach(embeddings: Embeddings) -> str:
+def describe_reach(embeddings: Embeddings) -> str:
     """Say how texts are cut there, and which words cannot be found in them."""
     how, found = "at blanks and around punctuation", "Every word can be found in a text"
     if embeddings.tokenizer is not None and not is_custom(embeddings.tokenizer):

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log1p
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from psdvec.arrays import Bools, Float32s, Float64s, Int64s
+from psdvec.arrays import Bools, Codes, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, StoreError
 from psdvec.kernels import kernel
 from psdvec.search.segments import Segment, as_unit, coded
@@ -27,9 +27,6 @@ from psdvec.text.concordance import word_places
 from psdvec.text.readers import Where
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import one_slip_away
-
-if TYPE_CHECKING:
-    from psdvec.vectors.subwords import Codes
 
 K1, B = 1.2, 0.75  # of BM25: how soon counts saturate, and how much long documents are held against
 NEAR = 0.6  # cosine from which on a word may stand for another

@@ -12,11 +12,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from psdvec.arrays import Array, Bytes, Float32s, Float64s, Int32s, Int64s
+from psdvec.arrays import Array, Bytes, Codes, Float32s, Float64s, Int32s, Int64s
 from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, StoreError
 from psdvec.kernels import kernel
@@ -27,9 +27,6 @@ from psdvec.text.readers import Reader, as_written, written_value
 from psdvec.topic_model.documents import Source, read_texts
 from psdvec.vectors.sentences import common_direction
 from psdvec.vectors.subwords import in_eight_bits
-
-if TYPE_CHECKING:
-    from psdvec.vectors.subwords import Codes
 
 _BLOCK = 1 << 22  # words of the documents whose postings are sorted at a time
 _MERGED = 1 << 22  # postings that are merged at a time

@@ -28,6 +28,7 @@ from psdvec.vectors.neighbours import (
     TAIL,
     Interval,
     csr_of,
+    is_wrapped,
     largest_columns,
     least_distance,
     lengths_of,
@@ -77,7 +78,7 @@ class Embeddings(Shown):
     Parameters
     ----------
     words : n different strings; of items, they may all be whole numbers or all be tuples
-    vectors : (n, d) float32, possibly memory-mapped, never changed; or :class:`~psdvec.vectors.neighbours.SparseRows`
+    vectors : (n, d) float32, perhaps mapped, never changed; sparse or eight-bit rows of ``psdvec.vectors.neighbours``
     counts : (n,) int64 or None; how often each word was seen
     deviations : (n,) float32 or None; the standard deviation of each coordinate of a word's vector
     subwords : what makes vectors of the spelling of words that have none, or None
@@ -112,8 +113,8 @@ class Embeddings(Shown):
             raise InputError(
                 "subwords must be what a model has learned of spelling; give those of a model, or None"
             )
-        sparse = csr_of(self.vectors) is not None
-        vectors = self.vectors if sparse else as_numbers("vectors", self.vectors, np.float32)
+        given = self.vectors
+        vectors = given if is_wrapped(given) else as_numbers("vectors", given, np.float32)
         if vectors.ndim != 2 or len(vectors) != len(self.words):
             raise InputError(
                 f"vectors must be a matrix with one row per word; found shape {vectors.shape} "
@@ -143,8 +144,8 @@ class Embeddings(Shown):
     __hash__ = None  # type: ignore[assignment]
 
     def _values(self) -> tuple[Any, ...]:
-        csr = csr_of(self.vectors)
-        vectors = (self.vectors,) if csr is None else (csr.data, csr.indices, csr.indptr, self.dim)
+        m = csr_of(self.vectors)
+        vectors = (np.asarray(self.vectors),) if m is None else (m.data, m.indices, m.indptr, self.dim)
         spelling = () if self.subwords is None else self.subwords.parts()
         phrases = () if self.phrases is None else (self.phrases.digest,)
         return (tuple(self.words), *vectors, self.counts, self.deviations, *spelling, *phrases)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from psdvec.arrays import Array, Bools, Float32s, Float64s, Int64s
+from psdvec.arrays import Array, Bools, Codes, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, demand_number
 
 _ROWS = 1024  # that are looked at together, so that they stay in the cache
@@ -395,3 +395,75 @@ class SparseRows:
     def mean(self, axis: int) -> Float32s:
         """Return the mean of all rows (``axis`` 0) as a dense vector."""
         return np.asarray(self.matrix.mean(axis=axis), dtype=np.float32)
+
+
+def eight_bit_vectors(codes: Codes, steps: Float32s) -> Float32s:
+    """Return rows in eight bits as vectors for :class:`~psdvec.vectors.embeddings.Embeddings`.
+
+    >>> eight_bit_vectors(np.array([[2, -4]], np.int8), np.array([0.5], np.float32))[0].tolist()
+    [1.0, -2.0]
+    """
+    return cast(Float32s, EightBitRows(codes, steps))
+
+
+def is_wrapped(vectors: Any) -> bool:
+    """Say whether vectors are a matrix of our own kind, sparse or in eight bits, rather than an array."""
+    return isinstance(vectors, (SparseRows, EightBitRows))
+
+
+def eight_bits_of(vectors: Any) -> EightBitRows | None:
+    """Return vectors that are in eight bits as such, or None for others."""
+    return vectors if isinstance(vectors, EightBitRows) else None
+
+
+class EightBitRows:
+    """An (n, d) matrix in eight bits, perhaps mapped: row i is ``steps[i]`` times ``codes[i]``.
+
+    Rows become float32 when they are looked at; slices stay as they are. ``codes`` (n, d) int8, ``steps`` (n,) float32.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float32)
+    itemsize = dtype.itemsize
+
+    def __init__(self, codes: Codes, steps: Float32s) -> None:
+        self.codes, self.steps = codes, steps
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.codes.shape[0]), int(self.codes.shape[1])
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return self.codes.size
+
+    @property
+    def T(self) -> Float32s:  # noqa: N802
+        """The transpose, in float32."""
+        return np.asarray(self).T
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return a slice as rows in eight bits, and one row or several named ones in float32."""
+        if isinstance(rows, slice):
+            return EightBitRows(self.codes[rows], self.steps[rows])
+        return (
+            self.codes[rows] * self.steps[rows, None]
+            if np.ndim(rows)
+            else self.codes[rows] * self.steps[rows]
+        )
+
+    def __matmul__(self, other: Float32s) -> Float32s:
+        blocks = range(0, len(self), ROW_BLOCK)
+        return np.concatenate([np.asarray(self[start : start + ROW_BLOCK]) @ other for start in blocks])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.codes * self.steps[:, None], dtype=dtype)
+
+    def mean(self, axis: int) -> Float32s:
+        """Return the mean along an ``axis``."""
+        return np.asarray(np.asarray(self).mean(axis=axis), np.float32)

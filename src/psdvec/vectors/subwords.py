@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from psdvec.arrays import Array, Bools, Float32s, Float64s, Int64s, UInt64s
+from psdvec.arrays import Array, Bools, Codes, Float32s, Float64s, Int64s, UInt64s
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
@@ -72,11 +72,6 @@ def one_slip_away(word: str, alphabet: Sequence[str]) -> Iterator[str]:
             yield head + letter + tail[1:]
             yield head + letter + tail
 
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Codes = npt.NDArray[np.int8]
 
 Unseen: TypeAlias = Literal["error", "spelling"]  # what to do with a word that has no vector
 UnseenInText: TypeAlias = Literal["ignore", "spelling"]  # and with one of a text

@@ -1,0 +1,342 @@
+"""The card of published vectors: what they are, from which text and how, how good, how certain, and how to load them.
+
+:func:`write_card` makes Markdown, with the block of metadata at its top that hubs of models read. Nothing in it is made
+up: what is not known of the vectors is left out, or said to be unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import psdvec
+from psdvec.formats.model2vec import describe_reach
+from psdvec.loading import COUNTED, say_counted
+from psdvec.progress import count_of
+from psdvec.resources import format_size
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import Model
+
+CARD = "README.md"
+SHOWN = 20  # words with their neighbours
+_NEAREST = 5  # neighbours of each
+_FIRST = 50  # rank of the first of them, among words enough
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_SPECIAL = re.compile(r"([\\`*_|<>\[\]#~$])")
+_KINDS = {"spearman": "word-similarity", "accuracy": "synonyms", "f1": "token-classification"}
+
+_CITATION = f"""
+@software{{psdvec,
+  title = {{PSDVec: word vectors from your own text, and new words later}},
+  author = {{{{The PSDVec developers}}}},
+  version = {{{psdvec.__version__}}}
+}}
+
+@article{{li2016psdvec,
+  title = {{PSDVec: a Toolbox for Incremental and Scalable Word Embedding}},
+  author = {{Li, Shaohua and Zhu, Jun and Miao, Chunyan}},
+  journal = {{Neurocomputing}},
+  year = {{2016}}
+}}
+"""
+
+
+class Loss(NamedTuple):
+    """What eight bits lose, measured on ``words``: the mean ``cosine``, and the share of ten nearest words ``kept``."""
+
+    words: int
+    cosine: float
+    kept: float
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a card is about: the ``own`` vectors, and what of them is ``published``; scores are rows of a report."""
+
+    name: str
+    own: Embeddings
+    published: Embeddings
+    license: str | None
+    languages: tuple[str, ...]
+    scores: Mapping[str, Any] | None
+    own_text: str
+    loss: Loss | None
+
+
+def write_card(told: Described, sizes: Mapping[str, int]) -> str:
+    """Return the card of a folder whose other files have these ``sizes`` in bytes."""
+    sections = {
+        "": _what(told),
+        "Licence": _licence(told),
+        "Text": _text(told.own),
+        "Counting and recipe": _recipe(told.own),
+        "Scores": _scores(told.scores),
+        "How certain": _certainty(told.published),
+        "Neighbours": _neighbours(told.published),
+        "Size": _size(told, sizes),
+        "How to load it": _loading(told, sizes),
+        "How to cite": f"```bibtex{_CITATION}```" if isinstance(told.own, Model) else "",
+    }
+    titled = (f"## {title}\n\n{text}" if title else text for title, text in sections.items() if text)
+    return "\n\n".join([_metadata(told), f"# {_plain(told.name)}", *titled]) + "\n"
+
+
+# The block of metadata: YAML, in which every JSON text is what it is.
+
+
+def _metadata(told: Described) -> str:
+    tags = ["embeddings", "static-embeddings", "word-vectors", "psdvec"]
+    if told.loss is None:
+        tags.append("sentence-transformers")
+    lines = [f"language: {json.dumps(list(told.languages))}"] if told.languages else []
+    lines += _licence_lines(told.license)
+    lines += ["library_name: model2vec", f"tags: {json.dumps(tags)}"]
+    results = list(_results(told.scores))
+    if results:
+        index = [{"name": told.name, "results": results}]
+        lines.append(f"model-index: {json.dumps(index, ensure_ascii=False)}")
+    return "\n".join(["---", *lines, "---"])
+
+
+def _licence_lines(license: str | None) -> list[str]:
+    """Return a licence as hubs know it, by its identifier, or by its name where it is none."""
+    if license is None:
+        return []
+    if _IDENTIFIER.fullmatch(license.lower()):
+        return [f"license: {json.dumps(license.lower())}"]
+    return ["license: other", f"license_name: {json.dumps(license, ensure_ascii=False)}"]
+
+
+def _results(scores: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+    """Yield each score that rests on enough items, as hubs read it."""
+    for row in _rows(scores):
+        if row.value is not None:
+            metric = {"type": row.metric, "name": row.metric, "value": round(row.value, 4)}
+            if row.low is not None and row.high is not None:
+                metric["args"] = {
+                    "covered": row.covered, "total": row.total, "low": round(row.low, 4), "high": round(row.high, 4)
+                }  # fmt: skip
+            yield {
+                "task": {"type": _KINDS.get(row.metric, "word-analogy")},
+                "dataset": {"type": row.task, "name": row.task},
+                "metrics": [metric],
+            }
+
+
+class _Row(NamedTuple):
+    """A score of a report; ``value`` is None where there were too few items."""
+
+    task: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    covered: int | None
+    total: int | None
+
+
+def _rows(scores: Mapping[str, Any] | None) -> list[_Row]:
+    found = scores or {"scores": [], "tagging": []}
+    own = [
+        _Row(
+            row["task"], str(row.get("metric")), None if row.get("too_few") else row.get("score"), row.get("low"),
+            row.get("high"), row.get("covered"), row.get("total"),
+        )
+        for row in found["scores"]
+    ]  # fmt: skip
+    return own + [
+        _Row(row["task"], "f1", None if row.get("too_few") else row.get("f1"), None, None, None, None)
+        for row in found["tagging"]
+    ]
+
+
+# The sections.
+
+
+def _plain(text: str) -> str:
+    r"""Return ``text`` as Markdown that shows just that.
+
+    >>> print(_plain("a|b_c"))
+    a\|b\_c
+    """
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    marks = ["---"] * left + ["---:"] * (len(head) - left)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *rows])
+
+
+def _what(told: Described) -> str:
+    e, noun = told.published, told.own.noun
+    made = "Vectors of"
+    if isinstance(told.own, Model) and not told.own.adopted:
+        made = "Vectors learned by weighted low-rank approximation of the PMI matrix:"
+    of = f"{made} {count_of(len(e), noun)}, {e.dim} dimensions each. Published with psdvec {psdvec.__version__}."
+    return "\n\n".join(filter(None, [of, describe_reach(e), told.own_text]))
+
+
+def _licence(told: Described) -> str:
+    if told.license is None:
+        return "No licence was given with these vectors: ask whoever published them before you use them."
+    return f"{_plain(told.license)}."
+
+
+def _text(own: Embeddings) -> str:
+    sources = own.sources if isinstance(own, Model) else ()
+    files = [one for source in sources for one in _listed(source, "read")]
+    rows = [
+        [
+            _plain(str(one.get("name", "without a name"))),
+            format_size(one["bytes"]) if isinstance(one.get("bytes"), int) else "",
+            f"`{one['sha256']}`" if isinstance(one.get("sha256"), str) else "",
+        ]
+        for one in files
+    ]
+    said = [
+        f"Read were {source['words']:,} {own.noun}s in {source['sentences']:,} "
+        f"{'baskets' if own.noun == 'item' else 'sentences'}; the counts have the digest `{source.get('digest')}`."
+        for source in sources
+        if isinstance(source.get("words"), int) and isinstance(source.get("sentences"), int)
+    ]
+    if not rows and not said:
+        return "From which text these vectors were learned is not known."
+    return "\n\n".join([*([_table(["file", "size", "SHA-256"], rows, left=3)] if rows else []), *said])
+
+
+def _listed(source: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = source.get(name)
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def _recipe(own: Embeddings) -> str:
+    if not isinstance(own, Model):
+        return "How they were made is not known."
+    counted = [
+        f"- {name.replace('_', ' ')}: {_plain(str(say_counted(own.counting[name])))}"
+        for name in COUNTED
+        if name in own.counting
+    ]
+    numbers = ", ".join(f"{name} {value}" for name, value in asdict(own.recipe).items())
+    fitted = "have scales measured from counts" if own.adopted else "were fitted together"
+    placed = f", {len(own) - own.core:,} placed beside them" if len(own) > own.core else ""
+    return "\n\n".join(
+        [
+            "\n".join(counted) or "How pairs were counted is not known.",
+            f"{count_of(own.core, own.noun)} {fitted}{placed}, by the recipe *{own.recipe.name}*: {_plain(numbers)}.",
+        ]
+    )
+
+
+def _scores(scores: Mapping[str, Any] | None) -> str:
+    rows = [
+        [
+            _plain(row.task),
+            _plain(row.metric),
+            "too few items" if row.value is None else f"{row.value:.3f}",
+            f"{row.low:.3f} to {row.high:.3f}" if row.low is not None and row.high is not None else "",
+            f"{row.covered:,} of {row.total:,}" if row.covered is not None and row.total is not None else "",
+        ]
+        for row in _rows(scores)
+    ]
+    if not rows:
+        return ""
+    head = ["set", "measure", "score", "95 % interval", "items covered"]
+    return (
+        f"{_table(head, rows, left=2)}\n\nItems with a word that has no vector are not among those covered."
+    )
+
+
+def _certainty(e: Embeddings) -> str:
+    if e.deviations is None or np.isnan(e.deviations).all():
+        return "How certain these vectors are is not known."
+    thin = int(e.thin_evidence().sum())
+    return (
+        "Each word has a standard deviation, kept in `psdvec.safetensors`. From it psdvec takes 95 % intervals: "
+        "`e.similarity(a, b, interval=True)` of two words, `e.most_similar_intervals(word)` of neighbours. "
+        f"{thin:,} of the {len(e):,} words were seen so little that their vectors may point elsewhere. How often such "
+        "intervals hold was measured on other texts; the documentation of psdvec says so on its page *How often "
+        "intervals hold*."
+    )
+
+
+def _neighbours(e: Embeddings) -> str:
+    words = choose_words(e)
+    found = e.most_similar_many(words, topn=_NEAREST)
+    counts = (
+        [""] * len(words) if e.counts is None else [f"{e.get_vecattr(word, 'count'):,}" for word in words]
+    )
+    rows = [
+        [_plain(word), ", ".join(f"{_plain(str(other))} {cosine:.2f}" for other, cosine in ranking), count]
+        for word, ranking, count in zip(words, found, counts, strict=True)
+    ]
+    return f"Of words from frequent to rare:\n\n{_table(['word', 'nearest, with cosines', 'seen'], rows, left=2)}"
+
+
+def choose_words(e: Embeddings) -> list[str]:
+    """Return up to 20 words, at ranks of frequency that grow by the same factor; of letters, where there are such.
+
+    >>> e = Embeddings(("a", "the", "3", "king"), np.eye(4, dtype=np.float32))
+    >>> choose_words(e)
+    ['the', 'king']
+    """
+    order = range(len(e)) if e.counts is None else np.argsort(-e.counts, kind="stable").tolist()
+    ranked = [str(e.words[i]) for i in order]
+    ranked = [word for word in ranked if word.isalpha() and len(word) > 2] or ranked
+    ranks = np.geomspace(min(_FIRST, max(len(ranked) // SHOWN, 1)), len(ranked), SHOWN)
+    return [ranked[rank] for rank in dict.fromkeys((ranks.round().astype(int) - 1).tolist())]
+
+
+def _size(told: Described, sizes: Mapping[str, int]) -> str:
+    table = _table(["file", "size"], [[f"`{name}`", format_size(size)] for name, size in sizes.items()])
+    if told.loss is None:
+        return table
+    words, cosine, kept = told.loss
+    return (
+        f"{table}\n\nVectors are kept in eight bits, with a step for each word. On {count_of(words, 'word')}, evenly "
+        f"from the most frequent to the rarest, their mean cosine with the exact vectors is {cosine:.5f}, and "
+        f"{100 * kept:.1f} % of the ten nearest words are the same."
+    )
+
+
+def _loading(told: Described, sizes: Mapping[str, int]) -> str:
+    text = "vectors.vec" if "vectors.vec" in sizes else ""
+    first = "" if text else "psdvec convert folder/ vectors.vec\n"
+    language = told.languages[0].partition("-")[0] if told.languages else "xx"
+    python = ["import psdvec", 'e = psdvec.load("folder")', 'e.most_similar("word")']
+    parts = [
+        ("psdvec", "python", python),
+        (
+            "model2vec",
+            "python",
+            ["from model2vec import StaticModel", 'model = StaticModel.from_pretrained("folder")'],
+        ),
+    ]
+    if told.loss is None:
+        loading = [
+            "from sentence_transformers import SentenceTransformer",
+            'model = SentenceTransformer("folder")',
+        ]
+        parts.append(("sentence-transformers", "python", loading))
+    made = [] if text else ["# first: psdvec convert folder/ vectors.vec"]
+    place = "folder/vectors.vec" if text else "vectors.vec"
+    gensim = ["from gensim.models import KeyedVectors", f'kv = KeyedVectors.load_word2vec_format("{place}")']
+    parts.append(("gensim", "python", [*made, *gensim]))
+    spacy = f"{first}python -m spacy init vectors {language} {place} spacy-vectors"
+    parts.append(("spaCy", "console", spacy.splitlines()))
+    if "words.parquet" in sizes:
+        frame = ["import pandas", 'words = pandas.read_parquet("folder/words.parquet")']
+        parts.append(("pandas", "python", frame))
+    shown = [f"{name}:\n\n```{kind}\n" + "\n".join(lines) + "\n```" for name, kind, lines in parts]
+    if told.loss is not None:
+        shown.append(
+            "sentence-transformers does not know the steps of vectors in eight bits, and cannot load them."
+        )
+    if any(name.startswith("projector/") for name in sizes):
+        shown.append("TensorBoard: `tensorboard --logdir folder/projector`.")
+    return "\n\n".join(shown)
