@@ -30,7 +30,7 @@ from tests.torture.faults import Known, Torture, fresh_folder, go_on, try_point,
 from tests.torture.stages import Stage
 
 _Point = TypeVar("_Point")
-PATIENCE = 120  # seconds until a cluster on a busy machine is given up
+PATIENCE = 600  # seconds until a cluster on a busy machine is given up
 COMMANDS = {
     "count": "count {in}/text -o out --min-count 2 --window 3 --block-size 2K -q",
     "fit": "fit {in}/counts -o out --dim 4 --max-words 40 -q",

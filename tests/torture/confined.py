@@ -22,7 +22,8 @@ from psdvec.errors import InputWarning, PSDVecError, ResourceError
 Case = TypeVar("Case")
 FINE = ("read", "refused")
 MEMORY = 2_000_000_000  # bytes, on top of what the process has when it starts
-SECONDS = 20.0
+SECONDS = 20.0  # of processor time for one case, which other work on the machine does not use up
+PATIENCE = 600.0  # seconds without an answer until a case counts as hanging
 _LONGEST_SENTENCE = 1000
 
 
@@ -32,29 +33,30 @@ def run_confined(
     *,
     memory: int = MEMORY,
     seconds: float = SECONDS,
+    patience: float = PATIENCE,
 ) -> Iterator[str]:
     """Yield what became of each case: one of :data:`FINE`, or what went wrong."""
     done = 0
     while done < len(cases):
-        for outcome in _run_until_death(cases[done:], call, memory, seconds):
+        for outcome in _run_until_death(cases[done:], call, memory, seconds, patience):
             yield outcome
             done += 1
 
 
 def _run_until_death(
-    cases: Sequence[Case], call: Callable[[Case], None], memory: int, seconds: float
+    cases: Sequence[Case], call: Callable[[Case], None], memory: int, seconds: float, patience: float
 ) -> Iterator[str]:
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _live(cases, call, memory, writing)
+        _live(cases, call, memory, seconds, writing)
     os.close(writing)
     received, told = b"", 0
     with os.fdopen(reading, "rb", buffering=0) as pipe:
         while told < len(cases):
-            ready, _, _ = select.select([pipe], [], [], seconds)
+            ready, _, _ = select.select([pipe], [], [], patience)
             data = pipe.read(1 << 16) if ready else b""
             if not data:
                 if not ready:
@@ -68,10 +70,17 @@ def _run_until_death(
     _, status = os.waitpid(child, 0)
     if told < len(cases):
         code = os.waitstatus_to_exitcode(status)
-        yield f"took more than {seconds:.0f} seconds" if not ready else f"the process died with code {code}"
+        if not ready:
+            yield f"hung for {patience:.0f} seconds"
+        elif code == -signal.SIGPROF:
+            yield f"took more than {seconds:.0f} processor seconds"
+        else:
+            yield f"the process died with code {code}"
 
 
-def _live(cases: Sequence[Case], call: Callable[[Case], None], memory: int, pipe: int) -> None:
+def _live(
+    cases: Sequence[Case], call: Callable[[Case], None], memory: int, seconds: float, pipe: int
+) -> None:
     """What the forked process does, and nothing after it."""
     code = 1
     try:
@@ -84,6 +93,7 @@ def _live(cases: Sequence[Case], call: Callable[[Case], None], memory: int, pipe
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", InputWarning)  # damaged text is read with a word about it
         for case in cases:
+            signal.setitimer(signal.ITIMER_PROF, seconds)  # whose signal ends the process
             outcome = _outcome(case, call)
             os.write(pipe, outcome.encode("utf-8", "replace") + b"\n")
         code = 0

@@ -37,7 +37,7 @@ from psdvec.storage.artefact import META, seal
 from tests.torture import injector
 from tests.torture.stages import STAGES, Stage, contents, count_in_chunks, make_inputs, prepare
 
-PATIENCE = 60  # seconds until a command counts as hanging
+PATIENCE = 600  # seconds until a command counts as hanging
 RANDOM = re.compile(r"(?<=-[0-9a-f]{8})[0-9a-f]{8}(?=/|$)")  # in the name of what a killed writer left
 HARMS = ("grows", "shrinks", "vanishes", "is replaced")
 

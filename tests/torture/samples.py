@@ -231,7 +231,7 @@ def _cluster() -> Iterator[Any]:
 def _write_unfinished_work(folder: Path) -> None:
     """Write what each kind of work leaves if it is stopped just before its end, and what it makes, as ``count``."""
     from psdvec.counts import count
-    from psdvec.solver import extend, fit, train
+    from psdvec.solver import extend, fit, rounds, train
     from psdvec.topic_model import page
 
     class StopError(Exception):
@@ -255,6 +255,7 @@ def _write_unfinished_work(folder: Path) -> None:
         output = folder / name.partition(".")[0]
         with pytest.MonkeyPatch.context() as patch, contextlib.suppress(StopError):
             patch.setattr(module, function, stop)
+            patch.setattr(rounds, "KEPT_AFTER", 0)
             finish_work(folder, name, output)
         shutil.copytree(folder / name, folder / "kept")
         finish_work(folder, name, output)

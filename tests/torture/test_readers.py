@@ -71,17 +71,22 @@ def test_a_crash_a_hang_and_a_traceback_each_fail_one_case():
             import ctypes
 
             ctypes.string_at(0)
+        if case == "spin":
+            while True:
+                pass
         if case == "hang":
-            time.sleep(60)
+            time.sleep(600)
         if case == "hoard":
             bytearray(10**12)
         if case == "traceback":
             raise KeyError("x")
 
-    cases = ["fine", "crash", "fine", "hang", "hoard", "traceback", "fine"]
-    found = list(confined.run_confined(cases, call, seconds=1))
-    assert [outcome == "read" for outcome in found] == [True, False, True, False, False, False, True]
-    assert found[1].startswith("the process died")
-    assert found[3] == "took more than 1 seconds"
-    assert found[4].startswith("MemoryError")
-    assert found[5] == "KeyError: 'x'"
+    cases = ["fine", "crash", "fine", "spin", "fine", "hoard", "traceback", "fine"]
+    outcomes = list(confined.run_confined(cases, call, seconds=1))
+    assert [outcome == "read" for outcome in outcomes] == [case == "fine" for case in cases]
+    found = dict(zip(cases, outcomes, strict=True))
+    assert found["crash"].startswith("the process died")
+    assert found["spin"] == "took more than 1 processor seconds"
+    assert found["hoard"].startswith("MemoryError")
+    assert found["traceback"] == "KeyError: 'x'"
+    assert list(confined.run_confined(["hang"], call, patience=1)) == ["hung for 1 seconds"]

@@ -24,7 +24,7 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, import_extra
 from psdvec.progress import Progress
 from psdvec.resources import map_ordered
-from psdvec.storage.files import check_file_output, replaced_file
+from psdvec.storage.files import check_file_output, check_name, replaced_file
 from psdvec.text.corpus import read_corpus, report_damage
 from psdvec.text.readers import Reader, as_written, written_value
 from psdvec.text.streams import STANDARD_INPUT, file_status
@@ -196,6 +196,7 @@ FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 def check_rows_output(path: Path, *, overwrite: bool, besides: Sequence[str] = ()) -> None:
     """Refuse a name that says no format of rows, before any work."""
+    check_name(path)
     allowed = (*besides, *FORMATS)
     if path.suffix.lower() not in allowed:
         listed = ", ".join(allowed[:-1])
