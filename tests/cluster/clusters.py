@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.conftest import REPOSITORY
 
 PATIENCE = 120  # seconds until a cluster on a busy machine is given up
+LOST = "distributed.deploy.lost-worker-timeout"  # after which Dask gives up a worker that is gone: 15 seconds
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def started(workers, **options):
     import distributed
 
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": workers}),
+        dask.config.set({"distributed.scheduler.allowed-failures": workers, LOST: f"{PATIENCE}s"}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

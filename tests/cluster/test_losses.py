@@ -24,6 +24,7 @@ from psdvec.cluster.client import (
 )
 from psdvec.errors import ClusterError
 from psdvec.resources import arithmetic
+from tests.cluster.clusters import LOST
 
 pytestmark = pytest.mark.slow
 
@@ -257,6 +258,30 @@ def test_a_local_cluster_that_is_slow_to_close_is_no_warning(monkeypatch, caplog
     with open_client(cluster="local:1"):
         logger.warning("a worker takes much memory")
     assert [record.getMessage() for record in caplog.records] == ["a worker takes much memory"]
+
+
+def test_a_worker_of_a_local_cluster_has_minutes_to_start_again(monkeypatch):
+    """Dask gives up a worker that is gone for 15 seconds, which a busy machine may need to start another."""
+    import dask
+
+    found = []
+
+    class Asked:
+        scheduler_address = "tcp://scheduler"
+
+        def __init__(self, **_):
+            pass
+
+        def scale(self, workers):
+            found.append(dask.utils.parse_timedelta(dask.config.get(LOST)))
+
+        close = __init__
+
+    monkeypatch.setattr("distributed.LocalCluster", Asked)
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: nullcontext(LosingClient(losses=0)))
+    with open_client(cluster="local:1"):
+        found.append(dask.utils.parse_timedelta(dask.config.get(LOST)))
+    assert min(found) >= 300
 
 
 @pytest.mark.usefixtures("answering")

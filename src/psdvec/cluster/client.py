@@ -31,6 +31,7 @@ _CONNECT = 8  # seconds to wait for a scheduler to appear at an address, and to 
 _ANSWER = 5  # seconds to wait for a scheduler to answer
 _PATIENCE = 30  # seconds to wait for a first worker to appear, or for a busy scheduler to answer
 ABSENCE = 300  # seconds to wait for a worker to replace those that were lost
+_LOST = "5 minutes"  # until Dask no longer starts a lost worker of ours again; a busy machine takes more than its 15 s
 _STARTING = 30  # seconds to wait for all workers that this process starts; then some are enough
 _SOON = 0.02  # seconds after which to see whether they have started
 _POLL = 1.0  # seconds after which to see whether those that work are still there
@@ -118,7 +119,11 @@ def _local_cluster(dask: Any, workers: int) -> Iterator[Any]:
     from distributed.system import MEMORY_LIMIT
 
     environ = {**config.get("distributed.nanny.pre-spawn-environ"), **_KEEP_MEMORY}
-    with config.set({"distributed.nanny.pre-spawn-environ": environ}):
+    patient = {
+        "distributed.nanny.pre-spawn-environ": environ,
+        "distributed.deploy.lost-worker-timeout": _LOST,
+    }
+    with config.set(patient):
         local = dask.LocalCluster(
             n_workers=0,
             threads_per_worker=1,
