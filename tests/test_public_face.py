@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import psdvec
+
+HOME = Path(__file__).parent.parent
 
 
 def test_every_public_name_is_there_and_documented():
@@ -46,3 +50,17 @@ def test_loading_a_model_and_asking_it_loads_nothing_heavy(tmp_path):
         )
         assert not loaded_by(*questions) & HEAVY, name
     assert not loaded_by(f"psdvec.load({str(tmp_path / 'topics')!r}).vectors") & HEAVY
+
+
+def test_the_recipe_for_conda_asks_for_what_the_wheel_asks_for():
+    yaml = pytest.importorskip("yaml")
+    project = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = yaml.safe_load((HOME / "packages" / "conda-forge" / "recipe.yaml").read_text(encoding="utf-8"))
+    python, *others = recipe["requirements"]["run"]
+    assert [name.replace(" ", "") for name in others] == project["project"]["dependencies"]
+    assert python == "python >=${{ python_min }}"
+    assert recipe["context"]["version"] == psdvec.__version__
+    assert recipe["about"]["summary"] == project["project"]["description"]
+    assert recipe["about"]["license"] == project["project"]["license"]
+    commands = [f"{name} = {place}" for name, place in project["project"]["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands

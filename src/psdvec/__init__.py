@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from psdvec.vectors.embeddings import Embeddings
     from psdvec.vectors.model import Model
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Association", "Change", "Cooccurrence", "Distinctive", "DocumentIndex", "DocumentVectors", "Duplicates",
