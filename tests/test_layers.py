@@ -17,7 +17,7 @@ HOME = Path(psdvec.__file__).parent
 
 # From low to high: a package imports those before it, and itself.
 LAYERS = (
-    "errors", "arrays", "resources", "progress", "options",
+    "errors", "system", "arrays", "resources", "progress", "options",
     "storage", "pages", "kernels", "text", "counts", "vectors", "solver", "formats",
     "topic_model", "search", "slices", "documents", "loading", "sklearn", "cluster", "methods", "evaluation", "compare",
     "maps", "publishing", "explore", "cli", "__main__",

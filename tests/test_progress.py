@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from psdvec import kernels, resources
+from psdvec import kernels, resources, system
 from psdvec.cli.tables import BarProgress, make_progress
 from psdvec.progress import LogProgress, Pace, SilentProgress, format_rate
 from psdvec.resources import Compilations, compilations, memory_in_use
@@ -168,7 +168,7 @@ def test_it_is_known_when_numba_compiles_and_when_it_does_not():
 def test_what_compiling_takes_is_left_out_of_the_memory_in_use(monkeypatch):
     compilations, size = Compilations(), 100_000_000
     monkeypatch.setattr(resources, "compilations", compilations)
-    monkeypatch.setattr(resources, "current_memory", lambda: size)
+    monkeypatch.setattr(system, "current_memory", lambda: size)
     cold = []
     for by, grown in ((+1, 20), (+1, 30), (-1, 5), (-1, 7), (+1, 15), (-1, 0)):  # the second within the first
         compilations.change(by)

@@ -12,7 +12,8 @@ import pytest
 
 from psdvec import resources
 from psdvec.errors import InputError
-from psdvec.resources import current_memory, parse_size, peak_memory
+from psdvec.resources import parse_size
+from psdvec.system import current_memory, peak_memory
 
 
 @pytest.mark.slow
@@ -20,7 +21,7 @@ def test_the_peak_of_a_process_is_not_that_of_its_parent():
     before = current_memory()
     large = np.ones(1 << 26)
     assert peak_memory() > before + 0.9 * large.nbytes
-    code = "from psdvec.resources import peak_memory; print(peak_memory())"
+    code = "from psdvec.system import peak_memory; print(peak_memory())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < large.nbytes / 2
 

@@ -33,10 +33,10 @@ from psdvec.cluster.client import open_client, run_jobs
 from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import load_counts
 from psdvec.progress import LogProgress
-from psdvec.resources import peak_memory
 from psdvec.solver.extend import extend as extend_model
 from psdvec.solver.fit import fit
 from psdvec.storage.artefact import open_artefact
+from psdvec.system import peak_memory
 from psdvec.text.corpus import read_corpus
 
 

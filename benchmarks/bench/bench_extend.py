@@ -42,9 +42,10 @@ from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
 from psdvec.evaluation.tasks import Task
 from psdvec.methods.matrices import context_matrix
-from psdvec.resources import format_size, peak_memory, resolve_workers
+from psdvec.resources import format_size, resolve_workers
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.system import peak_memory
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 

@@ -36,9 +36,10 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tasks import Pairs
-from psdvec.resources import format_size, peak_memory
+from psdvec.resources import format_size
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
+from psdvec.system import peak_memory
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 

@@ -28,12 +28,11 @@ def main() -> None:
             signal.signal(number, _stop)
     except KeyboardInterrupt:  # while it was imported
         _stop()
-    import resource
-
     from psdvec.errors import SHORT_OF_MEMORY, memory_is_short
+    from psdvec.system import address_limit
 
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < _NEEDED:
+    limit = address_limit()
+    if limit is not None and limit < _NEEDED:
         sys.exit(
             f"psdvec: memory is short: this program may use {limit // 10**6} MB of addresses, and its libraries need "
             f"{_NEEDED // 10**6} MB; raise the limit (ulimit -v)"

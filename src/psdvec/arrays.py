@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import threading
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psdvec.errors import InputError
+from psdvec.system import private_memory
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -29,8 +29,7 @@ def own_memory(size: int, dtype: type[np.generic]) -> Array:
     What C's allocator gives and takes stays with the process, for arrays of up to 32 MB. The memory is private: a page
     that could be shared with other processes costs half as much again to begin with.
     """
-    length = max(int(size) * np.dtype(dtype).itemsize, 1)
-    memory = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = private_memory(max(int(size) * np.dtype(dtype).itemsize, 1))
     return np.frombuffer(memory, dtype, count=int(size))
 
 

@@ -6,8 +6,6 @@ import math
 import os
 import platform
 import re
-import resource
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
+from psdvec import system
 from psdvec.errors import InputError, demand_whole
 
 _MOST_TAKEN = 200_000_000  # bytes for compiling; what is more was taken by other threads
@@ -56,12 +55,7 @@ def format_size(size: float) -> str:
 
 def available_memory() -> int:
     """Return how many bytes of memory are available now without swapping, within the limits of cgroups."""
-    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        match = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), re.MULTILINE)
-        if match:
-            free = int(match[1]) * 1024
+    free = system.free_memory()
     for limit_file, usage_file in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -77,7 +71,7 @@ def available_memory() -> int:
 
 def resolve_workers(workers: int | None) -> int:
     """Return ``workers``, or if that is None the number of processors this process may use."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    processors = system.processors()
     if workers is None:
         return processors
     workers = demand_whole(workers, "workers")
@@ -206,29 +200,6 @@ def cache_folder(name: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "psdvec" / name
 
 
-def peak_memory() -> int:
-    """Return the largest resident size this process has had so far, in bytes.
-
-    Linux's own record comes first, because ``getrusage`` starts from the size of the parent process.
-    """
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def current_memory() -> int:
-    """Return the current resident size of this process in bytes, or its peak where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return peak_memory()
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 class Compilations:
     """How many functions numba is compiling now, which :mod:`psdvec.kernels` hears from it.
 
@@ -244,9 +215,9 @@ class Compilations:
         with self._lock:
             was, self.under_way = self.under_way, max(self.under_way + by, 0)
             if was == 0 and self.under_way:
-                self._before = current_memory()
+                self._before = system.current_memory()
             elif was and self.under_way == 0:
-                self.taken += max(current_memory() - self._before, 0)
+                self.taken += max(system.current_memory() - self._before, 0)
 
 
 compilations = Compilations()
@@ -257,7 +228,7 @@ def memory_in_use() -> int:
 
     So a first run plans its memory as the second does. It is larger by what compiling takes, about 100 MB.
     """
-    return max(current_memory() - min(compilations.taken, _MOST_TAKEN), 0)
+    return max(system.current_memory() - min(compilations.taken, _MOST_TAKEN), 0)
 
 
 In = TypeVar("In")

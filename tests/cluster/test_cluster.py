@@ -20,10 +20,10 @@ from psdvec.cluster.counting import plan_blocks
 from psdvec.counts import pairs as out_of_core_module
 from psdvec.counts.count import count_pairs
 from psdvec.errors import ClusterError, InputError, MissingExtraError, ResourceError
-from psdvec.resources import current_memory, peak_memory
 from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.storage.workspace import read_piece
+from psdvec.system import current_memory, peak_memory
 from psdvec.text.corpus import read_corpus
 from tests.cluster.clusters import PATIENCE, die_at, scheduler_and_worker, some_worker, started, stop_after
 from tests.helpers import contents

@@ -8,12 +8,12 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import InputError, ResourceError
 from psdvec.options import make_recipe
-from psdvec.resources import current_memory
 from psdvec.solver import rounds as core
 from psdvec.solver.devices import Room, Size, cpu_pairs
 from psdvec.solver.devices.cpu import Cpu
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import Eigenpairs, best_multiple, build_problem, residual_of
+from psdvec.system import current_memory
 from tests.helpers import Watched
 from tests.reference import rounds as rounds_reference
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of, rounds_of

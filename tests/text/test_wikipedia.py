@@ -358,7 +358,7 @@ def test_memory_stays_the_same_however_long_the_dump(tmp_path: Path) -> None:
     body = numbered(3000)[len(HEADER) : -len("</mediawiki>\n")]
     path.write_bytes(bz2.compress(HEADER.encode()) + bz2.compress(body) * 20 + bz2.compress(b"</mediawiki>"))
     code = (
-        "import sys, psdvec.text.wikipedia as w; from psdvec.resources import peak_memory\n"
+        "import sys, psdvec.text.wikipedia as w; from psdvec.system import peak_memory\n"
         "w.extract(sys.argv[1], sys.argv[2], limit=3000, workers=2); first = peak_memory()\n"
         "w.extract(sys.argv[1], sys.argv[2], overwrite=True, workers=2); print(peak_memory() - first)\n"
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
 import warnings
 from io import TextIOWrapper
@@ -39,6 +38,7 @@ from psdvec.cli.options import grouped
 from psdvec.cli.tables import spell_options
 from psdvec.errors import SHORT_OF_MEMORY, InputWarning, PSDVecError, memory_is_short, one_line
 from psdvec.storage import files as syncing
+from psdvec.system import catch_interruptions, interrupt_soon, text_output
 
 OLD_NAMES = {"--field": "--column", "--text": "--column"}  # they still work
 MAKE, USE, JUDGE, OTHER = "Make vectors", "Use vectors", "Judge vectors", "Counts and files"
@@ -162,9 +162,8 @@ def main() -> None:
     atexit.register(gc.freeze)  # nor is there any at the end, where Python looks for it again; saves 0.3 s
     if isinstance(sys.stdout, TextIOWrapper):
         # A word given in bytes that are no text is shown as \udcff, in JSON too.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, _interrupt)
+        sys.stdout.reconfigure(errors="backslashreplace", **text_output())
+    catch_interruptions(_interrupt)
     sys.unraisablehook = _interrupt_again
     try:
         with warnings.catch_warnings():
@@ -221,6 +220,6 @@ def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     At once would be in this function, through which nothing is raised either.
     """
     if issubclass(lost.exc_type, _InterruptedError):
-        signal.setitimer(signal.ITIMER_REAL, _SOON)
+        interrupt_soon(_SOON)
     else:
         sys.__unraisablehook__(lost)

@@ -11,7 +11,8 @@ from psdvec.cli import graphs, options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import printable
 from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, Counting, Finding, Fitting
-from psdvec.resources import format_size, peak_memory
+from psdvec.resources import format_size
+from psdvec.system import peak_memory
 
 NAMED = 20  # words at most that export-grams names
 

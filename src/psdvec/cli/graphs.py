@@ -11,7 +11,8 @@ import typer
 from psdvec.cli import options
 from psdvec.cli.tables import make_progress
 from psdvec.errors import InputError
-from psdvec.resources import format_size, peak_memory
+from psdvec.resources import format_size
+from psdvec.system import peak_memory
 
 if TYPE_CHECKING:
     from psdvec.counts.matrix import Cooccurrence

@@ -14,8 +14,9 @@ from psdvec.formats import Format, choose_format, load, save
 from psdvec.methods import METHODS
 from psdvec.methods.run import fit_method, parse_settings
 from psdvec.options import ENCODING, ERRORS, NUMBERS, PUNCTUATION, TOKENIZER, UNIGRAMS, Counting, Fitting
-from psdvec.resources import format_size, peak_memory
+from psdvec.resources import format_size
 from psdvec.storage.files import check_file_output
+from psdvec.system import peak_memory
 
 if TYPE_CHECKING:
     from psdvec.solver.extend import Extension

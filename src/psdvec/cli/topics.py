@@ -13,7 +13,8 @@ from psdvec.cli.tables import make_progress, print_table
 from psdvec.errors import InputError
 from psdvec.options import ENCODING
 from psdvec.progress import count_of
-from psdvec.resources import format_size, peak_memory
+from psdvec.resources import format_size
+from psdvec.system import peak_memory
 
 
 def topics(

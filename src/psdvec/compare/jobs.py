@@ -129,7 +129,7 @@ def compile_kernels(methods: Iterable[str], tokenizer: str) -> None:
     drawn = np.random.default_rng(0).choice(words, size=(200, 12))
     with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
         text, counts = Path(folder) / "text", Path(folder) / "counts"
-        text.write_text("\n".join(" ".join(line) for line in drawn.tolist()))
+        text.write_bytes("\n".join(" ".join(line) for line in drawn.tolist()).encode())
         count_pairs(read_corpus(text, tokenizer=tokenizer), min_count=1, output=counts)
         for name in methods:
             settings = {"epochs": 1} if name == "glove" else {}

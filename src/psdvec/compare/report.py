@@ -21,6 +21,7 @@ from psdvec.methods import METHODS
 from psdvec.pages.plots import Series, draw_points
 from psdvec.pages.shell import Section, explained_table, figure, folded, glossary, plots
 from psdvec.resources import format_size
+from psdvec.system import total_memory
 
 # A comparison in words and numbers: what was compared, the paper's three tables, remarks, Markdown and JSON.
 
@@ -30,10 +31,10 @@ CORE_WORDS = "Core words against words placed by ridge"
 
 def make_header(setup: Setup, benches: Sequence[Bench], also: Mapping[str, str | Path]) -> dict[str, str]:
     """Return by name what was compared, on what machine, and when."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = format_size(total_memory())
     header = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": f"{_processor()}, {os.cpu_count()} cores, {format_size(memory)} of memory, {platform.system()}",
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {memory} of memory, {platform.system()}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items())
         + f", Python {platform.python_version()}",
         "threads": str(setup.workers),

@@ -359,10 +359,11 @@ def _readable_again(documents: Source, weighting: str) -> Iterator[Source]:
     if weighting == "mean" or STANDARD_INPUT not in names:
         yield documents if weighting == "mean" else again_and_again(documents)
         return
-    with tempfile.NamedTemporaryFile(prefix="psdvec-") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-        yield Files(tuple(kept.name if name == STANDARD_INPUT else str(name) for name in names))
+    with tempfile.TemporaryDirectory(prefix="psdvec-") as folder:
+        kept = Path(folder) / "input"
+        with kept.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield Files(tuple(str(kept if name == STANDARD_INPUT else name) for name in names))
 
 
 @contextmanager

@@ -237,7 +237,7 @@ def write_model2vec(embeddings: Embeddings, path: Path, *, overwrite: bool = Fal
         card = _CARD.format(
             words=f"{len(embeddings):,}", dim=embeddings.dim, reach=describe_reach(embeddings)
         )
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
         if overwrite:  # again: something may have been put into it meanwhile
             check_model2vec_output(path, overwrite=True)
 
@@ -345,7 +345,7 @@ def write_static_files(embeddings: Embeddings, folder: Path) -> None:
     }
     for name, value in files.items():
         text = json.dumps(value, ensure_ascii=False, indent=1)
-        (folder / name).write_text(f"{text}\n", encoding="utf-8")
+        (folder / name).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def describe_reach(embeddings: Embeddings) -> str:

@@ -136,7 +136,7 @@ def publish(
         if "projector" in formats:
             _write_projector(e, new / PROJECTOR, title)
         sizes = {each.relative_to(new).as_posix(): each.stat().st_size for each in _files(new)}
-        (new / CARD).write_text(write_card(described, sizes), encoding="utf-8")
+        (new / CARD).write_text(write_card(described, sizes), encoding="utf-8", newline="\n")
         _write_manifest(described, new)
         if overwrite:  # again: something may have been put into it meanwhile
             check_published_output(target, overwrite=True)
@@ -323,6 +323,7 @@ def _write_projector(e: Embeddings, folder: Path, title: str) -> None:
         f"embeddings {{\n  tensor_name: {json.dumps(title)}\n"
         '  tensor_path: "vectors.tsv"\n  metadata_path: "metadata.tsv"\n}\n',
         encoding="utf-8",
+        newline="\n",
     )
 
 
@@ -343,7 +344,7 @@ def _write_manifest(described: Described, folder: Path) -> None:
         **made,
         "files": {path.relative_to(folder).as_posix(): _record(path) for path in _files(folder)},
     }  # fmt: skip
-    with (folder / MANIFEST).open("w", encoding="utf-8", errors="backslashreplace") as file:
+    with (folder / MANIFEST).open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         json.dump(said, file, indent=1, ensure_ascii=False)
         file.write("\n")
 

@@ -21,7 +21,8 @@ from psdvec.counts.vocabulary import WordList
 from psdvec.errors import InputError, StoreError
 from psdvec.kernels import kernel
 from psdvec.progress import Progress, count_of
-from psdvec.storage.artefact import Artefact, ArtefactWriter, parse_json
+from psdvec.storage.artefact import Artefact, ArtefactWriter, map_array, parse_json
+from psdvec.system import map_file
 from psdvec.text.corpus import report_damage
 from psdvec.text.readers import Reader, as_written, written_value
 from psdvec.topic_model.documents import Source, read_texts
@@ -144,7 +145,7 @@ class Gathered:
 
     def block(self, number: int) -> Int32s:
         """Map the postings of a block, (3, n): words, documents and counts, in the order of words, then documents."""
-        found: Int32s = np.load(self.folder / f"block-{number}.npy", mmap_mode="r")
+        found: Int32s = map_array(self.folder / f"block-{number}.npy")
         return found
 
 
@@ -414,7 +415,7 @@ def read_segment(artefact: Artefact, number: int, dim: int) -> Segment:
     }
     documents, path = len(found["lengths"]), artefact.file(f"{number}-{TEXTS}")
     size = dim + -dim % _PADDED
-    texts: Bytes = np.memmap(path, np.uint8, mode="r").view(np.ndarray)
+    texts: Bytes = map_file(path, np.uint8)
     try:
         values = parse_json(artefact.file(f"{number}-fields.json").read_text(encoding="utf-8"))
         kept = found["codes"].reshape(len(values), documents)

@@ -38,6 +38,7 @@ from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import thread_limit
 from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore, sync_open
+from psdvec.system import map_file
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -166,9 +167,8 @@ def map_numbers(path: Path, header: Header, start: int, size: int) -> Array:
         raise ValueError(f"its numbers take up {size} bytes instead of {header.bytes}")
     if size == 0:
         return np.empty(header.shape, header.dtype)
-    return np.asarray(
-        np.memmap(path, header.dtype, "r", offset=start, shape=header.shape, order=header.order)
-    )
+    found: Array = map_file(path, header.dtype, start=start, shape=header.shape, order=header.order)
+    return found
 
 
 # Tensors in safetensors files, which model folders and Model2Vec folders are made of.
@@ -520,7 +520,7 @@ def create_artefact(
             "files": writer.records(),
         }
         # A name that is not UTF-8, as names of files need not be, becomes an escape, which JSON reads back as it was.
-        with (folder / META).open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with (folder / META).open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             json.dump(seal(meta), file, indent=1, ensure_ascii=False)
             file.write("\n")
         if overwrite:

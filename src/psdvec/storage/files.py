@@ -8,7 +8,6 @@ process tells what is being written from what a killed writer left, which the ne
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import platform
 import re
@@ -21,9 +20,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 from psdvec.errors import InputError, ResourceError
+from psdvec.system import exchange, is_lock_of, lock, open_lock, open_to_sync, rename, rename_to_free
 
 # Getting written files onto the disk, so that they survive a power failure, unless the user wants none of that.
 
@@ -36,7 +36,9 @@ def sync(path: Path, *, names_only: bool = False) -> None:
     if path.is_dir() and not path.is_symlink() and not names_only:
         for inner in sorted(path.iterdir()):
             sync(inner)
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = open_to_sync(path)
+    if descriptor is None:
+        return
     try:
         sync_open(descriptor)
     finally:
@@ -67,12 +69,12 @@ def take(path: Path, *, certainly: bool) -> int | None:
     ``certainly`` be locked, that this file system has no locks.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = open_lock(path)
     except FileNotFoundError:
         return None
     try:
-        got = _flock(descriptor, 0.0)
-        if (got or (got is None and not certainly)) and _has_name(descriptor, path):
+        got = _lock(descriptor, 0.0)
+        if (got or (got is None and not certainly)) and is_lock_of(descriptor, path):
             return descriptor
     except BaseException:
         os.close(descriptor)
@@ -84,10 +86,10 @@ def take(path: Path, *, certainly: bool) -> int | None:
 def hold(path: Path) -> int | None:
     """Lock the file at ``path``, which must exist; return its descriptor, or None if another process holds it."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = open_lock(path, write=True)
         try:
-            got = _flock(descriptor, _PATIENCE)
-            if got is not False and _has_name(descriptor, path):
+            got = _lock(descriptor, _PATIENCE)
+            if got is not False and is_lock_of(descriptor, path):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -97,12 +99,12 @@ def hold(path: Path) -> int | None:
             return None  # otherwise the holder before us removed it: lock the one that has its name now
 
 
-def _flock(descriptor: int, patience: float) -> bool | None:
+def _lock(descriptor: int, patience: float) -> bool | None:
     """Return True if the lock was got, False if another has it, None if nothing can be locked there."""
     end = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
             return True
         except BlockingIOError:
             if time.monotonic() >= end:
@@ -110,52 +112,6 @@ def _flock(descriptor: int, patience: float) -> bool | None:
             time.sleep(_PAUSE)
         except OSError:
             return None
-
-
-def _has_name(descriptor: int, path: Path) -> bool:
-    """Say whether what ``descriptor`` stands for still has the name ``path``."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-# Renames that the standard library lacks: two names exchanged in one step, and a name that must be free.
-
-_HERE = -100  # AT_FDCWD: names are relative to the working folder
-_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Give each of two files or folders the name of the other, in one step; return False where that cannot be done."""
-    return _rename(one, other, linux=2, mac=2)
-
-
-def rename_to_free(source: Path, target: Path) -> None:
-    """Rename a file, in one step where that can be; raise ``FileExistsError`` if something is called ``target``."""
-    if not _rename(source, target, linux=1, mac=4):
-        if target.exists():
-            raise FileExistsError(target)
-        source.rename(target)
-
-
-def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
-    import ctypes
-
-    library: Any = ctypes.CDLL(None, use_errno=True)
-    names = os.fsencode(source), os.fsencode(target)
-    if hasattr(library, "renameat2"):
-        code = library.renameat2(_HERE, names[0], _HERE, names[1], linux)
-    elif hasattr(library, "renamex_np"):
-        code = library.renamex_np(*names, mac)
-    else:
-        return False
-    if code == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
 # Files and folders that appear whole or not at all: written beside their place, then renamed to it.
@@ -225,7 +181,7 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
     if existing != "replace":
         try:
             if new.is_dir():
-                new.rename(path)  # fails by itself if something is there, other than an empty folder
+                rename(new, path)  # fails by itself if something is there, other than an empty folder
             else:
                 rename_to_free(new, path)
         except OSError as error:
@@ -235,10 +191,8 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
                 raise InputError(
                     f"'{path}' was made by another process meanwhile; choose another output, or give overwrite=True"
                 ) from error
-    elif not new.is_dir():
-        new.replace(path)
-    elif not path.exists():
-        new.rename(path)
+    elif not new.is_dir() or not path.exists():
+        rename(new, path)
     elif not exchange(new, path):
         _put_in_two_steps(new, path)
 
@@ -246,11 +200,11 @@ def _put(new: Path, path: Path, existing: Existing) -> None:
 def _put_in_two_steps(new: Path, path: Path) -> None:
     """Replace a folder where names cannot be exchanged; :func:`restore` undoes the first step alone."""
     old = _partner(new, _OLD)
-    path.rename(old)
+    rename(path, old)
     try:
-        new.rename(path)
+        rename(new, path)
     except OSError:
-        old.rename(path)
+        rename(old, path)
         raise
     discard_folder(old)
 
@@ -273,7 +227,7 @@ def _unlink(path: Path) -> None:
 def discard_folder(path: Path) -> None:
     """Remove the folder at ``path`` in one step: what a kill leaves of it has another name, which is swept later."""
     gone = path.with_name(_unfinished_name(path.name, _GONE))
-    path.rename(gone)
+    rename(path, gone)
     _remove(gone)
 
 
@@ -315,7 +269,7 @@ def restore(path: Path) -> None:
         lock = take(new if new.exists() else old, certainly=False)
         if lock is not None:  # else its writer is between the steps just now
             with suppress(OSError):
-                old.rename(path)
+                rename(old, path)
             os.close(lock)
             return
 

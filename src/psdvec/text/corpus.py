@@ -153,9 +153,8 @@ def _expand(path: str) -> list[str]:
         return expand_address(path)
     if _is_folder(path):
         inside = (file for file in Path(path).rglob("*") if file.is_file())
-        below = sorted(
-            str(file) for file in inside if not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
-        )
+        shown = (file for file in inside if not re.search(r"(^|/)\.", file.relative_to(path).as_posix()))
+        below = [str(file) for file in sorted(shown, key=Path.as_posix)]  # in one order on every system
         if not below:
             raise InputError(f"the folder '{path}' contains no files; name one that does")
         return below

@@ -24,7 +24,8 @@ from typing import BinaryIO, Literal
 from psdvec.errors import InputError
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import format_size, map_ordered, resolve_workers
-from psdvec.storage.files import check_file_output, rename_to_free, replaced_file
+from psdvec.storage.files import check_file_output, replaced_file
+from psdvec.system import rename_to_free
 from psdvec.text.streams import ByteStream, open_stream
 
 # Reads MediaWiki XML: a :class:`Dump` cuts a byte stream into batches of whole pages, :func:`read_pages` parses them.

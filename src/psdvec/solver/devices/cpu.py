@@ -23,7 +23,6 @@ from psdvec.errors import ResourceError
 from psdvec.options import Recipe
 from psdvec.resources import (
     available_memory,
-    current_memory,
     format_size,
     limit_blas,
     limit_threads,
@@ -45,6 +44,7 @@ from psdvec.solver.pmi import WordScales
 from psdvec.solver.ridge import BATCH, Setting, solve_words
 from psdvec.solver.rounds import iterated_pairs, krylov_width
 from psdvec.storage.workspace import Placed
+from psdvec.system import current_memory
 from psdvec.vectors.model import Constants
 
 # How much memory a fit takes besides its pairs.

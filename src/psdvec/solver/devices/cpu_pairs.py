@@ -28,6 +28,7 @@ from psdvec.resources import map_ordered
 from psdvec.solver.devices import AMPLE
 from psdvec.solver.pmi import WordScales, release_pairs, sums_over_rows, target_unit
 from psdvec.storage.files import disk_errors_explained
+from psdvec.system import read_at, write_at
 from psdvec.vectors.model import Constants
 
 # Which seen pairs make a block: rows of consecutive words, given by the counts alone, whatever machine works on them.
@@ -205,7 +206,7 @@ class CpuPairs:
 def _read_into(file: IO[bytes], start: int, array: Array) -> None:
     view = memoryview(array.data).cast("B")
     while view.nbytes:
-        size = os.preadv(file.fileno(), [view], start)
+        size = read_at(file.fileno(), start, view)
         if not size:
             raise ResourceError("the file of pairs has become shorter; fit again")
         view, start = view[size:], start + size
@@ -214,7 +215,7 @@ def _read_into(file: IO[bytes], start: int, array: Array) -> None:
 def _write(file: IO[bytes], start: int, array: Array) -> None:
     view = memoryview(array.data).cast("B")
     while view.nbytes:
-        size = os.pwrite(file.fileno(), view, start)
+        size = write_at(file.fileno(), start, view)
         view, start = view[size:], start + size
 
 
