@@ -1,34 +1,31 @@
 """Embeddings: words with their vectors, and the questions to ask them.
 
 :class:`Embeddings` holds words, an (n, d) matrix that may be mapped from disk and, where known, the words' counts and
-how uncertain each vector is. It looks up words, compares them, and finds neighbours and analogies, with gensim's names
-and return values; the exact search itself is in :mod:`psdvec.vectors.neighbours`. Files are read and written by
-:mod:`psdvec.formats`; vectors are evaluated by :mod:`psdvec.evaluation.evaluate`.
+how uncertain each vector is. It compares words, and finds neighbours and analogies, with gensim's names and return
+values; words are looked up by :mod:`psdvec.vectors.lookup`, and the exact search itself is in
+:mod:`psdvec.vectors.neighbours`. Files are read and written by :mod:`psdvec.formats`; vectors are evaluated by
+:mod:`psdvec.evaluation.evaluate`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
 from psdvec.arrays import Bools, Float32s, Float64s, Int64s, as_numbers
-from psdvec.counts.vocabulary import KEY_TYPES, TEXT_KEYS, Key, demand_keys, key_text, kind_of, read_key
-from psdvec.errors import InputError, MissingWordError, checked, demand_positive, demand_words
-from psdvec.progress import Shown, count_of
-from psdvec.text.phrases import Phrases
-from psdvec.text.tokenizers import can_cut, find_tokenizer, split_runs, split_words
+from psdvec.counts.vocabulary import TEXT_KEYS, Key, demand_keys, key_text
+from psdvec.errors import InputError, checked, demand_positive, demand_words
+from psdvec.vectors.lookup import Lexicon, listed
 from psdvec.vectors.neighbours import (
     TAIL,
     Interval,
     csr_of,
-    is_wrapped,
     largest_columns,
     least_distance,
     lengths_of,
@@ -40,7 +37,7 @@ from psdvec.vectors.neighbours import (
     similarity_interval,
     unit_vector,
 )
-from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
+from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
 
 Query: TypeAlias = Key | Float32s | tuple[Key | Float32s, float]
 Queries: TypeAlias = Query | Iterable[Query] | None
@@ -49,7 +46,6 @@ AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
 COSMUL_EPSILON = 1e-6
-T = TypeVar("T")
 
 
 class _How(TypedDict, total=False):
@@ -72,7 +68,7 @@ class _Terms(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings(Shown):
+class Embeddings(Lexicon):
     """Words and their vectors, most frequent word first where counts are known.
 
     Parameters
@@ -96,44 +92,6 @@ class Embeddings(Shown):
     [('both', 0.7071067690849304)]
     """
 
-    words: Sequence[Key]
-    vectors: Float32s
-    counts: Int64s | None = None
-    deviations: Float32s | None = None
-    tokenizer: str | None = field(default=None, kw_only=True)
-    phrases: Phrases | None = field(default=None, kw_only=True)
-    subwords: Subwords | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.words, (list, tuple)):
-            object.__setattr__(self, "words", tuple(demand_keys(self.words)))
-        elif self.words and not isinstance(self.words[0], str):  # all would take as long as opening a model
-            demand_keys(self.words)
-        if self.subwords is not None and not isinstance(self.subwords, Subwords):
-            raise InputError(
-                "subwords must be what a model has learned of spelling; give those of a model, or None"
-            )
-        given = self.vectors
-        vectors = given if is_wrapped(given) else as_numbers("vectors", given, np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(self.words):
-            raise InputError(
-                f"vectors must be a matrix with one row per word; found shape {vectors.shape} "
-                f"for {len(self.words)} words"
-            )
-        object.__setattr__(self, "vectors", vectors)
-        for name, dtype in (("counts", np.int64), ("deviations", np.float32)):
-            values = getattr(self, name)
-            if values is not None and np.shape(values) != (len(vectors),):
-                raise InputError(
-                    f"{name} must hold one number per word; found shape {np.shape(values)} for {len(vectors)} words"
-                )
-            object.__setattr__(self, name, None if values is None else as_numbers(name, values, dtype))
-        if self.tokenizer is not None and can_cut(self.tokenizer):
-            find_tokenizer(self.tokenizer)  # refuses what is none
-
-    def _facts(self) -> dict[str, str]:
-        return {"size": f"{count_of(len(self), self.noun)} × {self.dim} dimensions"}
-
     def __eq__(self, other: object) -> bool:
         """Say whether both hold the same words, numbers and, where there are any, scales."""
         if not isinstance(other, Embeddings):
@@ -153,228 +111,7 @@ class Embeddings(Shown):
     def __deepcopy__(self, memo: object) -> Embeddings:
         return self  # a value that never changes need not be copied
 
-    @property
-    def noun(self) -> str:
-        """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
-        return "word"
-
-    # Words in their order, and how they are spelled
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        try:
-            return self._id_of(word) >= 0
-        except TypeError:  # a list, for one, can be no key
-            return False
-
-    def __getitem__(self, word: Key | Sequence[Key]) -> Float32s:
-        """Return the vector of a word, or the (m, d) matrix of a list of words."""
-        return self.get_vector(word) if self._is_key(word) else self.vectors_of(word)
-
-    @cached_property
-    def _kind(self) -> str:
-        """The kind of the keys, see :func:`psdvec.counts.vocabulary.kind_of`."""
-        return kind_of(self.words[0]) if self.words and not isinstance(self.words[0], str) else TEXT_KEYS
-
-    def _is_key(self, given: object) -> bool:
-        """Tell whether ``given`` is one key, rather than a list of some; a string always is."""
-        return isinstance(given, (str, KEY_TYPES[self._kind])) or (
-            self._kind == "int" and isinstance(given, np.integer)
-        )
-
-    @property
-    def index_to_key(self) -> Sequence[Key]:
-        """The words, in the order of their ids."""
-        return self.words
-
-    @cached_property
-    def key_to_index(self) -> dict[Key, int]:
-        """The id of every word."""
-        ids = {word: i for i, word in enumerate(self.words)}
-        if len(ids) < len(self.words):
-            twice = next(word for i, word in enumerate(self.words) if ids[word] != i)
-            raise InputError(f"the word '{twice}' has two vectors; keep only one of them")
-        return ids
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of each vector."""
-        return int(self.vectors.shape[1])
-
-    @property
-    def vector_size(self) -> int:
-        """Dimensions of each vector, by gensim's name."""
-        return self.dim
-
-    @cached_property
-    def lengths(self) -> Float32s:
-        """The Euclidean length of every vector, 1 for a vector of zeros."""
-        lengths = lengths_of(self.vectors)
-        if not np.isfinite(lengths).all():
-            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
-            raise InputError(
-                f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
-            )
-        return lengths
-
-    def get_index(self, word: Key) -> int:
-        """Return the id of ``word``; the error for a missing word names the closest spellings."""
-        try:
-            found = self._id_of(word)
-        except TypeError:  # no key
-            found = -1
-        if found < 0:
-            raise MissingWordError(word, self.closest_spellings, kind=self._kind)
-        return found
-
-    def _id_of(self, word: Any) -> int:
-        """Return the id of ``word``, also of a phrase that is written with blanks, or -1 if it has none."""
-        found = self.key_to_index.get(word, -1)
-        if found < 0 and self.phrases is not None and isinstance(word, str) and " " in word:
-            forms = self.tokenize(word)
-            return self.key_to_index.get(forms[0], -1) if len(forms) == 1 else -1
-        return found
-
-    @checked
-    def look_up(self, word: Key, *, unseen: Unseen = "error") -> Key:
-        """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
-
-        Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
-        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``; one of the
-        tokenizer ``"unicode-cased"`` finds ``King`` and, if there is none, ``king``. A word that is in the vocabulary
-        in no such form is an error or, with ``unseen="spelling"``, comes back as it would be spelled there: as the
-        tokenizer writes it, if it takes it for one word.
-
-        >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
-        >>> e.look_up("King"), e.look_up("U.S.")
-        ('king', 'u.s')
-        >>> e.look_up("Kingmaker", unseen="spelling")
-        'kingmaker'
-        """
-        spell, form = wants_spelling(unseen), self._form_of(word)
-        if not spell and form not in self:
-            raise MissingWordError(word, self.closest_spellings)
-        return form
-
-    @checked
-    def tokenize(self, text: str) -> list[str]:
-        """Return the words of ``text``, cut as the text of the vectors was, whether they have vectors or not.
-
-        Phrases that were joined in that text are joined here, too.
-        Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
-        the vocabulary has a capital.
-
-        >>> vectors = np.ones((1, 2), dtype=np.float32)
-        >>> Embeddings(("king",), vectors).tokenize("King of the U.S.")
-        ['king', 'of', 'the', 'u', 's']
-        >>> Embeddings(("king",), vectors, tokenizer="unicode").tokenize("King of the U.S.")
-        ['king', 'of', 'the', 'u.s']
-        """
-        if self.tokenizer is not None:
-            words = split_words(text, tokenizer=self.tokenizer)
-        else:
-            words = split_runs(text if self.has_capitals else text.lower())
-        return words if self.phrases is None else self.phrases.join(words)
-
-    @cached_property
-    def has_capitals(self) -> bool:
-        """Whether any word changes when it is put into lower case."""
-        return self._kind == TEXT_KEYS and any(word != word.lower() for word in self.words)
-
-    @checked
-    def closest_spellings(self, word: Key) -> list[Key]:
-        """Return a few words that are spelled like ``word``, first the one that :meth:`look_up` finds."""
-        form = self._form_of(word)
-        if self._kind != TEXT_KEYS or not isinstance(word, str):
-            return [form] if form in self else []
-        near = closest_spellings(word, self.words, self.key_to_index)
-        return list(dict.fromkeys([form, *near]))[: max(len(near), 1)] if form in self else near
-
-    def _form_of(self, word: Key) -> Key:
-        """Return ``word`` as it is if it is known or no single word, otherwise as the tokenizer writes it.
-
-        In a vocabulary that keeps case, it is in lower case if only that is known, as at the beginning of a sentence.
-        Keys that are no strings are also known by their texts, and strings by the numbers that they look like.
-        """
-        if self._kind != TEXT_KEYS or not isinstance(word, str):
-            return self._key_like(word)
-        knows_how = self.tokenizer is None or can_cut(self.tokenizer)
-        forms = [word] if word in self.key_to_index or not knows_how else self.tokenize(word)
-        if len(forms) != 1:
-            return word
-        small = forms[0].lower() if self.tokenizer == "unicode-cased" else forms[0]
-        return small if forms[0] not in self and small in self else forms[0]
-
-    def _key_like(self, word: Key) -> Key:
-        """Return the key whose text is that of ``word``, or ``word`` itself."""
-        try:
-            key = read_key(key_text(word), self._kind)
-        except InputError:
-            return word
-        return key if key in self else word
-
-    # Looking up
-
-    def get_vector(self, word: Key, *, norm: bool = False) -> Float32s:
-        """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
-        index = self.get_index(word)
-        vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
-        vector.setflags(write=False)
-        return vector
-
-    def vector(self, word: Key, *, unseen: Unseen = "error") -> Float32s:
-        """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
-
-        A word that was fitted or placed has its own vector either way. One that is neither is a ``KeyError`` unless
-        its spelling is asked for, and a word of whose letters nothing is known is one then too.
-        """
-        if word in self:
-            return self.get_vector(word)
-        vector: Float32s = self.vectors_of([word], unseen=unseen)[0]
-        vector.setflags(write=False)
-        return vector
-
-    def vectors_of(self, words: Sequence[Key], *, unseen: Unseen = "error") -> Float32s:
-        """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
-        words, spell = listed(words), wants_spelling(unseen)
-        try:
-            ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
-        except TypeError:
-            demand_words(words)  # says which of them is no word
-            raise
-        own = ids >= 0
-        missing = [word for word, known in zip(words, own.tolist(), strict=True) if not known]
-        if not missing:
-            return np.asarray(self.vectors[ids])
-        if self._kind == TEXT_KEYS:
-            demand_words(words)
-        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
-        untold = np.flatnonzero(~spelled.any(axis=1))
-        if untold.size:
-            raise MissingWordError(missing[untold[0]], self.closest_spellings, kind=self._kind)
-        found = np.empty((len(words), self.dim), np.float32)
-        found[own] = np.asarray(self.vectors[ids[own]])
-        found[~own] = spelled
-        return found
-
-    def get(self, word: Key, default: T | None = None) -> Float32s | T | None:
-        """Return the vector of ``word``, or ``default`` if there is none."""
-        return self.get_vector(word) if word in self else default
-
-    @checked
-    def get_vecattr(self, word: Key, attr: str) -> int | float:
-        """Return how often ``word`` was seen (``attr`` "count"), or the deviation of its vector ("deviation")."""
-        values = {"count": self.counts, "deviation": self.deviations}.get(attr)
-        if values is None:
-            raise InputError(
-                f"these vectors have no {attr} for each word; those of psdvec have a count and a deviation"
-            )
-        return cast("int | float", values[self.get_index(word)].item())
+    # The vectors of several words, and of other ones
 
     def get_mean_vector(
         self,
@@ -863,11 +600,6 @@ def append_words(
         phrases=e.phrases,
         subwords=e.subwords,
     )
-
-
-def listed(words: Iterable[Key]) -> Sequence[Key]:
-    """Return ``words`` as they are if they can be read twice, or else a list of them; whoever looks them up checks."""
-    return words if isinstance(words, (list, tuple)) else demand_keys(words)
 
 
 def cosines_to(unit: Float32s, vectors: Float32s, lengths: Float32s) -> Float32s:
