@@ -173,8 +173,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         name: (getattr(MODEL, name), arguments)
         for name, arguments in {
             "get": {"word": "to"},
-            "get_index": {"word": "to"},
+            "get_index": {"word": "to", "default": None},
+            "fill_norms": {"force": False},
             "get_vector": {"word": "to"},
+            "word_vec": {"word": "to"},
             "get_vecattr": {"word": "to", "attr": "count"},
             "get_mean_vector": {"keys": ["to"], "weights": None},
             "look_up": {"word": "to", "unseen": "error"},
@@ -192,8 +194,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "rank": {"a": "to", "b": "be"},
             "thin_evidence": {"words": ["to"]},
             "most_similar": {
-                "positive": "to", "negative": (), "topn": 3, "restrict_vocab": None, "unseen": "error"
+                "positive": "to", "negative": (), "topn": 3, "restrict_vocab": None, "unseen": "error",
+                "clip_start": 0, "clip_end": None,
             },
+            "relative_cosine_similarity": {"wa": "to", "wb": "be", "topn": 3},
+            "cosine_similarities": {"vector_1": np.ones(3), "vectors_all": np.eye(3)},
             "most_similar_cosmul": {
                 "positive": "to", "negative": (), "topn": 3, "restrict_vocab": None, "unseen": "error"
             },
@@ -274,6 +279,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "topn=True": (lambda: MODEL.most_similar("to", topn=True), "topn is True; give a whole number"),
     "restrict_vocab=-1": (lambda: MODEL.most_similar("to", restrict_vocab=-1), "restrict_vocab is -1; give 1 or"),
     "restrict_vocab=0": (lambda: psdvec.evaluate(PLAIN, [TASK], restrict_vocab=0), "restrict_vocab is 0; give 1"),
+    "clip_start=-1": (lambda: MODEL.most_similar("to", clip_start=-1), "clip_start -1 and clip_end None leave none"),
+    "clip_end=0": (lambda: MODEL.most_similar("to", clip_end=0), "clip_end is 0; give 1 or more"),
+    "an empty part": (lambda: MODEL.most_similar("to", clip_start=3, clip_end=2), "leave none of the 10 words"),
+    "a part beyond": (lambda: MODEL.most_similar("to", clip_start=99), "give a clip_start from 0 on"),
+    "a share of nothing": (
+        lambda: MODEL.relative_cosine_similarity("to", "be", topn=0), "the 0 words nearest to 'to' add up to 0"
+    ),
+    "vectors of two lengths": (
+        lambda: MODEL.cosine_similarities(np.ones(2), np.eye(3)), r"vector_1 has shape \(2,\) and vectors_all \(3, 3\)"
+    ),
+    "vectors of many lengths": (
+        lambda: MODEL.cosine_similarities(np.ones(2), [[1, 2], [3]]), "was given as lists of several lengths"
+    ),
+    "infinite vectors": (
+        lambda: MODEL.cosine_similarities(np.ones(2), [[np.inf, 2]]), "numbers that are not finite, or too large"
+    ),
     "NaN": (lambda: MODEL.similar_by_vector(np.full(3, np.nan)), "a vector holds a number that is not finite"),
     "a weight of NaN": (lambda: MODEL.most_similar([("to", np.nan)]), "a weight is not a finite number"),
     "too short a vector": (

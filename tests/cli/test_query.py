@@ -75,6 +75,18 @@ def test_a_word_is_looked_up_as_the_model_writes_it_and_the_answer_says_so(run, 
     assert "looked_up" not in written
 
 
+def test_questions_in_python_find_a_word_as_the_command_does(run, folded: Path):
+    e = load(folded)
+    for typed in ("King", "king", "U.S.", "KING"):
+        _, out, _ = run("similar", folded, typed, "--json", "-q")
+        told = [(one["word"], one["score"]) for one in json.loads(out)[0]["neighbours"]]
+        assert told == [(word, pytest.approx(score)) for word, score in e.most_similar(typed)]
+    for typed in ("Kinng", "king queen"):
+        assert run("similar", folded, typed, "-q")[0] == 1
+        with pytest.raises(KeyError):
+            e.most_similar(typed)
+
+
 def test_analogy_and_odd_say_what_they_looked_up(run, folded: Path):
     _, out, _ = run("analogy", folded, "Man", "woman", "KING", "--json", "-q")
     (answer,) = json.loads(out)

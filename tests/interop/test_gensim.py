@@ -15,6 +15,7 @@ from psdvec.evaluation.evaluate import evaluate
 from psdvec.evaluation.tasks import read_task
 from psdvec.formats import load, save
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.lookup import INSTEAD
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -143,6 +144,54 @@ def test_other_names_of_gensims_answer_as_gensims(trained, ours):
     for both in (ours, trained):
         with pytest.raises(KeyError):
             both.get_mean_vector(mixed, ignore_missing=False)
+
+
+def test_trivial_names_of_gensims_answer_as_gensims(trained, ours):
+    for both in (ours, trained):
+        assert (both.get_index(ours.words[3]), both.get_index("not-a-word", "other")) == (3, "other")
+        assert both.get_index("not-a-word", default=-1) == -1
+        with pytest.raises(KeyError):
+            both.get_index("not-a-word")
+    trained.fill_norms(force=True)
+    ours.fill_norms()
+    ours.fill_norms(force=True)
+    assert np.array_equal(ours.norms, trained.norms)
+    generator = np.random.default_rng(6)
+    for _ in range(50):
+        a, b = generator.choice(ours.words, size=2, replace=False).tolist()
+        assert np.array_equal(ours.word_vec(a), trained.get_vector(a))
+        assert np.array_equal(ours.get_vector(a, True), trained.get_vector(a, True))
+        assert ours.cosine_similarities(ours[a], ours.vectors[:9]) == pytest.approx(
+            trained.cosine_similarities(trained[a], trained.vectors[:9]), abs=1e-6
+        )
+        for options in ({}, {"topn": 3}):
+            assert ours.relative_cosine_similarity(a, b, **options) == pytest.approx(
+                trained.relative_cosine_similarity(a, b, **options), abs=1e-6
+            )
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [{"clip_start": 40}, {"clip_end": 40}, {"clip_start": 7, "clip_end": 90}, {"clip_start": 5, "clip_end": 10**6},
+     {"clip_start": 40, "clip_end": 50, "restrict_vocab": 20}],
+)  # fmt: skip
+def test_a_search_is_clipped_as_gensims(trained, ours, clip: dict[str, int]):
+    for a, b in zip(ours.words[:60:3], ours.words[1:60:3], strict=True):
+        assert_same_ranking(ours.most_similar([a, b], **clip), trained.most_similar([a, b], **clip))
+        assert ours.most_similar(a, topn=None, **clip) == pytest.approx(
+            trained.most_similar(a, topn=None, **clip), abs=1e-6
+        )
+
+
+INNER = {  # of gensim's own making and storing of vectors, and of its log
+    "add_lifecycle_event", "allocate_vecattrs", "expandos", "lifecycle_events", "mapfile_path", "next_index",
+    "resize_vectors", "log_accuracy", "log_evaluate_word_pairs", "similarity_unseen_docs", "vectors_lockf",
+}  # fmt: skip
+
+
+def test_every_name_of_gensims_is_here_or_says_what_to_write_instead(trained, ours):
+    names = {name for name in dir(trained) if not name.startswith("_")} - INNER
+    assert {name for name in names if not hasattr(ours, name)} == set(INSTEAD) - {"wv"}
 
 
 def test_the_movers_distance_equals_gensims(trained, ours, monkeypatch: pytest.MonkeyPatch):

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from psdvec.errors import InputError, MissingWordError, PSDVecError
-from psdvec.vectors import neighbours
+from psdvec.vectors import lookup, neighbours
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.lookup import INSTEAD
 from psdvec.vectors.neighbours import (
     Interval,
     largest_columns,
     lengths_of,
     nearest_rows,
     neighbour_intervals,
+    sparse_vectors,
 )
 
 
@@ -65,8 +68,9 @@ def test_spellings_with_the_same_first_letter_come_first():
 
 
 def test_another_case_of_a_missing_word_is_suggested_first():
-    with pytest.raises(MissingWordError, match="did you mean 'north'"):
-        compass()["North"]
+    e = Embeddings(("North", "South"), np.eye(2, dtype=np.float32))
+    with pytest.raises(MissingWordError, match="did you mean 'North'"):
+        e["north"]
 
 
 def test_a_missing_word_like_nothing_says_so():
@@ -79,6 +83,69 @@ def test_get_returns_the_default_for_a_missing_word():
     assert e.get("up") is None
     assert e.get("up", 0) == 0
     assert e.get("north").tolist() == [0, 2]
+
+
+def test_an_id_has_a_default_as_a_vector_has():
+    e = compass()
+    assert (e.get_index("east"), e.get_index("up", -1), e.get_index("up", default="none")) == (1, -1, "none")
+    with pytest.raises(MissingWordError, match="no vector for 'up'"):
+        e.get_index("up")
+
+
+def test_norms_are_the_lengths_of_the_vectors_and_zero_where_there_is_none(monkeypatch):
+    calls = []
+    monkeypatch.setattr(lookup, "norms_of", lambda vectors: calls.append(1) or neighbours.norms_of(vectors))
+    vectors = np.array([[3, 4], [0, 0]], np.float32)
+    e = Embeddings(("a", "b"), vectors)
+    assert not calls
+    e.fill_norms()
+    assert (e.norms.tolist(), e.lengths.tolist(), len(calls)) == ([5, 0], [5, 1], 1)
+    vectors[1] = [1, 0]
+    e.fill_norms()
+    assert e.norms.tolist() == [5, 0]
+    e.fill_norms(force=True)
+    assert (e.norms.tolist(), e.lengths.tolist(), len(calls)) == ([5, 1], [5, 1], 2)
+
+
+def test_cosines_of_given_vectors_are_those_of_the_words():
+    e = compass()
+    found = Embeddings.cosine_similarities(e["north"], e.vectors)
+    assert found == pytest.approx(e.most_similar("north", topn=None))
+    assert Embeddings.cosine_similarities([1, 0], [[0, 0], [2, 0]]).tolist() == [0, 1]
+    matrix = sparse_vectors(sparse.csr_array(e.vectors))
+    assert Embeddings.cosine_similarities(e["north"], matrix) == pytest.approx(found)
+
+
+def test_a_relative_cosine_is_a_share_of_those_of_the_neighbours():
+    e = compass()
+    shares = [e.relative_cosine_similarity("north", word, topn=2) for word in ("northeast", "northwest")]
+    assert shares == pytest.approx([0.5, 0.5])
+    assert e.relative_cosine_similarity("north", "south") == pytest.approx(-1 / (np.sqrt(2) - 1))
+
+
+def test_a_clipped_search_is_that_of_a_part():
+    e = random_embeddings()
+    part = e.take(slice(100, 300))
+    assert e.most_similar(e["w7"], clip_start=100, clip_end=300) == part.most_similar(e["w7"])
+    inside = e.most_similar("w150", clip_start=100, clip_end=300)
+    assert inside == part.most_similar("w150")
+    assert "w150" not in [word for word, _ in inside]
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_a_name_of_gensims_that_is_not_here_says_what_to_write(name: str):
+    with pytest.raises(AttributeError) as caught:
+        getattr(compass(), name)
+    assert str(caught.value) == f"'Embeddings' object has no attribute '{name}'; {INSTEAD[name]}"
+    assert not hasattr(compass(), name)
+
+
+def test_any_other_name_is_missing_as_usual():
+    with pytest.raises(
+        AttributeError, match=r"^'Embeddings' object has no attribute 'most_similiar'$"
+    ) as caught:
+        compass().most_similiar  # noqa: B018
+    assert (caught.value.name, len(caught.value.obj)) == ("most_similiar", 6)
 
 
 def test_two_vectors_of_one_word_are_refused():

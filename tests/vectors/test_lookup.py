@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import pickle
 import string
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,19 +195,99 @@ def test_where_case_is_kept_a_word_is_looked_up_as_written_and_then_in_lower_cas
     for word in ("strasse", "Strasse", "u.s."):
         with pytest.raises(MissingWordError):
             e.look_up(word)
-    with pytest.raises(MissingWordError, match="did you mean 'gehen'"):
-        e.most_similar("Gehen")
     assert e.look_up("Kochen", unseen="spelling") == "Kochen"
 
 
-def test_a_subscript_takes_the_word_as_it_is_written_and_suggests_the_other():
-    e = vectors_of(("king", "u.s", "kings"), "unicode")
-    for typed, suggested in (("King", "king"), ("U.S.", "u.s")):
-        with pytest.raises(KeyError) as error:
-            e[typed]
-        assert f"there is no vector for '{typed}'; did you mean '{suggested}'" in str(error.value)
-    with pytest.raises(MissingWordError):
-        e.most_similar("King")
+# Every question that takes a word; each must find it as look_up does.
+QUESTIONS: dict[str, Callable[[Embeddings, str], Any]] = {
+    "subscript": lambda e, word: e[word].tolist(),
+    "subscript of a list": lambda e, word: e[["rain", word]].tolist(),
+    "get": lambda e, word: e.get(word).tolist(),
+    "get_vector": lambda e, word: e.get_vector(word, norm=True).tolist(),
+    "word_vec": lambda e, word: e.word_vec(word).tolist(),
+    "vector": lambda e, word: e.vector(word).tolist(),
+    "get_vecattr": lambda e, word: e.get_vecattr(word, "deviation"),
+    "get_mean_vector": lambda e, word: e.get_mean_vector([word, "rain", "no such word"]).tolist(),
+    "similarity": lambda e, word: e.similarity(word, "rain"),
+    "interval": lambda e, word: [e.similarity(word, other, interval=True) for other in ("rain", "king", "u.s")],
+    "distance": lambda e, word: e.distance("rain", word),
+    "n_similarity": lambda e, word: e.n_similarity([word], ["rain", word]),
+    "wmdistance": lambda e, word: e.wmdistance([word, word, "no such word"], ["rain"]),
+    "rank": lambda e, word: (e.rank(word, "rain"), e.rank("rain", word), e.closer_than(word, "rain")),
+    "relative": lambda e, word: e.relative_cosine_similarity(word, "rain", topn=2),
+    "thin_evidence": lambda e, word: e.thin_evidence([word, "rain"]).tolist(),
+    "most_similar": lambda e, word: e.most_similar(word),
+    "most_similar of several": lambda e, word: e.most_similar([(word, 0.5), "rain"], [e["sun"]]),
+    "most_similar_cosmul": lambda e, word: e.most_similar_cosmul(["rain"], [word]),
+    "most_similar_many": lambda e, word: e.most_similar_many(["rain", word]),
+    "most_similar_intervals": lambda e, word: e.most_similar_intervals(word, topn=3),
+    "similar_by_word": lambda e, word: e.similar_by_word(word),
+    "analogy": lambda e, word: e.analogy("rain", word, "sun"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_finds_a_word_as_the_tokenizer_writes_it(question: str):
+    words = ("king", "u.s", "strasse", "οδυσσευσ", "rain", "sun")
+    e = replace(vectors_of(words, "unicode"), deviations=np.linspace(0.1, 0.6, 6, dtype=np.float32))
+    for typed, written in (("King", "king"), ("U.S.", "u.s"), ("Straße", "strasse"), ("Οδυσσευς", words[3])):
+        assert QUESTIONS[question](e, typed) == QUESTIONS[question](e, written)
+
+
+def test_what_is_typed_is_found_as_it_was_counted_in_any_language(tmp_path: Path):
+    e = vectors_of(counted(TEXT, "unicode", tmp_path), "unicode")
+    for typed in (
+        "STRASSE",
+        "straße",
+        "ΟΔΥΣΣΕΥΣ",
+        "Οδυσσεύς",
+        "İzmir",
+        "i̇zmir",
+        "ﬁne",
+        "NAÏVE",
+        "rock'n'roll",
+    ):
+        assert np.array_equal(e[typed], e[e.tokenize(typed)[0]])
+        assert e.tokenize(typed)[0] not in [word for word, _ in e.most_similar(typed, topn=len(e))]
+
+
+def test_the_vocabulary_itself_is_asked_exactly():
+    e = vectors_of(("king", "rain"), "unicode")
+    assert "king" in e
+    assert "King" not in e
+    assert "King" not in e.key_to_index
+    assert e.get_index("King", -1) == -1
+    for ask in (e.get_index, lambda word: e.select([word])):
+        with pytest.raises(MissingWordError, match="no vector for 'King'; did you mean 'king'"):
+            ask("King")
+
+
+@pytest.mark.parametrize("tokenizer", [None, "unicode-cased", "whitespace"])
+def test_a_word_that_is_there_as_it_is_written_is_never_taken_for_another(tokenizer: str | None):
+    e = vectors_of(("god", "God", "rain"), tokenizer)
+    for word, other in (("God", "god"), ("god", "God")):
+        assert np.array_equal(e[word], e.vectors[e.get_index(word)])
+        assert [found for found, _ in e.most_similar(word)] in ([other, "rain"], ["rain", other])
+        assert e.similarity(word, other) < 0.99
+
+
+def test_a_word_of_a_vocabulary_without_capitals_and_tokenizer_is_found_in_lower_case():
+    e = vectors_of(("god", "rain"), None)
+    assert np.array_equal(e["God"], e["god"])
+    with pytest.raises(MissingWordError, match="did you mean 'Rain'"):
+        vectors_of(("god", "Rain"), None)["rain"]
+
+
+@given(word=TEXTS, tokenizer=st.sampled_from([None, *TOKENIZERS]))
+def test_a_subscript_finds_what_looking_up_finds_and_no_more(word: str, tokenizer: str | None):
+    e = vectors_of(("a", "b", "z", "strasse", "é", "あ", "σ"), tokenizer)
+    try:
+        form = e.look_up(word)
+    except MissingWordError:
+        assert e.get(word) is None
+    else:
+        assert np.array_equal(e[word], e[form])
+        assert form in e
 
 
 @given(st.text(string.ascii_letters + ". 漢", min_size=1))

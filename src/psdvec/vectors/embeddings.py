@@ -10,7 +10,7 @@ values; words are looked up by :mod:`psdvec.vectors.lookup`, and the exact searc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -26,6 +26,7 @@ from psdvec.vectors.neighbours import (
     TAIL,
     Interval,
     csr_of,
+    is_wrapped,
     largest_columns,
     least_distance,
     lengths_of,
@@ -53,6 +54,13 @@ class _How(TypedDict, total=False):
 
     restrict_vocab: int | None
     unseen: Unseen
+
+
+class _HowClipped(_How, total=False):
+    """How a search is made among words whose ids begin with one and end before another."""
+
+    clip_start: int
+    clip_end: int | None
 
 
 class _Terms(NamedTuple):
@@ -143,7 +151,7 @@ class Embeddings(Lexicon):
             raise InputError("a weight is not a finite number; give finite weights")
         total, size = np.zeros(self.dim, dtype=np.float32), 0.0
         for key, weight in zip(keys, shares.tolist(), strict=True):
-            if self._is_key(key) and ignore_missing and key not in self:
+            if self._is_key(key) and ignore_missing and self._id_of(key) < 0:
                 continue
             vector = self.get_vector(key, norm=pre_normalize) if self._is_key(key) else self._vector_of(key)
             total += np.float32(weight) * vector
@@ -244,11 +252,47 @@ class Embeddings(Lexicon):
             return value
         return similarity_interval(
             value,
-            (a, b),
+            (self._form_of(a), self._form_of(b)),
             deviations=self._deviations_of([a, b], rows),
             lengths=lengths_of(rows),
             confidence=confidence,
         )
+
+    @checked
+    def relative_cosine_similarity(self, wa: Key, wb: Key, topn: int = 10) -> float:
+        """Return the cosine of ``wa`` and ``wb`` as a share of the sum of those of the ``topn`` neighbours of ``wa``.
+
+        Of two synonyms it tends to be more than 1 / ``topn``, as Leeuwenberg et al. (2016) found.
+        """
+        total = sum(cosine for _, cosine in self.most_similar(wa, topn=topn))
+        if not total:
+            raise InputError(
+                f"the cosines of the {topn} words nearest to '{wa}' add up to 0, and nothing is a share of that; give "
+                "another topn, or other words"
+            )
+        return self.similarity(wa, wb) / total
+
+    @staticmethod
+    def cosine_similarities(vector_1: Float32s, vectors_all: Float32s) -> Float32s:
+        """Return the cosine (n,) of the vector ``vector_1`` (d,) with each row of ``vectors_all`` (n, d); of zeros, 0.
+
+        >>> Embeddings.cosine_similarities(np.ones(2), np.array([[2, 2], [1, -1]])).round(4).tolist()
+        [1.0, 0.0]
+        """
+        wanted = "give a vector, and a matrix whose rows are as long"
+        try:
+            one: Float32s = as_numbers("vector_1", vector_1, np.float32)
+            rows = (
+                vectors_all if is_wrapped(vectors_all) else as_numbers("vectors_all", vectors_all, np.float32)
+            )
+        except ValueError as error:
+            raise InputError(f"a matrix was given as lists of several lengths; {wanted}") from error
+        if one.ndim != 1 or rows.ndim != 2 or rows.shape[1] != len(one):
+            raise InputError(f"vector_1 has shape {one.shape} and vectors_all {rows.shape}; {wanted}")
+        lengths = lengths_of(rows)
+        if not (np.isfinite(one).all() and np.isfinite(lengths).all()):
+            raise InputError("a vector holds numbers that are not finite, or too large; give finite numbers")
+        return cosines_to(unit_vector(one), rows, lengths)
 
     def distance(self, a: Key, b: Key, *, unseen: Unseen = "error") -> float:
         """Return 1 minus the cosine of ``a`` and ``b``."""
@@ -269,11 +313,11 @@ class Embeddings(Lexicon):
         Words without a vector are left out, and the distance from a text that has no other is infinite;
         :func:`psdvec.vectors.neighbours.least_distance` says more.
         """
-        texts = [Counter(word for word in text if word in self) for text in (first, second)]
+        texts = [Counter(i for i in map(self._id_of, text) if i >= 0) for text in (first, second)]
         if not all(texts):
             return float("inf")
         counts = [np.array([*text.values()], dtype=np.float64) for text in texts]
-        vectors = [np.array([self.get_vector(word, norm=norm) for word in text]) for text in texts]
+        vectors = [np.array([self.get_vector(self.words[i], norm) for i in text]) for text in texts]
         return least_distance(
             (vectors[0], vectors[1]), (counts[0] / counts[0].sum(), counts[1] / counts[1].sum())
         )
@@ -300,7 +344,7 @@ class Embeddings(Lexicon):
 
     def closer_than(self, a: Key, b: Key) -> list[Key]:
         """Return all words nearer to ``a`` than ``b`` is, most frequent first."""
-        i, j = self.get_index(a), self.get_index(b)
+        i, j = self._known_id_of(a), self._known_id_of(b)
         cosines = cosines_to(unit_vector(self.vectors[i]), self.vectors, self.lengths)
         return [self.words[k] for k in np.flatnonzero(cosines > cosines[j]).tolist() if k != i]
 
@@ -311,7 +355,7 @@ class Embeddings(Lexicon):
         tell (:func:`psdvec.vectors.neighbours.may_point_elsewhere`). Without deviations, no word is thin.
         """
         words = None if words is None else demand_keys(words)
-        rows = slice(None) if words is None else [self.get_index(word) for word in words]
+        rows = slice(None) if words is None else [self._known_id_of(word) for word in words]
         if self.deviations is None:
             return np.zeros(len(self if words is None else words), dtype=bool)
         counts = None if self.counts is None else self.counts[rows]
@@ -321,11 +365,11 @@ class Embeddings(Lexicon):
 
     @overload
     def most_similar(
-        self, positive: Queries = ..., negative: Queries = ..., *, topn: int = ..., **how: Unpack[_How]
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: int = ..., **how: Unpack[_HowClipped]
     ) -> Ranking: ...
     @overload
     def most_similar(
-        self, positive: Queries = ..., negative: Queries = ..., *, topn: None, **how: Unpack[_How]
+        self, positive: Queries = ..., negative: Queries = ..., *, topn: None, **how: Unpack[_HowClipped]
     ) -> Float32s: ...
 
     @checked
@@ -335,6 +379,8 @@ class Embeddings(Lexicon):
         negative: Queries = (),
         *,
         topn: int | None = 10,
+        clip_start: int = 0,
+        clip_end: int | None = None,
         restrict_vocab: int | None = None,
         unseen: Unseen = "error",
     ) -> Ranking | Float32s:
@@ -344,7 +390,8 @@ class Embeddings(Lexicon):
         ----------
         positive, negative : a word, a vector, a pair of one and its weight, or a list of these
         topn : how many words; None returns the cosines of all words as an array
-        restrict_vocab : search only this many words, from the first
+        clip_start, clip_end : search only words with ids from the one up to, but without, the other
+        restrict_vocab : search only this many words, from the first, whatever is clipped
         unseen : "error", or "spelling", which gives a word without a vector the one that its spelling tells
 
         Returns
@@ -352,13 +399,14 @@ class Embeddings(Lexicon):
         A list of ``(word, cosine)``, nearest first, without the given words.
         """
         terms = self._read(positive, negative, unseen)
-        vectors, lengths = self._searched(restrict_vocab)
+        vectors, lengths = self._searched(restrict_vocab, clip_start, clip_end)
+        first = clip_start if restrict_vocab is None else 0
         total = (terms.weights[:, None] * terms.vectors).sum(axis=0)
         mean = unit_vector(total / np.abs(terms.weights).sum())
         if topn is None:
             return cosines_to(mean, vectors, lengths)
         found = nearest_rows(vectors, lengths, mean[None, :], topn=max(topn, 0) + len(terms.given))
-        return name_rows(self.words, found.ids[0], found.cosines[0], without=terms.given, topn=topn)
+        return name_rows(self.words, found.ids[0] + first, found.cosines[0], without=terms.given, topn=topn)
 
     @overload
     def most_similar_cosmul(
@@ -413,7 +461,10 @@ class Embeddings(Lexicon):
         >>> Embeddings(("man", "king", "woman", "queen"), vectors).analogy("man", "king", "woman")[0][0]
         'queen'
         """
-        ways = {"3cosadd": self.most_similar, "3cosmul": self.most_similar_cosmul}
+        ways: dict[str, Callable[..., Ranking]] = {
+            "3cosadd": self.most_similar,
+            "3cosmul": self.most_similar_cosmul,
+        }
         if method not in ways:
             raise InputError(f'the method is \'{method}\'; choose method="3cosadd" or method="3cosmul"')
         return ways[method]([b, c], [a], topn=topn, restrict_vocab=restrict_vocab, unseen=unseen)
@@ -533,9 +584,9 @@ class Embeddings(Lexicon):
             for item in self._as_list(side):
                 key, weight = cast("tuple[Any, float]", item) if self._is_weighted(item) else (item, sign)
                 if self._is_key(key):
-                    if key in self:
-                        given.add(self._id_of(key))
                     terms.append(unit_vector(self.vector(key, unseen=unseen)))
+                    if self._id_of(key) >= 0:
+                        given.add(self._id_of(key))
                 else:
                     terms.append(self._vector_of(key))
                 weights.append(float(weight))
@@ -582,9 +633,19 @@ class Embeddings(Lexicon):
             raise InputError("a vector holds a number that is not finite; give finite numbers")
         return found
 
-    def _searched(self, restrict_vocab: int | None) -> tuple[Float32s, Float32s]:
-        first = slice(demand_positive(restrict_vocab, "restrict_vocab"))
-        return self.vectors[first], self.lengths[first]
+    def _searched(
+        self, restrict_vocab: int | None, clip_start: int = 0, clip_end: int | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Return the vectors to search, and their lengths."""
+        part = slice(0, demand_positive(restrict_vocab, "restrict_vocab"))
+        if restrict_vocab is None and (clip_start or clip_end is not None):
+            part = slice(clip_start, demand_positive(clip_end, "clip_end"))
+            if not 0 <= clip_start < min(part.stop or len(self), len(self)):
+                raise InputError(
+                    f"clip_start {clip_start} and clip_end {clip_end} leave none of the {len(self):,} words to search; "
+                    "give a clip_start from 0 on that is below both"
+                )
+        return self.vectors[part], self.lengths[part]
 
 
 def append_words(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 
@@ -19,10 +19,37 @@ from psdvec.errors import InputError, MissingWordError, checked, demand_words
 from psdvec.progress import Shown, count_of
 from psdvec.text.phrases import Phrases
 from psdvec.text.tokenizers import can_cut, find_tokenizer, split_runs, split_words
-from psdvec.vectors.neighbours import is_wrapped, lengths_of
+from psdvec.vectors.neighbours import is_wrapped, norms_of
 from psdvec.vectors.subwords import Subwords, Unseen, closest_spellings, need_subwords, wants_spelling
 
 T = TypeVar("T")
+
+# What gensim has and we have not, under the same name, with what to write instead; m is what was asked for it
+INSTEAD = {
+    "wv": "what psdvec returns has its vectors itself: write m[...] in place of m.wv[...]",
+    "add_vector": "no vectors change: psdvec.extend(m, counts) makes a larger model",
+    "add_vectors": "no vectors change: psdvec.extend(m, counts) makes a larger model",
+    "distances": "write 1 - m.most_similar(word, topn=None)",
+    "evaluate_word_analogies": "write psdvec.evaluate(m, tasks)",
+    "evaluate_word_pairs": "write psdvec.evaluate(m, tasks)",
+    "get_normed_vectors": "write m.vectors / m.lengths[:, None]",
+    "has_index_for": "write word in m",
+    "index2entity": "write m.index_to_key",
+    "index2word": "write m.index_to_key",
+    "init_sims": "write m.fill_norms()",
+    "intersect_word2vec_format": "read the other vectors by psdvec.load(path)",
+    "load": "write psdvec.load(path)",
+    "load_word2vec_format": "write psdvec.load(path)",
+    "most_similar_to_given": "write max(words, key=lambda other: m.similarity(word, other))",
+    "set_vecattr": "no vectors change: write psdvec.Embeddings(m.words, m.vectors, counts)",
+    "similar_by_key": "write m.similar_by_word(word)",
+    "sort_by_descending_frequency": "write m.take(np.argsort(-m.counts, kind='stable'))",
+    "unit_normalize_all": "no vectors change: write psdvec.Embeddings(m.words, m.vectors / m.lengths[:, None])",
+    "vectors_for_all": "write m.select(word for word in words if word in m)",
+    "vectors_norm": "write m.vectors / m.lengths[:, None]",
+    "vocab": "write m.key_to_index, and m.get_vecattr(word, 'count')",
+    "words_closer_than": "write m.closer_than(a, b)",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +99,15 @@ class Lexicon(Shown):
         """What the vectors are of: a ``"word"``, or of baskets an ``"item"``."""
         return "word"
 
+    if not TYPE_CHECKING:  # type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what to write in place of a name of gensim's that is not here."""
+            hint = f"; {INSTEAD[name]}" if name in INSTEAD else ""
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute '{name}'{hint}", name=name, obj=self
+            )
+
     # Words in their order, and how they are spelled
 
     def __len__(self) -> int:
@@ -81,10 +117,7 @@ class Lexicon(Shown):
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        try:
-            return self._id_of(word) >= 0
-        except TypeError:  # a list, for one, can be no key
-            return False
+        return self._exact_id_of(word) >= 0
 
     def __getitem__(self, word: Key | Sequence[Key]) -> Float32s:
         """Return the vector of a word, or the (m, d) matrix of a list of words."""
@@ -126,29 +159,66 @@ class Lexicon(Shown):
         return self.dim
 
     @cached_property
-    def lengths(self) -> Float32s:
-        """The Euclidean length of every vector, 1 for a vector of zeros."""
-        lengths = lengths_of(self.vectors)
-        if not np.isfinite(lengths).all():
-            word = self.words[int(np.flatnonzero(~np.isfinite(lengths))[0])]
+    def norms(self) -> Float32s:
+        """The Euclidean length of every vector, computed when it is first needed and then kept."""
+        norms = norms_of(self.vectors)
+        if not np.isfinite(norms).all():
+            word = self.words[int(np.flatnonzero(~np.isfinite(norms))[0])]
             raise InputError(
                 f"the vector of '{word}' holds numbers too large to compute with; divide all vectors by the same number"
             )
-        return lengths
+        return norms
 
-    def get_index(self, word: Key) -> int:
-        """Return the id of ``word``; the error for a missing word names the closest spellings."""
-        try:
-            found = self._id_of(word)
-        except TypeError:  # no key
-            found = -1
+    @cached_property
+    def lengths(self) -> Float32s:
+        """The Euclidean length of every vector, 1 for a vector of zeros."""
+        return np.where(self.norms == 0, np.float32(1), self.norms)
+
+    @checked
+    def fill_norms(self, force: bool = False) -> None:
+        """Compute ``norms`` now; with ``force`` once more, if an array that was given as vectors has changed since.
+
+        Of vectors that are mapped from disk, all are read once, a block at a time.
+        """
+        if force:
+            for name in ("norms", "lengths"):
+                vars(self).pop(name, None)
+        _ = self.norms
+
+    @overload
+    def get_index(self, word: Key, default: None = ...) -> int: ...
+    @overload
+    def get_index(self, word: Key, default: T) -> int | T: ...
+
+    def get_index(self, word: Key, default: T | None = None) -> int | T:
+        """Return the id of ``word`` as it is written, or else ``default``; without one, a missing word is an error."""
+        found = self._exact_id_of(word)
+        if found < 0 and default is not None:
+            return default
+        if found < 0:
+            raise MissingWordError(word, self.closest_spellings, kind=self._kind)
+        return found
+
+    def _known_id_of(self, word: Key) -> int:
+        """Return the id of ``word`` as :meth:`look_up` finds it; the error for a missing one names similar words."""
+        found = self._id_of(word)
         if found < 0:
             raise MissingWordError(word, self.closest_spellings, kind=self._kind)
         return found
 
     def _id_of(self, word: Any) -> int:
-        """Return the id of ``word``, also of a phrase that is written with blanks, or -1 if it has none."""
-        found = self.key_to_index.get(word, -1)
+        """Return the id of ``word`` as :meth:`look_up` finds it, or -1 if it has none."""
+        found = self._exact_id_of(word)
+        if found < 0 and self._kind == TEXT_KEYS and isinstance(word, str):
+            return self._exact_id_of(self._form_of(word))
+        return found
+
+    def _exact_id_of(self, word: Any) -> int:
+        """Return the id of ``word`` as it is, also of a phrase that is written with blanks, or -1 if it has none."""
+        try:
+            found = self.key_to_index.get(word, -1)
+        except TypeError:  # a list, for one, can be no key
+            return -1
         if found < 0 and self.phrases is not None and isinstance(word, str) and " " in word:
             forms = self.tokenize(word)
             return self.key_to_index.get(forms[0], -1) if len(forms) == 1 else -1
@@ -158,11 +228,12 @@ class Lexicon(Shown):
     def look_up(self, word: Key, *, unseen: Unseen = "error") -> Key:
         """Return ``word`` as it is in the vocabulary: as it is written or else as the tokenizer writes it.
 
-        Subscripts and questions such as ``most_similar`` take words as they are written. ``m[m.look_up("King")]`` is
-        for words that people type: a model that folds case finds ``king``, and ``u.s`` for ``U.S.``; one of the
-        tokenizer ``"unicode-cased"`` finds ``King`` and, if there is none, ``king``. A word that is in the vocabulary
-        in no such form is an error or, with ``unseen="spelling"``, comes back as it would be spelled there: as the
-        tokenizer writes it, if it takes it for one word.
+        So do subscripts, questions such as ``most_similar`` and the commands find a word, and so was it read in the
+        text of the vectors: a model that folds case finds ``king`` for ``King``, and ``u.s`` for ``U.S.``; one of the
+        tokenizer ``"unicode-cased"`` finds ``King`` and, if there is none, ``king``. ``word in m``, ``get_index``,
+        ``key_to_index`` and ``select`` take a word as it is written. One that is in the vocabulary in no such form is
+        an error or, with ``unseen="spelling"``, comes back as it would be spelled there: as the tokenizer writes it,
+        if it takes it for one word. Of keys that are no strings, this finds those that are written like ``word``.
 
         >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
         >>> e.look_up("King"), e.look_up("U.S.")
@@ -234,12 +305,16 @@ class Lexicon(Shown):
 
     # Looking up
 
-    def get_vector(self, word: Key, *, norm: bool = False) -> Float32s:
+    def get_vector(self, word: Key, norm: bool = False) -> Float32s:
         """Return the vector of ``word``, scaled to length 1 if ``norm``; it is read-only."""
-        index = self.get_index(word)
+        index = self._known_id_of(word)
         vector = np.asarray(self.vectors[index] / self.lengths[index] if norm else self.vectors[index]).view()
         vector.setflags(write=False)
         return vector
+
+    def word_vec(self, word: Key, norm: bool = False) -> Float32s:
+        """Return ``get_vector(word)``, by gensim's older name."""
+        return self.get_vector(word, norm)
 
     def vector(self, word: Key, *, unseen: Unseen = "error") -> Float32s:
         """Return the vector of ``word``; of a word without one, that of its spelling if ``unseen`` is "spelling".
@@ -256,18 +331,17 @@ class Lexicon(Shown):
     def vectors_of(self, words: Sequence[Key], *, unseen: Unseen = "error") -> Float32s:
         """Return the vectors (m, d) of ``words``, each as :meth:`vector` finds it."""
         words, spell = listed(words), wants_spelling(unseen)
-        try:
-            ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
-        except TypeError:
-            demand_words(words)  # says which of them is no word
-            raise
+        ids = np.array([self._id_of(word) for word in words], dtype=np.int64)
         own = ids >= 0
-        missing = [word for word, known in zip(words, own.tolist(), strict=True) if not known]
+        missing = [words[i] for i in np.flatnonzero(~own).tolist()]
         if not missing:
             return np.asarray(self.vectors[ids])
         if self._kind == TEXT_KEYS:
-            demand_words(words)
-        spelled = need_subwords(self.subwords).vectors_of(missing) if spell else np.zeros((1, self.dim))
+            demand_words(words)  # says which of them is no word
+        if spell:
+            spelled = need_subwords(self.subwords).vectors_of([self._form_of(word) for word in missing])
+        else:
+            spelled = np.zeros((1, self.dim), np.float32)
         untold = np.flatnonzero(~spelled.any(axis=1))
         if untold.size:
             raise MissingWordError(missing[untold[0]], self.closest_spellings, kind=self._kind)
@@ -278,7 +352,10 @@ class Lexicon(Shown):
 
     def get(self, word: Key, default: T | None = None) -> Float32s | T | None:
         """Return the vector of ``word``, or ``default`` if there is none."""
-        return self.get_vector(word) if word in self else default
+        try:
+            return self.get_vector(word)
+        except MissingWordError:
+            return default
 
     @checked
     def get_vecattr(self, word: Key, attr: str) -> int | float:
@@ -288,7 +365,7 @@ class Lexicon(Shown):
             raise InputError(
                 f"these vectors have no {attr} for each word; those of psdvec have a count and a deviation"
             )
-        return cast("int | float", values[self.get_index(word)].item())
+        return cast("int | float", values[self._known_id_of(word)].item())
 
 
 def listed(words: Iterable[Key]) -> Sequence[Key]:

@@ -236,12 +236,21 @@ def unit_vector(vector: Float32s) -> Float32s:
 
 
 def lengths_of(vectors: Float32s) -> Float32s:
-    """Return the Euclidean length of every row, with 1 in place of 0 so that one can divide by it.
-
-    It is infinite where the square of a length is beyond float32.
+    """Return the Euclidean length of every row as :func:`norms_of` does, but 1 in place of 0, to divide by it.
 
     >>> lengths_of(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist()
     [5.0, 1.0]
+    """
+    norms = norms_of(vectors)
+    norms[norms == 0] = 1
+    return norms
+
+
+def norms_of(vectors: Float32s) -> Float32s:
+    """Return the Euclidean length of every row; it is infinite where its square is beyond float32.
+
+    >>> norms_of(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist()
+    [5.0, 0.0]
     """
     lengths = np.empty(len(vectors), dtype=np.float32)
     with np.errstate(over="ignore"):
@@ -250,7 +259,6 @@ def lengths_of(vectors: Float32s) -> Float32s:
             csr = csr_of(block)
             norms = np.linalg.norm(block, axis=1) if csr is None else np.sqrt(csr.multiply(csr).sum(axis=1))
             lengths[start : start + ROW_BLOCK] = norms
-    lengths[lengths == 0] = 1
     return lengths
 
 
