@@ -148,7 +148,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"models": PLAIN, "tasks": [TASK], "oov": "skip", "methods": ("3cosadd",), "restrict_vocab": None,
          "resamples": 0, "seed": 0, "common": False},
     ),
-    "load": (psdvec.load, {"path": "nowhere"}),
+    "load": (psdvec.load, {"path": "nowhere", "expected": object}),
     "load vectors": (load_vectors, {"path": "nowhere", "limit": None, "bad_rows": "refuse", "scratch": None}),
     "save": (psdvec.save, {"embeddings": PLAIN, "path": "no/folder", "format": None, "spaces": None}),
     "publish": (
@@ -265,6 +265,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"of type csr_matrix; give Cooccurrence, such as Cooccurrence.from_matrix\(matrix, names\) makes",
     ),
     "load(None)": (lambda: psdvec.load(None), "path is None; give the name of a file or folder"),
+    "expected='Model'": (lambda: psdvec.load("nowhere", "Model"), "expected is no class; give one, such as"),
     "load(3)": (lambda: psdvec.load(3), "path is 3; give the name of a file or folder"),
     "overwrite='no'": (lambda: psdvec.save(PLAIN, "x", overwrite="no"), "overwrite is 'no'; give True or False"),
     "safetensors": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from psdvec.resources import format_size
 from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
 from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
+from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import say_weights
 
 # The KIND of psdvec.topic_model.topics, psdvec.search.index, psdvec.documents.distinctive and modules of psdvec.slices,
@@ -72,29 +73,54 @@ LOADERS: dict[str, Callable[[Artefact], Any]] = {
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
 _DIGITS = 12  # of a digest there
+T = TypeVar("T")
+
+
+@overload
+def load(path: str | Path) -> Any: ...
+@overload
+def load(path: str | Path, expected: type[T]) -> T: ...
 
 
 @checked
-def load(path: str | Path) -> Any:
+def load(path: str | Path, expected: Any = object) -> Any:
     """Open whatever is at ``path``: what psdvec made, or vectors in any format that it reads.
 
-    Of a change and of distinctive words, it returns what their JSON tells, of an association the rows of its table.
-    The arrays of counts, models and indexes are mapped into memory; :func:`psdvec.formats.load` lists the formats of
-    vectors.
+    What that is, only the files tell. ``load(path, psdvec.Model)`` returns a model or raises :class:`InputError`, and
+    editors and type checkers know so. The kinds are :class:`~psdvec.Model` and :class:`~psdvec.Embeddings`, of which
+    each model is one too, :class:`~psdvec.Cooccurrence`, :class:`~psdvec.Topics`, :class:`~psdvec.DocumentIndex` and
+    :class:`~psdvec.Stability`. Of a change and of distinctive words, it returns what their JSON tells, a ``dict``, of
+    an association the ``list`` of the rows of its table. The arrays of counts, models and indexes are mapped into
+    memory; :func:`psdvec.formats.load` lists the formats of vectors.
 
     >>> load("counts/").vocabulary.words[:3]
     ('the', 'and', 'in')
-    >>> load("vectors.bin").doesnt_match(["berlin", "rome", "violin"])
+    >>> load("vectors.bin", Embeddings).doesnt_match(["berlin", "rome", "violin"])
     'violin'
     """
+    if not isinstance(expected, type):
+        raise InputError("expected is no class; give one, such as psdvec.Model, or leave it out")
     if not (Path(path) / META).is_file():
         from psdvec import formats
 
+        if Path(path).exists():
+            _demand_kind(path, Embeddings, expected, told="at most Embeddings")  # before much is read
         return formats.load(path)
     artefact = open_artefact(path)
     if artefact.kind == MAP:
         raise StoreError(f"'{path}' is the map of a model, without its vectors; give the model's folder")
-    return _load(artefact)
+    found = _load(artefact)
+    _demand_kind(path, type(found), expected, told=type(found).__name__)
+    return found
+
+
+def _demand_kind(path: str | Path, kind: type, expected: type, *, told: str) -> None:
+    """Raise :class:`InputError` unless what is at ``path`` is of the class that was expected."""
+    if not issubclass(kind, expected):
+        raise InputError(
+            f"'{path}' holds {told}, and {expected.__name__} was expected; give another path, or expect "
+            f"{kind.__name__}"
+        )
 
 
 def _load(artefact: Artefact) -> Any:

@@ -13,7 +13,7 @@ import lzma
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast
+from typing import BinaryIO, cast
 
 from psdvec.errors import InputError, ResourceError, checked, demand_positive
 from psdvec.formats.model2vec import MODEL2VEC
@@ -23,7 +23,7 @@ from psdvec.progress import LogProgress, Progress
 from psdvec.storage.artefact import META, check_output
 from psdvec.storage.files import check_name, replaced_file
 from psdvec.text.streams import open_stream
-from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.embeddings import Embeddings, Format
 from psdvec.vectors.model import read_model, write_model
 from psdvec.vectors.neighbours import csr_of, rows_not_finite
 
@@ -33,10 +33,6 @@ MODEL = VectorFormat(
 )  # fmt: skip
 TABLE: tuple[VectorFormat, ...] = (MODEL, TEXT, GLOVE, BINARY, NPZ, MODEL2VEC)
 FORMATS = tuple(one.name for one in TABLE)
-if TYPE_CHECKING:
-    Format: TypeAlias = str
-else:
-    Format = Literal[FORMATS]  # from which the command line takes its choices
 _COMPRESSED = (".gz", ".xz")
 _NEVER_COMPRESSED = (".bz2", ".zst")
 _SNIFFED = 1 << 16
@@ -166,7 +162,7 @@ def choose_format(path: str | Path, format: Format | None = None, *, overwrite: 
                 f"the ending of '{path}' does not tell its format; end it with {', '.join(others)} or {last}, leave "
                 f"the ending out for a model folder, or name the format, one of {', '.join(by_name)}"
             )
-        format = by_ending[ending]
+        format = cast(Format, by_ending[ending])
     elif format not in by_name:
         raise InputError(f"there is no format '{format}'; choose one of {', '.join(by_name)}")
     is_compressible = by_name[format].compressible

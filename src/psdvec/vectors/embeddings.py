@@ -43,6 +43,7 @@ from psdvec.vectors.subwords import Unseen, need_subwords, wants_spelling
 Query: TypeAlias = Key | Float32s | tuple[Key | Float32s, float]
 Queries: TypeAlias = Query | Iterable[Query] | None
 Ranking: TypeAlias = list[tuple[Key, float]]
+Format: TypeAlias = Literal["model", "text", "glove", "binary", "npz", "model2vec"]
 AnalogyMethod: TypeAlias = Literal["3cosadd", "3cosmul"]
 
 ANALOGY: AnalogyMethod = "3cosadd"  # how an analogy is answered unless another way is asked for
@@ -542,11 +543,18 @@ class Embeddings(Lexicon):
 
     # Saving
 
-    def save(self, path: str | Path, **options: Any) -> None:
-        """Write the vectors to ``path``, as :func:`psdvec.save` does and with its options."""
+    def save(
+        self,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        spaces: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the vectors to ``path``, as :func:`psdvec.save` does, whose options these are."""
         from psdvec.formats import save
 
-        save(self, path, **options)
+        save(self, path, format=format, spaces=spaces, overwrite=overwrite)
 
     @checked
     def save_word2vec_format(
