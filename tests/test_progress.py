@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+import psdvec
 from psdvec import kernels, resources, system
 from psdvec.cli.tables import BarProgress, make_progress
 from psdvec.progress import LogProgress, Pace, SilentProgress, format_rate
@@ -91,6 +92,25 @@ def test_silence_is_silent(capsys, caplog, log):
         stage.note("stone")
     SilentProgress().say("done")
     assert (capsys.readouterr().err, caplog.text) == ("", "")
+
+
+def test_an_exception_from_a_progress_ends_the_work_before_its_output_is_there(tmp_path):
+    class CancelledError(Exception):
+        pass
+
+    class Cancelling(SilentProgress):
+        def advance(self, done, **rates):
+            raise CancelledError
+
+    texts = ["to be or not to be", "the king and the queen"] * 9
+    counts = psdvec.count_pairs(texts, min_count=1, quiet=True)
+    for work in (
+        lambda: psdvec.count_pairs(texts, min_count=1, output=tmp_path / "x", progress=Cancelling()),
+        lambda: psdvec.fit(counts, dim=2, output=tmp_path / "x", progress=Cancelling()),
+    ):
+        with pytest.raises(CancelledError):
+            work()
+        assert not (tmp_path / "x").exists()
 
 
 def wait_for(condition, seconds=20.0):

@@ -4,6 +4,24 @@ They accept ``progress``, a :class:`Progress`, and open one :meth:`Progress.stag
 library's default, :class:`LogProgress`, writes to the log ``psdvec``, or to standard error where nobody listens to that
 log; the command line draws a bar instead (:mod:`psdvec.cli.tables`). :class:`Pace` measures speed and time left
 for both, and :data:`psdvec.resources.compilations` tells why the first run stands still at first.
+
+To have a function of your own called, derive from :class:`SilentProgress`, which does nothing, and give ``progress`` an
+object of that class. Each stage is told what was done since it was last told:
+
+>>> class Reporting(SilentProgress):
+...     def __init__(self, report, label="", total=None):
+...         self.report, self.label, self.total, self.done = report, label, total, 0.0
+...     @contextmanager
+...     def stage(self, label, *, total, unit):
+...         yield Reporting(self.report, label, total)
+...     def advance(self, done, **rates):
+...         self.done += done
+...         self.report(self.label, self.done / self.total if self.total else None)
+>>> import psdvec
+>>> shares = {}
+>>> model = psdvec.fit("counts/", dim=5, progress=Reporting(shares.__setitem__))
+>>> shares["rounds"]
+1.0
 """
 
 from __future__ import annotations

@@ -235,6 +235,7 @@ class Lexicon(Shown):
         an error or, with ``unseen="spelling"``, comes back as it would be spelled there: as the tokenizer writes it,
         if it takes it for one word. Of keys that are no strings, this finds those that are written like ``word``.
 
+        >>> from psdvec import Embeddings
         >>> e = Embeddings(("king", "u.s"), np.eye(2, dtype=np.float32), tokenizer="unicode")
         >>> e.look_up("King"), e.look_up("U.S.")
         ('king', 'u.s')
@@ -254,6 +255,7 @@ class Lexicon(Shown):
         Without a ``tokenizer``, words are runs of letters, digits and inner apostrophes, in lower case if no word of
         the vocabulary has a capital.
 
+        >>> from psdvec import Embeddings
         >>> vectors = np.ones((1, 2), dtype=np.float32)
         >>> Embeddings(("king",), vectors).tokenize("King of the U.S.")
         ['king', 'of', 'the', 'u', 's']
