@@ -4,7 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from examples.sample import make_text
 
+from psdvec.counts.count import count_pairs
 from psdvec.counts.matrix import UNIT, Cooccurrence
 from psdvec.counts.vocabulary import Vocabulary
 from psdvec.errors import InputError
@@ -14,13 +16,19 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import WordScales, margins, word_scales
 from psdvec.solver.ridge import CALIBRATION, Cells, Regressors, prepare, solve_word, word_cells
+from psdvec.solver.train import train
 from psdvec.storage import artefact
+from psdvec.text.corpus import read_corpus
 from psdvec.vectors import model as model_module
+from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.model import read_model
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe
 
 CORE = 40
+TEXT = make_text("text").splitlines()
+MEDICAL = make_text("medical").splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +170,61 @@ def test_with_a_cap_of_their_own_words_still_do_not_depend_on_their_batch(counts
     steps = extend(extend(model, counts, words=first), counts, words=second)
     together = extend(model, counts)
     assert vectors_of(steps, together.words).tobytes() == together.vectors.tobytes()
+
+
+@pytest.fixture(scope="module", params=["unicode", "whitespace", "none"])
+def farm(request):
+    """A model, and a function that makes of lines what its own text was."""
+    cut = [line.split() for line in TEXT] if request.param == "none" else TEXT
+    how = {} if request.param == "none" else {"tokenizer": request.param, "numbers": "merge"}
+    counts = count_pairs(cut, **how, window=7, weighting="flat", quiet=True)
+    give = (lambda lines: [line.split() for line in lines]) if request.param == "none" else list
+    return fit(counts, dim=8, quiet=True), give
+
+
+def test_a_text_is_counted_as_that_of_the_model_was(farm):
+    model, give = farm
+    how = {name: model.counting[name] for name in ("tokenizer", "numbers") if name in model.counting}
+    how = {} if how.get("tokenizer") == "none" else how
+    counts = count_pairs(give(MEDICAL), **how, window=7, weighting="flat", min_count=1, quiet=True)
+    assert extend(model, give(MEDICAL), min_count=1, quiet=True) == extend(model, counts, quiet=True)
+
+
+def test_of_a_text_new_words_are_learned_that_are_seen_often_and_old_ones_are_contexts_also_if_not(farm):
+    model, give = farm
+    lines = [*MEDICAL, "the horse drank quinine in berlin"]
+    found = extend(model, give(lines), min_contexts=1, quiet=True)
+    assert found.learned
+    assert (found.occurrences >= 5).all()
+    assert "quinine" not in found
+    assert "quinine" in extend(model, give(lines), words=["quinine"], min_contexts=1, quiet=True).learned
+    assert "quinine" in extend(model, give(lines), min_count=1, min_contexts=1, quiet=True).learned
+    with pytest.raises(InputError, match="min_count is 0; give 1 or more"):
+        extend(model, give(lines), min_count=0, quiet=True)
+
+
+def test_a_file_and_an_open_corpus_are_texts_too(tmp_path):
+    model = train(TEXT, dim=8, quiet=True)
+    (tmp_path / "medical.txt").write_text("\n".join(MEDICAL))
+    from_file = extend(model, tmp_path / "medical.txt", output=tmp_path / "larger", quiet=True)
+    assert from_file == extend(model, MEDICAL, quiet=True) == read_model(tmp_path / "larger")
+    assert from_file == extend(model, read_corpus(tmp_path / "medical.txt"), quiet=True)
+    assert "medical.txt" in [one["name"] for one in from_file.provenance["read"]]
+
+
+def test_counts_may_be_held_to_frequent_words_too(model, counts):
+    rare = int(np.median(counts.vocabulary.counts[CORE:]))
+    found = extend(model, counts, min_count=rare)
+    assert 0 < len(found.learned) < len(counts) - CORE
+    assert (found.occurrences >= rare).all()
+
+
+def test_a_text_for_vectors_that_do_not_say_how_theirs_was_counted_is_refused(model):
+    plain = Embeddings(model.words, model.vectors)
+    with pytest.raises(InputError, match="do not say how their text was counted; count the new text"):
+        extend(plain, ["a text"])
+    with pytest.raises(InputError, match="5 is nothing that can be counted"):
+        extend(model, 5)
 
 
 def test_new_words_join_their_topic(model, counts):

@@ -163,7 +163,10 @@ def extend(
     ],
     counts: Annotated[
         Path,
-        typer.Argument(help="Counts that hold the new words, or edges; with --items, a file of baskets."),
+        typer.Argument(
+            help="Counts that hold the new words, or a text, which is counted as the model's was; or edges; with "
+            "--items, a file of baskets."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the larger model to.")],
     recipe: Annotated[
@@ -200,6 +203,13 @@ def extend(
     unigrams: Annotated[
         str, typer.Option(help="Where the old words' frequencies come from: corpus or model.")
     ] = UNIGRAMS[0],
+    min_count: Annotated[
+        int | None,
+        typer.Option(
+            help="Learn new words that are seen so often; default: of a text 5, of counts all.",
+            show_default=False,
+        ),
+    ] = None,
     min_contexts: MinContexts = Fitting.min_contexts,
     workers: options.Workers = None,
     device: options.Device = Fitting.device,
@@ -215,7 +225,7 @@ def extend(
 ) -> None:
     """Add new words to a model or other vectors; no old word moves.
 
-    Example: `psdvec extend model/ medical-counts/ -o model2/ --words terms.txt`
+    Example: `psdvec extend model/ medical.txt -o model2/ --words terms.txt`
 
     Of each new word, the table says which words are nearest to it, how often it was seen and with how many different
     words that the model knows, how much of its vector comes from its spelling (0 to 1, the rest is from its contexts),
@@ -235,9 +245,9 @@ def extend(
         extension = extend_model(
             *given, items=items, basket=basket, item=item, separator=separator, recipe=recipe,
             words=None if words is None else read_word_list(words), refresh=stale, core=core, ridge=ridge,
-            damping=damping,
-            unigrams=unigrams, min_contexts=min_contexts, workers=workers, device=device, output=output,
-            overwrite=overwrite, client=client, allow_unlike=allow_unlike, progress=make_progress(quiet=quiet),
+            damping=damping, unigrams=unigrams, min_count=min_count, min_contexts=min_contexts, workers=workers,
+            device=device, output=output, overwrite=overwrite, client=client, allow_unlike=allow_unlike,
+            progress=make_progress(quiet=quiet),
         )  # fmt: skip
     if not extension.learned and not extension.refreshed:
         print("nothing to learn: the model has all of these words; nothing was written")

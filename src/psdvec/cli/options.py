@@ -22,7 +22,10 @@ CorpusPaths = Annotated[
     list[str], typer.Argument(help="Files, folders or glob patterns; - is standard input.")
 ]
 Vectors = Annotated[
-    Path, typer.Argument(help="Vectors: a model folder, or a file in any format psdvec reads.")
+    Path,
+    typer.Argument(
+        help="Vectors: a model folder, a file in any format psdvec reads, or an installed model by its name."
+    ),
 ]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]

@@ -20,7 +20,7 @@ from psdvec.formats.model2vec import MODEL2VEC
 from psdvec.formats.npz import NPZ
 from psdvec.formats.word2vec import BINARY, GLOVE, TEXT, BadRows, ReadingRules, VectorFormat
 from psdvec.progress import LogProgress, Progress
-from psdvec.storage.artefact import META, check_output
+from psdvec.storage.artefact import META, check_output, find_model
 from psdvec.storage.files import check_name, replaced_file
 from psdvec.text.streams import open_stream
 from psdvec.vectors.embeddings import Embeddings, Format
@@ -55,7 +55,8 @@ def load(
 
     Parameters
     ----------
-    path : a model folder, a Model2Vec folder, word2vec text or binary, GloVe text, or ``.npz``
+    path : a model folder, a Model2Vec folder, word2vec text or binary, GloVe text, or ``.npz``; or, if there is no such
+        path, the name of an installed model
     limit : read only this many words, from the first
     bad_rows : ``"refuse"`` a foreign file at its first bad row, or ``"skip"`` bad rows and say how many there were
     scratch : folder for vectors that are larger than memory; the vectors of text and binary files, which cannot be
@@ -71,7 +72,7 @@ def load(
     ...     load(f"{folder}/vectors.txt").words
     ('a', 'b')
     """
-    path = Path(path)
+    path = find_model(path)
     demand_positive(limit, "limit")
     rules = ReadingRules(limit, bad_rows, None if scratch is None else Path(scratch))
     try:

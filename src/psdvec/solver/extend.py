@@ -1,7 +1,8 @@
 """Learn new words beside fixed vectors, which stay as they are to the last bit.
 
 :func:`extend` takes vectors and any count store that has words in common with them, or where they are on disk, and
-returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first.
+returns an :class:`Extension`: a model with new rows after the old. Vectors that psdvec did not fit are adopted first,
+and a text is counted first, as that of the model was.
 Each word is its own weighted ridge regression, equations (9) to (12) of ``docs/theory.md``.
 """
 
@@ -15,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from psdvec.counts.count import count_pairs
 from psdvec.counts.items import NOUN
 from psdvec.counts.matrix import Cooccurrence, counts_of
 from psdvec.counts.vocabulary import Key, kind_of_all, read_keys
-from psdvec.errors import InputError, checked, demand_client
-from psdvec.options import BASKET, UNIGRAMS, Fitting, Recipe, make_recipe
+from psdvec.errors import InputError, checked, demand_client, demand_positive
+from psdvec.options import BASKET, UNIGRAMS, Counting, Fitting, Recipe, make_recipe
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import arithmetic, limit_threads
 from psdvec.solver.devices import Device, open_device
 from psdvec.solver.pmi import margins, measure_constants
 from psdvec.solver.ridge import Setting, prepare
-from psdvec.storage.artefact import META, open_artefact, verify_artefact
+from psdvec.storage.artefact import META, find_model, open_artefact, verify_artefact
 from psdvec.storage.files import replaced_file
 from psdvec.storage.workspace import (
     Placed,
@@ -42,7 +43,7 @@ from psdvec.storage.workspace import (
     read_block,
     write_block,
 )
-from psdvec.text.corpus import Input
+from psdvec.text.corpus import Corpus, Input
 from psdvec.text.tokenizers import CHANGES, parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import (
@@ -249,6 +250,7 @@ def extend(
     ridge: float | str | None = None,
     damping: float | None = None,
     unigrams: str = UNIGRAMS[0],
+    min_count: int | None = None,
     min_contexts: int = Fitting.min_contexts,
     workers: int | None = None,
     device: str = Fitting.device,
@@ -259,7 +261,7 @@ def extend(
     quiet: bool = False,
     progress: Progress = LogProgress(),
 ) -> Extension:
-    """Learn words that ``model`` lacks from ``counts``.
+    """Learn words that ``model`` lacks from ``counts``, or from a text.
 
     Parameters
     ----------
@@ -268,7 +270,8 @@ def extend(
         psdvec did not fit get their scales from the counts: new words are solved against those of their words that the
         counts have.
     counts
-        A count store, or the folder that holds it; with ``items``, baskets.
+        A count store, or the folder that holds it; with ``items``, baskets. A text, that is a file or whatever else
+        :func:`psdvec.count_pairs` takes, is counted as that of the model was.
     items, basket, item, separator
         Whether ``counts`` are baskets of items, and where they are in tables and files; see :func:`psdvec.count_pairs`.
         They are counted as those of the model were, also the items that are there only once.
@@ -286,6 +289,8 @@ def extend(
         η of equation (9); the recipe's, if None.
     unigrams
         Whose frequencies of the old words to use: those of the ``"corpus"`` at hand, or the ``"model"``'s.
+    min_count
+        Learn new words that are seen so often; if None, those of a text seen five times, and of counts all.
     min_contexts
         A word seen with fewer different core words is not placed.
     workers
@@ -320,17 +325,18 @@ def extend(
         model, store = _count_baskets(
             model, counts, basket, item, separator, workers=workers, progress=progress
         )
-    elif isinstance(counts, Cooccurrence | str | Path):
+    elif isinstance(counts, Cooccurrence) or _names_counts(counts):
         store = counts_of(counts)
     else:
-        raise InputError(
-            f"counts are an object of type {type(counts).__name__}; give counts, or their folder, or, for baskets, "
-            "items=True"
-        )
+        model, store = _count_text(model, counts, workers=workers, progress=progress)
+        min_count = Counting.min_count if min_count is None else min_count
     old = _model_of(model, store, recipe=recipe, progress=progress)
     check_compatible(old, store)
     kind = kind_of_all(store.vocabulary.words)
     words, refresh = None if words is None else read_keys(words, kind), read_keys(refresh, kind)
+    least = demand_positive(min_count, "min_count")
+    if words is None and least is not None:
+        words = [store.vocabulary.words[i] for i in np.flatnonzero(store.vocabulary.counts >= least).tolist()]
     chosen = choose_words(old, store, words, refresh)
     options: dict[str, Any] = {
         "core": core, "ridge": ridge, "damping": damping, "unigrams": unigrams, "min_contexts": min_contexts
@@ -384,6 +390,33 @@ def _count_baskets(
     counts = count_pairs(
         baskets, items=True, basket=basket, item=item, separator=separator, min_count=1,
         window=how["window"] if is_ordered else None, weighting=how["weighting"] if is_ordered else None,
+        gaps=how["gaps"], workers=workers, progress=progress,
+    )  # fmt: skip
+    return old, counts
+
+
+def _names_counts(given: Any) -> TypeGuard[str | Path]:
+    """Say whether this is where counts are, in a folder, rather than a file of text or texts in Python."""
+    return isinstance(given, str | Path) and not Path(given).is_file()
+
+
+def _count_text(
+    model: Embeddings | str | Path, text: Input, *, workers: int | None, progress: Progress
+) -> tuple[Model, Cooccurrence]:
+    """Return the model, and the counts of ``text``, counted as those of the model were.
+
+    All words are counted, since old ones that are rare here are contexts, too.
+    """
+    old = model if isinstance(model, Embeddings) else _read_vectors(Path(model), progress)
+    if not isinstance(old, Model) or "window" not in old.counting:
+        raise InputError(
+            "these vectors do not say how their text was counted; count the new text with psdvec.count_pairs first"
+        )
+    how = old.counting
+    is_cut = isinstance(text, Corpus) or how.get("tokenizer") in ("none", UNKNOWN)
+    cutting = {} if is_cut else parameters_of(tokenizer_of(how))
+    counts = count_pairs(
+        text, **cutting, phrases=old.phrases, min_count=1, window=how["window"], weighting=how["weighting"],
         gaps=how["gaps"], workers=workers, progress=progress,
     )  # fmt: skip
     return old, counts
@@ -525,6 +558,7 @@ def _read_vectors(path: Path, progress: Progress) -> Embeddings:
     """Read vectors in any format; what is damaged, and would get new checksums here, is refused."""
     from psdvec.formats import load
 
+    path = find_model(path)
     if not (path / META).is_file():
         return load(path, progress=progress)
     artefact = open_artefact(path, kind=KIND, version=VERSION)
@@ -538,7 +572,7 @@ _FOLDERS = "a cluster works on folders; give a model that psdvec made, the count
 def _check_cluster(client: Any, counts: Any, output: Any, *, workers: int | None, device: str) -> None:
     """Raise :class:`InputError` where a cluster cannot do what is asked for."""
     demand_client(client)
-    if isinstance(counts, Cooccurrence) or output is None:
+    if not _names_counts(counts) or output is None:
         raise InputError(_FOLDERS)
     if workers is not None or device != "cpu":
         raise InputError("a cluster has its own threads; leave out workers and device")

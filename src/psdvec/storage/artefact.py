@@ -318,8 +318,38 @@ def _in_words(kind: str) -> str:
     return {"cooccurrence": "counts", "embeddings": "word vectors"}.get(kind, kind)
 
 
+MODELS = "psdvec.models"  # the group of entry points by which a package brings a model
+_PACKAGES = {"simplewiki": "psdvec-simplewiki"}  # models of this project by name, and what brings them
+
+
+def find_model(path: str | Path) -> Path:
+    """Return ``path`` or, if there is nothing at it, the folder of the installed model of this name.
+
+    A package brings a model by an entry point of the group ``psdvec.models``: its name, and the path of its folder.
+    """
+    path = Path(path)
+    if len(path.parts) != 1 or os.path.lexists(path):
+        return path
+    from importlib.metadata import entry_points  # takes a while, and most models are paths
+
+    for entry in entry_points(group=MODELS, name=path.name):
+        package = entry.dist.name if entry.dist else entry.module
+        try:
+            return Path(entry.load())
+        except (ImportError, AttributeError, TypeError) as error:
+            raise StoreError(
+                f"the installed model '{path}' cannot be found ({error}); install {package} again"
+            ) from error
+    if path.name in _PACKAGES:
+        raise StoreError(
+            f"there is no '{path}', and no model of this name is installed; pip install {_PACKAGES[path.name]}"
+        )
+    return path
+
+
 def _read_meta(path: Path) -> Artefact:
     restore(path)
+    path = find_model(path)
     if not path.exists():
         raise StoreError(f"there is no '{path}'; check the name")
     if not (path / META).is_file():
