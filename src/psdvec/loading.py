@@ -12,7 +12,7 @@ from psdvec.counts import matrix
 from psdvec.errors import InputError, StoreError, checked
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.storage.artefact import MAP, META, Artefact, open_artefact, verify_artefact
+from psdvec.storage.artefact import MAP, META, Artefact, find_model, open_artefact, verify_artefact
 from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.embeddings import Embeddings
@@ -86,8 +86,9 @@ def load(path: str | Path, expected: type[T]) -> T: ...
 def load(path: str | Path, expected: Any = object) -> Any:
     """Open whatever is at ``path``: what psdvec made, or vectors in any format that it reads.
 
-    What that is, only the files tell. ``load(path, psdvec.Model)`` returns a model or raises :class:`InputError`, and
-    editors and type checkers know so. The kinds are :class:`~psdvec.Model` and :class:`~psdvec.Embeddings`, of which
+    If there is nothing at it, it may be the name of an installed model, such as ``"simplewiki"``. What there is, only
+    the files tell. ``load(path, psdvec.Model)`` returns a model or raises :class:`InputError`, and editors and type
+    checkers know so. The kinds are :class:`~psdvec.Model` and :class:`~psdvec.Embeddings`, of which
     each model is one too, :class:`~psdvec.Cooccurrence`, :class:`~psdvec.Topics`, :class:`~psdvec.DocumentIndex` and
     :class:`~psdvec.Stability`. Of a change and of distinctive words, it returns what their JSON tells, a ``dict``, of
     an association the ``list`` of the rows of its table. The arrays of counts, models and indexes are mapped into
@@ -100,10 +101,11 @@ def load(path: str | Path, expected: Any = object) -> Any:
     """
     if not isinstance(expected, type):
         raise InputError("expected is no class; give one, such as psdvec.Model, or leave it out")
-    if not (Path(path) / META).is_file():
+    path = find_model(path)
+    if not (path / META).is_file():
         from psdvec import formats
 
-        if Path(path).exists():
+        if path.exists():
             _demand_kind(path, Embeddings, expected, told="at most Embeddings")  # before much is read
         return formats.load(path)
     artefact = open_artefact(path)
@@ -192,13 +194,14 @@ def summarise(artefact: Artefact) -> dict[str, str]:
         "size": f"{facts['size']} in {len(artefact.files) + 1} files",
         "made by": artefact.made_by,
         "computed": _computed_with(facts.get("arithmetic", {})),
+        **{name: str(facts.get("about", {}).get(name, "")) for name in model.ABOUT},
     }
     return {name: text for name, text in lines.items() if text}
 
 
 _SHAPES: dict[str, type] = {
     "words": int, "dim": int, "topics": int, "documents": int, "refits": int, "core": int, "method": str,
-    "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "arithmetic": dict,
+    "recipe": dict, "settings": dict, "counting": dict, "tally": dict, "arithmetic": dict, "about": dict,
 }  # fmt: skip
 
 

@@ -4,7 +4,8 @@ A :class:`Model` is :class:`~psdvec.vectors.embeddings.Embeddings`, and answers 
 the scales and constants of its fit. The folder is an artefact of kind ``embeddings``: the vectors in
 ``vectors.safetensors`` or, if they are sparse, as the arrays of a CSR matrix; words, counts, deviations and scales in
 ``.npy`` files, described in ``docs/formats.md``. Vectors without the scales of a fit are kept in such a folder too, and
-come back as plain :class:`~psdvec.vectors.embeddings.Embeddings`.
+come back as plain :class:`~psdvec.vectors.embeddings.Embeddings`. A compact folder holds the rows of the factorisation
+in eight bits and no vectors; they are mixed from rows and n-grams when it is opened.
 """
 
 from __future__ import annotations
@@ -34,17 +35,20 @@ from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.tokenizers import parameters_of, tokenizer_of
 from psdvec.vectors.embeddings import Embeddings, Ranking
 from psdvec.vectors.neighbours import csr_of, largest_columns, name_rows, rows_not_finite, sparse_vectors
-from psdvec.vectors.subwords import Subwords
+from psdvec.vectors.subwords import Subwords, in_eight_bits, mix
 
 KIND = "embeddings"
-VERSION = 2
+VERSION = 3  # the highest that is read
+WRITTEN = 2  # of whole vectors; 3 is that of compact models
 VECTORS = "vectors.safetensors"
 SPARSE = ("data", "indices", "indptr")  # instead of it where vectors are sparse: the arrays of a CSR matrix
 ROWS = "rows"  # beside the vectors in their file, where the two differ: the factor rows
+CODES, STEPS = "codes", "steps"  # in their place in a compact model: these rows in eight bits
 SCALES = {"signs": np.float32, "constant": np.float32, "row_sums": np.float64, "column_sums": np.float64}
 NGRAMS = "ngrams.safetensors"
 _WIDEST = 1 << 24  # columns that sparse vectors may have beside one per word: 64 MB for each looked up
 LARGEST = 1e9  # that numbers of a model may be: real ones are near 1
+ABOUT = ("title", "licence", "attribution")  # what a model may tell of itself
 BEFORE = {"power": 0.5, "spelling": 0.0}  # what version 1 did without saying so
 MOST_PAIRS = MOST / UNIT  # that counts may add up to
 _RANGES = {
@@ -100,7 +104,8 @@ class Model(Embeddings):
     ``sources`` what the model was made from, and ``origin`` names it among the sources of what is made from it.
     ``tokenizer`` is that of the counts, as are ``phrases``; of sentences from Python it is ``"whitespace"``.
     ``arithmetic`` says what the last bits rest on (:func:`psdvec.resources.arithmetic`); it is empty where that is not
-    known.
+    known. ``about`` tells whoever gets the model what it is, by the names of :data:`ABOUT`; what is made from it by
+    further words tells the same.
     """
 
     counts: Int64s
@@ -119,6 +124,7 @@ class Model(Embeddings):
     sources: tuple[Mapping[str, Any], ...] = field(kw_only=True, default=())
     origin: Mapping[str, Any] = field(kw_only=True, default_factory=lambda: {"model": "in memory"})
     arithmetic: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
+    about: Mapping[str, str] = field(kw_only=True, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tokenizer is None:
@@ -204,9 +210,13 @@ def write_model(
     *,
     parameters: Mapping[str, Any] | None = None,
     sources: Sequence[Mapping[str, Any]] = (),
+    is_compact: bool = False,
     overwrite: bool = False,
 ) -> None:
     """Write a model folder. A model knows how it was made; of plain vectors, ``parameters`` and ``sources`` tell.
+
+    Of a model ``is_compact``, only the rows of the factorisation are written, in eight bits. What is read back has them
+    so rounded, and the vectors that follow from them.
 
     Examples
     --------
@@ -219,12 +229,17 @@ def write_model(
     """
     made, csr, subwords = dict(parameters or {}), csr_of(embeddings.vectors), embeddings.subwords
     arrays: dict[str, Array | None] = {"word_counts": embeddings.counts, "deviations": embeddings.deviations}
-    tensors = {"vectors": embeddings.vectors}
+    tensors: dict[str, Array] = {"vectors": embeddings.vectors}
     if isinstance(embeddings, Model):
         made, sources = _parameters_of(embeddings), embeddings.sources
         arrays |= {name: getattr(embeddings, name) for name in SCALES}
-        if embeddings.rows is not embeddings.vectors:
-            arrays["stretch"], tensors[ROWS] = embeddings.stretch, embeddings.rows
+        if is_compact:
+            codes, steps = in_eight_bits(np.asarray(embeddings.rows))
+            tensors = {CODES: codes, STEPS: steps}
+        elif embeddings.rows is not embeddings.vectors:
+            tensors[ROWS] = embeddings.rows
+        if len(tensors) > 1:
+            arrays["stretch"] = embeddings.stretch
     elif embeddings.tokenizer is not None:
         made |= parameters_of(embeddings.tokenizer)
     if csr is not None:
@@ -240,8 +255,8 @@ def write_model(
     packed = WordList.pack(embeddings.words)
     arrays |= {"words": packed.blob, "word_offsets": packed.offsets}
     with create_artefact(
-        path, kind=KIND, version=VERSION, parameters=made, sources=[dict(source) for source in sources],
-        overwrite=overwrite,
+        path, kind=KIND, version=VERSION if CODES in tensors else WRITTEN, parameters=made,
+        sources=[dict(source) for source in sources], overwrite=overwrite,
     ) as writer:  # fmt: skip
         if csr is None:
             write_safetensors(writer.folder / VECTORS, tensors)
@@ -267,6 +282,7 @@ def _parameters_of(model: Model) -> dict[str, Any]:
         "constants": asdict(model.constants),
         "counting": dict(model.counting),
         **({"arithmetic": dict(model.arithmetic)} if model.arithmetic else {}),
+        **({"about": dict(model.about)} if model.about else {}),
     }
 
 
@@ -283,6 +299,9 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
     words = read_words(artefact)
     is_sparse = f"{SPARSE[0]}.npy" in artefact.files
     tensors = {} if is_sparse else map_safetensors(artefact.file(VECTORS))
+    subwords = _subwords_of(artefact)
+    if CODES in tensors:
+        tensors = _unfolded(artefact, tensors, words, subwords)
     vectors = _sparse_of(artefact) if is_sparse else tensors.get("vectors")
     if vectors is None or vectors.ndim != 2 or len(vectors) != len(words):
         raise StoreError(f"{damaged}: it does not hold one vector per word; make it again")
@@ -300,15 +319,8 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
         raise StoreError(f"{damaged}: deviations holds a value that cannot be; make it again")
     if (made.get("words", len(words)), made.get("dim", vectors.shape[1])) != vectors.shape:
         raise StoreError(f"{damaged}: it holds other vectors than it says; make it again")
-    subwords = None
-    if "subwords" in made:
-        try:
-            parts: dict[str, Any] = map_safetensors(artefact.file(NGRAMS))
-            subwords = Subwords(**parts, **made["subwords"])
-        except (TypeError, ValueError, AttributeError, InputError) as error:
-            raise StoreError(f"{damaged} ({error}); make it again") from error
-        if subwords.dim != vectors.shape[1]:
-            raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
+    if subwords is not None and subwords.dim != vectors.shape[1]:
+        raise StoreError(f"{damaged}: its n-grams do not fit its vectors; make it again")
     phrases = phrases_in(artefact)
     try:
         if "constants" not in made:
@@ -336,9 +348,46 @@ def read_model(path: str | Path | Artefact) -> Embeddings:
             phrases=phrases,
             origin=origin,
             arithmetic=dict(made.get("arithmetic", {})),
+            about=_about_of(made),
         )
     except (KeyError, TypeError, ValueError, OSError, InputError) as error:
         raise StoreError(f"{damaged} ({error}); make it again") from error
+
+
+def _subwords_of(artefact: Artefact) -> Subwords | None:
+    """Return the n-grams of a model, or None if it has none."""
+    if "subwords" not in artefact.parameters:
+        return None
+    try:
+        parts: dict[str, Any] = map_safetensors(artefact.file(NGRAMS))
+        return Subwords(**parts, **artefact.parameters["subwords"])
+    except (TypeError, ValueError, AttributeError, InputError) as error:
+        raise StoreError(f"'{artefact.path}' is damaged ({error}); make it again") from error
+
+
+def _unfolded(
+    artefact: Artefact, tensors: Mapping[str, Array], words: Sequence[str], subwords: Subwords | None
+) -> dict[str, Array]:
+    """Return the rows and the vectors of a compact model, in float32 and in memory."""
+    codes, steps, stretch = tensors[CODES], tensors.get(STEPS), artefact.array("stretch", np.float32)
+    n, dim = len(words), stretch.size
+    is_whole = codes.dtype == np.int8 and codes.shape == (n, dim)
+    if not is_whole or steps is None or steps.dtype != np.float32 or steps.shape != (n,):
+        raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
+    if subwords is not None and subwords.dim != dim:
+        raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
+    rows = codes * steps[:, None]
+    spelled = None if subwords is None else subwords.predict(words)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of numbers that are too large is refused
+        vectors = mix(rows, stretch, spelled, share=0.0 if subwords is None else subwords.share)
+    return {"vectors": vectors, ROWS: rows}
+
+
+def _about_of(made: Mapping[str, Any]) -> dict[str, str]:
+    about = made.get("about", {})
+    if not isinstance(about, dict) or not all(isinstance(said, str) for said in about.values()):
+        raise ValueError("what it tells about itself is no text")
+    return dict(about)
 
 
 def _sparse_of(artefact: Artefact) -> Array | None:

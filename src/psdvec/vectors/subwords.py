@@ -306,8 +306,8 @@ def ngram_weights(starts: Int64s) -> Float32s:
     return np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
 
 
-def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
-    """Return ``vectors`` as codes and, for each, the step that a code stands for.
+def in_eight_bits(vectors: Float32s, *, largest: int = _STEPS) -> tuple[Codes, Float32s]:
+    """Return ``vectors`` as codes from -``largest`` to it and, for each, the step that a code stands for.
 
     >>> in_eight_bits(np.array([[1.27, -0.5], [0, 0]], np.float32))[0].tolist()
     [[127, -50], [0, 0]]
@@ -318,7 +318,7 @@ def in_eight_bits(vectors: Float32s) -> tuple[Codes, Float32s]:
     def fill(first: int) -> None:
         rows = slice(first, first + _ROWS)
         part = vectors[rows]
-        step = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0)) / np.float32(_STEPS)
+        step = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0)) / np.float32(largest)
         step[step < np.finfo(np.float32).tiny] = 0  # smaller ones are too coarse to divide by
         codes[rows] = np.rint(part / np.where(step > 0, step, np.float32(1))[:, None])
         steps[rows] = step
@@ -418,6 +418,8 @@ def learn_subwords(
     length: float,
     recipe: Recipe,
     mean: Float32s | None = None,
+    most: int | None = None,
+    largest: int = _STEPS,
     solve: Solve | None = None,
     workers: int | None = None,
     progress: Progress = LogProgress(),
@@ -425,7 +427,8 @@ def learn_subwords(
     """Return the n-gram vectors B of equation (14); None where no two words have an n-gram in common.
 
     ``units`` (n, d) are vectors of length 1, of words that were seen ``counts`` times; ``length`` is the mean length
-    that they had, after ``mean`` was taken from them. The same for any number of ``workers``; ``solve``: see
+    that they had, after ``mean`` was taken from them. With ``most``, only so many n-grams are learned, those that the
+    most words share, and ``largest`` is that of their codes. The same for any number of ``workers``; ``solve``: see
     :func:`regress`.
     """
     from scipy import sparse
@@ -433,6 +436,8 @@ def learn_subwords(
     starts, hashes = _ngrams_by_threads(words)
     known, places, shared = np.unique(hashes, return_inverse=True, return_counts=True)
     kept = shared >= FEWEST
+    if most is not None and kept.sum() > most:
+        kept[np.argsort(-shared, kind="stable")[most:]] = False
     if not kept.any():
         return None
     rank = np.cumsum(kept) - 1
@@ -443,7 +448,7 @@ def learn_subwords(
     certain = certainty(counts, noise=recipe.spelling_noise)
     how: dict[str, Any] = {"solve": solve, "workers": workers, "progress": progress}
     B, others = regress(Z, units, certain, ridge=recipe.spelling_ridge, **how)
-    codes, steps = in_eight_bits(B)
+    codes, steps = in_eight_bits(B, largest=largest)
     return Subwords(
         known[kept], codes, steps, share=others.share(recipe.spelling), length=length,
         leverage=others.own / max(float(np.mean(certain)) * (1 - others.own), 1e-6), slope=others.slope,
