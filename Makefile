@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test test-skipped torture wheel-test lint demo docs interop screenshots clean
+.PHONY: check test test-skipped torture wheel-test boxed-model lint demo docs interop screenshots clean
 
 # Style, types and the quick tests, in a minute and a half on two cores; it says how many slow tests it left out.
 check: .venv/dev lint
@@ -23,9 +23,13 @@ TORTURE ?= --minutes 60
 torture: .venv/dev
 	$(BIN)/python -m tests.torture $(TORTURE)
 
-# The sdist, and the wheel from it, built and tried in an empty environment; what passed is in dist/.
+# The sdists, and the wheels from them, built and tried in an empty environment; what passed is in dist/.
 wheel-test:
 	PYTHON=$(PYTHON) bash scripts/wheel_test.sh
+
+# The model of packages/psdvec-simplewiki, from a dump or a text: make boxed-model TEXT=simplewiki-latest-pages-articles.xml.bz2
+boxed-model: .venv/dev
+	$(BIN)/python packages/psdvec-simplewiki/build.py $(TEXT)
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -79,4 +83,4 @@ demo: .venv/demo
 	touch $@
 
 clean:
-	rm -rf .venv demo-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo-output site packages/psdvec-simplewiki/psdvec_simplewiki/simplewiki .pytest_cache .mypy_cache .ruff_cache .hypothesis
