@@ -319,7 +319,7 @@ def _in_words(kind: str) -> str:
 
 
 MODELS = "psdvec.models"  # the group of entry points by which a package brings a model
-_PACKAGES = {"simplewiki": "psdvec-simplewiki"}  # models of this project by name, and what brings them
+PACKAGES = {"simplewiki": "psdvec-simplewiki"}  # models of this project by name, and what brings them
 
 
 def find_model(path: str | Path) -> Path:
@@ -340,9 +340,9 @@ def find_model(path: str | Path) -> Path:
             raise StoreError(
                 f"the installed model '{path}' cannot be found ({error}); install {package} again"
             ) from error
-    if path.name in _PACKAGES:
+    if path.name in PACKAGES:
         raise StoreError(
-            f"there is no '{path}', and no model of this name is installed; pip install {_PACKAGES[path.name]}"
+            f"there is no '{path}', and no model of this name is installed; pip install {PACKAGES[path.name]}"
         )
     return path
 
