@@ -93,6 +93,8 @@ def test_the_command_extend_takes_its_name_and_a_text(farm, run):
     code, output, errors = run("extend", "farm", "text.txt", "-o", "larger", "--min-contexts", "2")
     assert code == 0, output + errors
     assert "1 words learned" in output
+    code, output, _ = run("extend", "farm", "text.txt", "-o", "none", "--min-count", "1000")
+    assert (code, "they are seen too seldom (--min-count); nothing was written" in output) == (0, True)
     larger = psdvec.load("larger")
     assert np.array_equal(larger.vectors[: len(farm)], farm.vectors)
     assert larger.sources[0]["model"] == "farm-1"

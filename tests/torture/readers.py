@@ -317,6 +317,7 @@ READERS = {
     "npz": Reader(("vectors.npz", "foreign.npz"), _read_vectors),
     "model2vec": Reader(("model2vec",), _read_vectors),
     "model": Reader(("model", "sparse", "embeddings"), _read_model),
+    "compact": Reader(("compact",), _read_model),
     "map": Reader(("map",), _read_map),
     "counts": Reader(("counts",), _read_counts),
     "pairs of grams": Reader(("top2grams.txt",), _read_counted_grams),

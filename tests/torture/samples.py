@@ -110,6 +110,7 @@ def _write_counts_and_models(folder: Path) -> None:
     from psdvec.counts.count import count_pairs
     from psdvec.counts.grams import write_grams
     from psdvec.methods.run import fit_method
+    from psdvec.publishing.compact import compact
 
     rng = np.random.default_rng(0)
     words = [
@@ -125,7 +126,7 @@ def _write_counts_and_models(folder: Path) -> None:
     (folder / "grams").mkdir()
     write_grams(counts, folder / "grams" / "top2grams.txt", words=folder / "grams" / "top1grams.txt")
     write_grams(counts, folder / "top2grams.txt")
-    psdvec.fit(folder / "counts", dim=4, output=folder / "model")
+    compact(psdvec.fit(folder / "counts", dim=4, output=folder / "model"), folder / "compact", quiet=True)
     fit_method("ppmi", folder / "counts", dim=4, output=folder / "sparse")
     records = [
         {"text": " ".join(words), "year": 1990 + i % 3, "id": f"d{i}"} for i, words in enumerate(sentences)

@@ -250,7 +250,9 @@ def extend(
             progress=make_progress(quiet=quiet),
         )  # fmt: skip
     if not extension.learned and not extension.refreshed:
-        print("nothing to learn: the model has all of these words; nothing was written")
+        is_text = counts.is_file() and not items and format == graphs.COUNTS
+        seldom = ", or they are seen too seldom (--min-count)" if min_count or is_text else ""
+        print(f"nothing to learn: the model has all of these words{seldom}; nothing was written")
         return
     if "vectors" in extension.sources[0]:
         _report_scales(extension, counts)
