@@ -140,10 +140,11 @@ def test_a_compact_folder_whose_parts_do_not_fit_is_refused(model, tmp_path):
         read_model(tmp_path / "farm")
 
 
-def test_steps_that_are_not_finite_are_refused_with_the_word(model, tmp_path):
+@pytest.mark.parametrize("step", [np.nan, np.inf, 3e38])
+def test_steps_that_cannot_be_computed_with_are_refused_with_the_word(model, tmp_path, step):
     compact(model, tmp_path / "farm", ngrams=NGRAMS, quiet=True)
     path = tmp_path / "farm" / "vectors.safetensors"
-    path.write_bytes(path.read_bytes()[:-4] + np.float32(np.nan).tobytes())
+    path.write_bytes(path.read_bytes()[:-4] + np.float32(step).tobytes())
     put_right(tmp_path / "farm", path)
     with pytest.raises(StoreError, match=f"the vector of '{model.words[-1]}' is not finite"):
         read_model(tmp_path / "farm")

@@ -376,9 +376,9 @@ def _unfolded(
         raise StoreError(f"'{artefact.path}' is damaged: it does not hold one vector per word; make it again")
     if subwords is not None and subwords.dim != dim:
         raise StoreError(f"'{artefact.path}' is damaged: its n-grams do not fit its vectors; make it again")
-    rows = codes * steps[:, None]
     spelled = None if subwords is None else subwords.predict(words)
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of numbers that are too large is refused
+        rows = codes * steps[:, None]
         vectors = mix(rows, stretch, spelled, share=0.0 if subwords is None else subwords.share)
     return {"vectors": vectors, ROWS: rows}
 
