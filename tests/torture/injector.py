@@ -119,7 +119,7 @@ def _os_open(path: Any, flags: int, *arguments: Any, _real: Any = os.open, **nam
 
 def install() -> None:
     """Put the hooks in place; nothing goes wrong until :func:`arm`."""
-    from psdvec.storage import files as renames
+    from psdvec import system as renames
 
     builtins.open = io.open = _open  # type: ignore[assignment]
     os.open = _os_open

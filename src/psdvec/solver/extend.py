@@ -410,7 +410,8 @@ def _count_text(
     old = model if isinstance(model, Embeddings) else _read_vectors(Path(model), progress)
     if not isinstance(old, Model) or "window" not in old.counting:
         raise InputError(
-            "these vectors do not say how their text was counted; count the new text with psdvec.count_pairs first"
+            "these vectors do not say how their text was counted; count the new text with psdvec.count_pairs first, "
+            "or, for baskets, items=True"
         )
     how = old.counting
     is_cut = isinstance(text, Corpus) or how.get("tokenizer") in ("none", UNKNOWN)
