@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import psdvec
+from psdvec.errors import InputError
 from psdvec.vectors.embeddings import Embeddings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -69,6 +70,24 @@ def test_spacy_makes_a_pipeline_by_the_command_in_the_card(consumer, e: Embeddin
     assert done.returncode == 0, done.stdout + done.stderr
     vocabulary = spacy.load(published.parent / "spacy-vectors").vocab
     assert all(np.array_equal(vocabulary.get_vector(word), e[word]) for word in e.words)
+
+
+@pytest.mark.parametrize("languages", [["en"], []])
+def test_spacy_opens_the_pipeline(consumer, e: Embeddings, languages: list[str], tmp_path: Path):
+    spacy = consumer("spacy")
+    psdvec.publish(e, tmp_path / "out", formats=["spacy"], languages=languages, quiet=True)
+    nlp = spacy.load(tmp_path / "out" / "spacy")
+    assert nlp.lang == (languages or ["xx"])[0]
+    assert all(np.array_equal(nlp.vocab.get_vector(word), e[word]) for word in e.words)
+    assert nlp("the king").similarity(nlp("the king")) == pytest.approx(1)
+    assert 'spacy.load("folder/spacy")' in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_language_that_spacy_does_not_know_is_named(consumer, e: Embeddings, tmp_path: Path):
+    consumer("spacy")
+    with pytest.raises(InputError, match="spaCy has no rules for 'nv'"):
+        psdvec.publish(e, tmp_path / "out", formats=["spacy"], languages=["nv"], quiet=True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_pandas_reads_the_table(consumer, e: Embeddings, tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import psdvec
-from psdvec.errors import InputError, PSDVecError
+from psdvec.errors import InputError, MissingExtraError, PSDVecError
 from psdvec.maps.drawing import make_map
 from psdvec.publishing.card import choose_words
 from psdvec.publishing.publish import MANIFEST, measure_loss
@@ -321,7 +322,7 @@ def test_vectors_of_the_text_format_are_those_of_the_folder(many, tmp_path):
         ({"languages": ["English"]}, "no code of a language"),
         ({"card": "nowhere.md"}, "cannot be read"),
         ({"report": "nowhere.json"}, "is not the report"),
-        ({"formats": ["spacy"]}, "formats"),
+        ({"formats": ["excel"]}, "formats"),
         ({"quantize": "int4"}, "quantize"),
     ],
 )
@@ -362,6 +363,13 @@ def test_the_command_publishes_and_says_what_it_wrote(run, kept, tmp_path):
     assert code == 0
     assert "written to" in said
     assert (out / "vectors.vec").is_file()
-    code, _, errors = run("publish", kept, "-o", tmp_path / "again", "--with", "vec,spacy", "-q")
+    code, _, errors = run("publish", kept, "-o", tmp_path / "again", "--with", "vec,excel", "-q")
     assert code == 1
-    assert "--with spacy is not known; give one or more of vec, parquet, projector" in errors
+    assert "--with excel is not known; give one or more of vec, parquet, projector, spacy" in errors
+
+
+def test_a_pipeline_of_spacy_needs_spacy_before_anything_is_written(kept, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'psdvec\[spacy\]'"):
+        published(kept, tmp_path / "out", formats=["spacy"])
+    assert not (tmp_path / "out").exists()

@@ -22,8 +22,8 @@ def publish(
         str | None,
         typer.Option(
             "--with",
-            help="Also write vec (gensim, spaCy), parquet (words, map, neighbours), projector (TensorBoard); "
-            "several with commas.",
+            help="Also write vec (gensim, spaCy), parquet (words, map, neighbours), projector (TensorBoard), spacy (a "
+            "pipeline); several with commas.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Title of the card; default: the name of MODEL.")] = None,

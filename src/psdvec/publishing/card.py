@@ -327,8 +327,11 @@ def _loading(told: Described, sizes: Mapping[str, int]) -> str:
     place = "folder/vectors.vec" if text else "vectors.vec"
     gensim = ["from gensim.models import KeyedVectors", f'kv = KeyedVectors.load_word2vec_format("{place}")']
     parts.append(("gensim", "python", [*made, *gensim]))
-    spacy = f"{first}python -m spacy init vectors {language} {place} spacy-vectors"
-    parts.append(("spaCy", "console", spacy.splitlines()))
+    if any(name.startswith("spacy/") for name in sizes):
+        parts.append(("spaCy", "python", ["import spacy", 'nlp = spacy.load("folder/spacy")']))
+    else:
+        spacy = f"{first}python -m spacy init vectors {language} {place} spacy-vectors"
+        parts.append(("spaCy", "console", spacy.splitlines()))
     if "words.parquet" in sizes:
         frame = ["import pandas", 'words = pandas.read_parquet("folder/words.parquet")']
         parts.append(("pandas", "python", frame))

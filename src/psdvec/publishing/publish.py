@@ -42,11 +42,11 @@ from psdvec.vectors.model import Model
 from psdvec.vectors.neighbours import csr_of, eight_bit_vectors, lengths_of
 from psdvec.vectors.subwords import in_eight_bits
 
-More: TypeAlias = Literal["vec", "parquet", "projector"]
+More: TypeAlias = Literal["vec", "parquet", "projector", "spacy"]
 Quantized: TypeAlias = Literal["int8"]
 
 MANIFEST, KIND, VERSION = "psdvec.json", "published vectors", 1
-VEC, PARQUET, PROJECTOR = "vectors.vec", "words.parquet", "projector"
+VEC, PARQUET, PROJECTOR, SPACY = "vectors.vec", "words.parquet", "projector", "spacy"
 JUDGED = 1_000  # words by which the loss of eight bits is measured, from the most frequent to the rarest
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _ROWS = 4096  # written at once
@@ -79,7 +79,7 @@ def publish(
         What to write; only a published folder is ever replaced, with ``overwrite``.
     formats
         What else to write: ``"vec"`` for gensim and spaCy, ``"parquet"`` (words, counts, the map, nearest words),
-        ``"projector"`` for TensorBoard.
+        ``"projector"`` for TensorBoard, ``"spacy"``, a pipeline of spaCy in the first of the ``languages``.
     name
         In the title of the card; by default that of the model's folder.
     license, languages
@@ -108,6 +108,7 @@ def publish(
     _check_choices(formats, quantize)
     if "parquet" in formats:
         _import_parquet()
+    pipeline = _spacy_pipeline(languages) if "spacy" in formats else None
     scores = None if report is None else read_report(report)
     own_text = "" if card is None else _read_own(Path(card))
     path = None if isinstance(model, Embeddings) else Path(model)
@@ -135,6 +136,8 @@ def publish(
             _write_parquet(e, new / PARQUET, places=_places(own, path), progress=progress)
         if "projector" in formats:
             _write_projector(e, new / PROJECTOR, title)
+        if pipeline is not None:
+            _write_spacy(e, new / SPACY, pipeline)
         sizes = {each.relative_to(new).as_posix(): each.stat().st_size for each in _files(new)}
         (new / CARD).write_text(write_card(described, sizes), encoding="utf-8", newline="\n")
         _write_manifest(described, new)
@@ -325,6 +328,26 @@ def _write_projector(e: Embeddings, folder: Path, title: str) -> None:
         encoding="utf-8",
         newline="\n",
     )
+
+
+def _spacy_pipeline(languages: Sequence[str]) -> Any:
+    """Return an empty pipeline of spaCy for the first language, or for any where none was given."""
+    spacy: Any = import_extra("spacy", extra="spacy", purpose="publishing for spaCy")
+    language = languages[0].partition("-")[0] if languages else "xx"
+    try:
+        return spacy.blank(language)
+    except ImportError as error:
+        raise InputError(
+            f"spaCy has no rules for '{language}'; give a language that it knows first, or none"
+        ) from error
+
+
+def _write_spacy(e: Embeddings, folder: Path, pipeline: Any) -> None:
+    """Write a pipeline that cuts text into words and knows their vectors."""
+    vectors: Any = import_extra("spacy.vectors", extra="spacy", purpose="publishing for spaCy")
+    keys = [pipeline.vocab.strings.add(word) for word in e.words]
+    pipeline.vocab.vectors = vectors.Vectors(data=np.array(e.vectors, np.float32), keys=keys)
+    pipeline.to_disk(folder)
 
 
 def _write_manifest(described: Described, folder: Path) -> None:
