@@ -257,6 +257,7 @@ def test_figures_are_drawn_without_a_browser(found, model, run, tmp_path):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["x", "w1"]
     names = [text.get_text() for text in found.plot_map("x").axes[0].texts]
     assert names[:2] == ["old", "new"]
+    assert figure._repr_png_().startswith(b"\x89PNG")  # what a notebook asks for
     model.save(tmp_path / "model")
     for name, texts in (("old", OLD), ("new", NEW)):
         (tmp_path / name).write_text("\n".join(texts))

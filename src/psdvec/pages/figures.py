@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +100,20 @@ def write_figure(figure: Any, path: Path, *, overwrite: bool = False) -> None:
 
 
 def _empty(width: float, height: float, title: str) -> tuple[Any, Any]:
-    """Return a figure that no global list knows of, and its axes; a notebook is told how to show it."""
+    """Return a figure that no global list knows of, and its axes."""
     made = import_extra("matplotlib.figure", extra="plot", purpose="a figure")
-    if "IPython" in sys.modules:
-        import_extra("matplotlib.pyplot", extra="plot", purpose="a figure")
     figure = made.Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = partial(_as_png, figure)  # notebooks show others only after one that pyplot made
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
     axes.spines[["top", "right", "left"]].set_visible(False)
     return figure, axes
+
+
+def _as_png(figure: Any) -> bytes:
+    file = BytesIO()
+    figure.savefig(file, format="png", bbox_inches="tight")
+    return file.getvalue()
 
 
 def _colour(name: str) -> str:
