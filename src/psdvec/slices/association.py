@@ -319,10 +319,12 @@ def find_words(embeddings: Embeddings, lists: Sequence[tuple[str, Sequence[str]]
         missing.update({name: absent} if absent else {})
         rare.update({name: seldom} if seldom else {})
         if len(kept) < (1 if name == WORDS else FEWEST):
-            gone = ", ".join([*absent, *seldom])
+            why = {"unknown": absent, "too rare in some slice": seldom}
+            gone = "; ".join(f"{reason}: {', '.join(words)}" for reason, words in why.items() if words)
             raise InputError(
-                f"the list '{name}' has {count_of(len(kept), 'word')} to measure, which is too few; "
-                + (f"these are unknown, or too rare: {gone}" if gone else "give more")
+                f"the list '{name}' has {count_of(len(kept), 'word')} to measure, which is too few"
+                + (f" ({gone}); give others" if gone else "; give more")
+                + (", or ask for fewer occurrences with min_count" if seldom else "")
             )
         used[name] = tuple(kept)
         places.update(kept)
