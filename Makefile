@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test test-skipped torture wheel-test boxed-model lint demo docs interop screenshots clean
+.PHONY: check test test-skipped torture wheel-test boxed-model lint demo docs interop screenshots notebooks clean
 
 # Style, types and the quick tests, in a minute and a half on two cores; it says how many slow tests it left out.
 check: .venv/dev lint
@@ -54,6 +54,12 @@ demo-output/model:
 demo-output/paper-model: | demo-output/model
 	$(BIN)/psdvec fit demo-output/counts -o $@ --dim 100 --recipe paper
 
+# The notebooks of examples/notebooks, run by Jupyter, with what they show; make notebooks NOTEBOOKS=shop runs one.
+NOTEBOOKS ?=
+
+notebooks: .venv/notebooks
+	$(BIN)/python -m scripts.notebooks $(NOTEBOOKS)
+
 # The documentation as pages in site/, every link checked, any warning an error.
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -76,6 +82,10 @@ demo: .venv/demo
 
 .venv/docs: pyproject.toml | .venv/bin/python
 	$(BIN)/pip install --quiet --editable '.[docs]'
+	touch $@
+
+.venv/notebooks: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --editable '.[notebooks]'
 	touch $@
 
 .venv/demo: pyproject.toml | .venv/bin/python
