@@ -62,7 +62,7 @@ notebooks: .venv/notebooks
 
 # The documentation as pages in site/, every link checked, any warning an error.
 docs: .venv/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "the pages are in site/; open site/index.html, or search them too: python3 -m http.server --directory site"
 
 demo: .venv/demo

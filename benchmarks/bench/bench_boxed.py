@@ -171,12 +171,16 @@ def table(record: dict[str, Any]) -> str:
 
 def _row(one: dict[str, Any]) -> list[str]:
     lost = one["against exact"]
-    said = "" if lost is None else f"{-100 * lost['value']:.1f} (p = {lost['p']:.2f})"
+    said = "" if lost is None else f"{round(-100 * lost['value'], 1) + 0.0:.1f} ({_chance(lost['p'])})"
     return [
         str(one["dim"]), one["model"], f"{one['ngrams']:,}", f"{one['bytes'] / 1e6:.1f}", f"{one['similarity']:.1f}",
         f"{one['analogies']:.1f}", _interval(one["mean"]), said, _interval(one["rare"]),
         f"{100 * one['slips']['found']:.0f} %",
     ]  # fmt: skip
+
+
+def _chance(p: float) -> str:
+    return "p < 0.01" if p < 0.01 else f"p = {p:.2f}"
 
 
 def _interval(values: list[float]) -> str:

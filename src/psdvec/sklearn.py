@@ -108,6 +108,8 @@ class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 class WordVectors(_TextTransformer):
     """Turn texts into vectors.
 
+    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column.
+
     Parameters
     ----------
     vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads; if None, they are trained
@@ -120,8 +122,6 @@ class WordVectors(_TextTransformer):
         function from a text to a list of words; if None, as the vectors' own text was cut. Where that is not known,
         words are runs of letters and digits, lower-cased if the vocabulary has no capitals
     unseen : ``"ignore"`` leaves words without a vector out, ``"spelling"`` gives them one by their spelling
-
-    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column.
 
     Attributes
     ----------
@@ -203,6 +203,9 @@ class WordVectors(_TextTransformer):
 class Topics(_TextTransformer):
     """Turn texts into proportions of topics, which are learned from the texts given to ``fit``.
 
+    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column. A text
+    without any known word becomes a row of zeros.
+
     Parameters
     ----------
     vectors : a Model or Embeddings, or the path of vectors in any format that psdvec reads
@@ -211,9 +214,6 @@ class Topics(_TextTransformer):
     min_documents : leave out words that fewer texts have; by default 5, or one in a thousand
     random_state : a number, the seed of the first clusters
     tokenizer : how texts are cut into words, as for :class:`WordVectors`
-
-    Texts are strings, one per row: a list, an array, a column of a DataFrame, or a table with a single column. A text
-    without any known word becomes a row of zeros.
 
     Attributes
     ----------
@@ -274,14 +274,14 @@ class Topics(_TextTransformer):
 class ItemVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turn baskets of items into vectors, which are learned from the baskets given to ``fit``.
 
+    Baskets are lists or sets of items, one per row; items are strings, whole numbers or tuples. The row of a basket is
+    the mean of its items' vectors, zeros if none has one.
+
     Parameters
     ----------
     dim, min_count : dimensions, and in how many baskets an item must be to get a vector
     window : None, if the order of a basket's items says nothing; otherwise how far apart two may stand
     random_state : a number, the seed of the fit
-
-    Baskets are lists or sets of items, one per row; items are strings, whole numbers or tuples. The row of a basket is
-    the mean of its items' vectors, zeros if none has one.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; pip install 'psdvec[docs]'")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         capture_output=True, text=True, check=False, cwd=REPOSITORY, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

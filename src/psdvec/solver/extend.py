@@ -263,6 +263,9 @@ def extend(
 ) -> Extension:
     """Learn words that ``model`` lacks from ``counts``, or from a text.
 
+    Words that cannot be placed are listed in :attr:`Extension.unplaced`, each with its reason. It is an error if none
+    of those asked for can.
+
     Parameters
     ----------
     model
@@ -309,9 +312,6 @@ def extend(
         because the result would differ in its last digits.
     quiet
         Show no progress.
-
-    Words that cannot be placed are listed in :attr:`Extension.unplaced`, each with its reason. It is an error if none
-    of those asked for can.
     """
     progress = SilentProgress() if quiet else progress
     ridge = None if ridge is None else str(ridge)

@@ -80,6 +80,9 @@ class _Terms(NamedTuple):
 class Embeddings(Lexicon):
     """Words and their vectors, most frequent word first where counts are known.
 
+    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
+    that its spelling tells. Only the words of the vocabulary are ever answers.
+
     Parameters
     ----------
     words : n different strings; of items, they may all be whole numbers or all be tuples
@@ -90,9 +93,6 @@ class Embeddings(Lexicon):
     tokenizer : how the vectors' text was cut into words, one of :data:`~psdvec.text.tokenizers.TOKENIZERS`; or None, if
         that is not known
     phrases : those that were joined in the vectors' text, each a word such as ``new_york``; or None
-
-    Where a question takes ``unseen``, a word without a vector is an error or, with ``unseen="spelling"``, gets the one
-    that its spelling tells. Only the words of the vocabulary are ever answers.
 
     Examples
     --------
