@@ -43,6 +43,17 @@ def test_topics_are_printed_and_written(run, folder: Path):
     assert "4 topics written to out; have a look at out/topics.html" in output
 
 
+def test_topics_are_drawn_as_the_name_of_the_file_says(run, folder: Path):
+    pytest.importorskip("matplotlib")
+    call = ("topics", "model", "lines.txt", "--topics", 4, "-q")
+    assert run(*call, "-o", "out", "--plot", "topics.svg")[0] == 0
+    assert Path("topics.svg").read_text().startswith("<?xml")
+    code, _, errors = run(*call, "-o", "other", "--plot", "topics.svg")
+    assert code != 0
+    assert "exists" in errors
+    assert not Path("other").exists()
+
+
 def test_one_topic_of_one_document_is_said_in_the_singular(run, folder: Path):
     code, output, _ = run(
         "topics", "model", "-", "-o", "out", "--topics", 1, "--min-documents", 1, stdin="bank0 bank1 sea1\n"

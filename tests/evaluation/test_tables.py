@@ -190,6 +190,41 @@ def test_csv_has_a_line_for_each_model_task_and_metric(report: Report):
     assert 0 < float(rows[-1]["p_against_best"] or 1) <= 1
 
 
+def test_a_data_frame_has_the_rows_of_the_csv(report: Report):
+    pandas = pytest.importorskip("pandas")
+    frame = report.to_frame()
+    read = pandas.read_csv(io.StringIO(as_csv(report)))
+    assert list(frame.columns) == list(read.columns)
+    for name in ("model", "task", "score", "low", "high", "covered", "total"):
+        assert frame[name].tolist() == pytest.approx(read[name].tolist())
+
+
+def test_a_figure_has_a_dot_for_each_score_and_first_the_means(report: Report):
+    pytest.importorskip("matplotlib")
+    axes = report.plot().axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["mean", "MEN", "Google ×", "Google +"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(report.models)
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    for line, model in zip(dots, report.models, strict=True):
+        scores = [report.means[model], *(report.get(model, *column) for column in report.columns)]
+        assert list(line.get_xdata()) == pytest.approx([100 * score.value for score in scores])
+    for lines, model in zip(axes.collections, report.models, strict=True):
+        ends = [report.get(model, *column) for column in report.columns]
+        drawn = [list(segment[:, 0]) for segment in lines.get_segments()]
+        assert np.ravel(drawn[1:]) == pytest.approx([100 * e for one in ends for e in (one.low, one.high)])
+
+
+def test_a_figure_of_one_model_has_its_name_and_leaves_out_what_tells_nothing():
+    pytest.importorskip("matplotlib")
+    few = Pairs("few", tasks()[0].items[:5], tasks()[0].gold[:5])
+    axes = evaluate(models_of("good"), [*tasks(), few]).plot().axes[0]
+    assert axes.get_title(loc="left") == "Scores of good"
+    assert "few" not in [text.get_text() for text in axes.get_yticklabels()]
+    assert axes.get_legend() is None
+    nothing = evaluate(models_of("good"), [few]).plot().axes[0]
+    assert not nothing.lines
+
+
 def test_json_holds_only_what_json_can_hold(report: Report):
     missing = evaluate({"none": Embeddings(("x",), np.ones((1, 2), dtype=np.float32))}, tasks())
     for one in (report, missing):
@@ -314,12 +349,13 @@ def folder(tmp_path: Path) -> Path:
 def test_evaluate_prints_tables_and_writes_the_page(run, folder: Path):
     code, out, _ = run(
         "evaluate", folder / "good", folder / "bad", "--testsets", folder / "sets", "--task", "men",
-        "--html", folder / "report.html", "-q",
+        "--html", folder / "report.html", "--plot", folder / "report.png", "-q",
     )  # fmt: skip
     assert code == 0
     assert out.splitlines()[0].split() == ["model", "MEN", "mean"]
     assert out.splitlines()[1].split() == ["good", "100.0*", "100.0*"]
     assert "<svg" in (folder / "report.html").read_text()
+    assert (folder / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_intervals_and_sections_are_shown_on_request(run, folder: Path):
@@ -343,6 +379,7 @@ def test_evaluate_prints_json_and_csv(run, folder: Path):
     [
         (["--json", "--csv"], "choose one of them"),
         (["--html", "own.txt/report.html"], "is not a folder"),
+        (["--plot", "scores.doc"], "ends in .png or .svg or .pdf"),
         (["--tagging", "nonsense"], "is not a tagging task"),
         (["--tagging", "conll2003:nowhere"], "(No such file or directory); check the name"),
     ],

@@ -13,8 +13,17 @@ import pytest
 import psdvec
 from psdvec.errors import InputError, StoreError
 from psdvec.storage.artefact import META, open_artefact, seal, verify_artefact
+from psdvec.topic_model.documents import times_of
 from psdvec.topic_model.learn import Space
-from psdvec.topic_model.page import as_html, hierarchy, read_topics, sizes_over
+from psdvec.topic_model.page import (
+    as_html,
+    columns_of_documents,
+    columns_of_sizes,
+    columns_of_topics,
+    hierarchy,
+    read_topics,
+    sizes_over,
+)
 from psdvec.topic_model.topics import (
     Topics,
     describe_topics,
@@ -379,3 +388,114 @@ def test_lines_of_documents_are_kept_and_shown(tmp_path: Path):
     assert found.lines[0] == "<0> title"
     assert read_topics(tmp_path / "topics").lines == found.lines
     assert "&lt;0&gt; title" in (tmp_path / "topics" / "topics.html").read_text()
+
+
+def test_tables_have_a_row_for_each_topic_document_and_value(found):
+    columns = columns_of_topics(found)
+    assert list(columns) == ["topic", "label", "words", "share", "documents", "coherence", "example"]
+    assert {len(values) for values in columns.values()} == {len(found)}
+    assert [words.split(", ")[:3] for words in columns["words"]] == [words[:3] for words in found.top_words()]
+    assert sum(columns["documents"]) == len(TEXTS)
+    own = columns_of_documents(found)
+    assert list(own) == ["id", "topic", "label", "share", "title", "year"]
+    assert own["id"] == found.names
+    for i, k in enumerate(own["topic"]):
+        assert own["share"][i] == found.proportions[i, k] == found.proportions[i].max()
+    over = columns_of_sizes(found, "year")
+    assert {len(values) for values in over.values()} == {3 * len(found)}
+    sizes = sizes_over(found, "year")
+    for value, k, mean in zip(over["value"], over["topic"], over["mean"], strict=True):
+        assert mean == sizes.means[sizes.values.index(value), k]
+
+
+def test_a_document_without_a_topic_has_none_and_a_field_of_any_name_is_kept():
+    found = find(texts=[{"text": text, "label": "x"} for text in [*TEXTS, "nothing known"]], by="label")
+    assert found.main[-1] == -1
+    own = columns_of_documents(found)
+    assert (own["topic"][-1], own["label"][-1], own["share"][-1]) == (None, None, 0)
+    assert set(own["field label"]) == {"x"}
+
+
+def test_data_frames_hold_the_tables(found):
+    pytest.importorskip("pandas")
+    frame = found.to_frame()
+    assert frame.index.name == "topic"
+    np.testing.assert_allclose(frame["share"], found.sizes)
+    documents = found.to_frame(documents=True)
+    assert list(documents.index) == list(found.names)
+    assert documents["topic"].tolist() == found.main.tolist()
+    assert len(found.to_frame(by="year")) == 3 * len(found)
+    with pytest.raises(InputError, match="either of documents or by a field"):
+        found.to_frame(documents=True, by="year")
+
+
+def labels_of(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_yticklabels()]
+
+
+def test_a_figure_has_a_bar_for_each_topic_with_its_words(found):
+    pytest.importorskip("matplotlib")
+    axes = found.plot().axes[0]
+    order = np.argsort(-found.sizes, kind="stable")
+    np.testing.assert_allclose([bar.get_width() for bar in axes.patches], 100 * found.sizes[order])
+    for k, name in zip(order, labels_of(axes), strict=True):
+        assert name.startswith(found.labels[k])
+        assert set(name.split(", ")) <= set(found.top_words()[k])
+    assert len(found.plot(topn=2).axes[0].patches) == 2
+    assert labels_of(found.plot(3).axes[0])[0].startswith(found.labels[3])
+
+
+def test_a_figure_over_times_has_a_line_with_a_band_for_each_topic(found):
+    pytest.importorskip("matplotlib")
+    axes, sizes = found.plot([1, 0], by="year").axes[0], sizes_over(found, "year")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [found.labels[1], found.labels[0]]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), 100 * sizes.means[:, 1])
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [1990, 1991, 1992])
+    assert len(axes.collections) == 2  # bands
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1990", "1991", "1992"]
+
+
+def test_a_figure_over_other_values_has_dots_with_intervals_side_by_side(found):
+    pytest.importorskip("matplotlib")
+    parties = replace(found, fields={"party": tuple(["$a$", "b"][i % 2] for i in range(len(TEXTS)))})
+    figure = parties.plot(by="party", topn=3)
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["$a$ (60)", "b (60)"]
+    assert len(labels_of(axes)) == 3
+    assert [len(line.get_xdata()) for line in axes.lines if line.get_marker() == "o"] == [3, 3]
+    assert not any(text.get_parse_math() for text in axes.get_legend().get_texts())  # dollars are dollars
+
+
+@pytest.mark.parametrize("by", [None, "year", "party"])
+def test_names_in_a_figure_are_not_cut_and_do_not_cover_each_other(found, by):
+    pytest.importorskip("matplotlib")
+    long = tuple(f"{'wonderful' * 3}, {'things' * 4}, {k}" for k in range(4))
+    fields = {**found.fields, "party": tuple(f"party of {'people' * 9} {i % 7}" for i in range(len(TEXTS)))}
+    figure = replace(found, labels=long, fields=fields).plot(by=by)
+    figure.draw_without_rendering()
+    axes, whole = figure.axes[0], figure.bbox
+    (left, right), (foot, top) = axes.get_xlim(), sorted(axes.get_ylim())  # beyond, ticks are not drawn
+    names = [text for text in axes.get_xticklabels() if left <= text.get_position()[0] <= right]
+    names += [text for text in axes.get_yticklabels() if foot <= text.get_position()[1] <= top]
+    names += [axes.xaxis.label, axes.yaxis.label]
+    legend = axes.get_legend().get_texts() if axes.get_legend() else []
+    boxes = [text.get_window_extent() for text in [*names, *axes.texts, *legend] if text.get_text()]
+    for place, box in enumerate(boxes):
+        assert box.x0 >= whole.x0 - 1
+        assert box.x1 <= whole.x1 + 1
+        assert not box.padded(-1).count_overlaps(boxes[:place])
+
+
+def test_figures_of_topics_that_are_not_there_are_refused(found):
+    with pytest.raises(InputError, match="there is no topic 9; topics are numbered from 0 to 3"):
+        found.plot([0, 9])
+    with pytest.raises(InputError, match=r"have no field 'party'"):
+        found.plot(by="party")
+
+
+def test_times_are_numbers_months_or_days_in_their_order():
+    assert list(times_of(["2020-11", "2020-12", "2021-01"])) == [24250, 24251, 24252]
+    days = list(times_of(["2020-11-30", "2020-12-01", "2021-01-01"]))
+    assert days == sorted(days)
+    for values in (["a", "1"], ["2020", "2020-11"], ["2020-11", "2020-11-01"], ["07", "7"], ["1"], []):
+        assert times_of(values) == {}

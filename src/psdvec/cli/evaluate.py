@@ -57,6 +57,12 @@ def evaluate_models(
     html: Annotated[
         Path | None, typer.Option(help="Write a page with plots to this file.", metavar="FILE")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also draw the scores, as PNG, SVG or PDF by the name of this file.", metavar="FILE"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the resampling and of everything else random.")] = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -70,6 +76,7 @@ def evaluate_models(
     from psdvec.evaluation.tagging import check_tagger, evaluate_tagging, load_tagging
     from psdvec.evaluation.testsets import find_tasks
     from psdvec.formats import load
+    from psdvec.pages.figures import check_figure_output, write_figure
     from psdvec.storage.files import check_file_output, replaced_file
 
     progress = make_progress(quiet=quiet)
@@ -77,6 +84,8 @@ def evaluate_models(
         raise InputError("--json and --csv both print to standard output; choose one of them")
     if html is not None:
         check_file_output(html, overwrite=True)
+    if plot is not None:
+        check_figure_output(plot, overwrite=True)
     tasks = find_tasks(task, folder=folder)
     to_tag = [load_tagging(spec, seed=seed) for spec in tagging or []]
     if to_tag:
@@ -98,6 +107,9 @@ def evaluate_models(
         with replaced_file(html, overwrite=True) as file:
             file.write(as_html(report, tables).encode())
         progress.say(f"report written to {html}")
+    if plot is not None:
+        write_figure(report.plot(), plot, overwrite=True)
+        progress.say(f"figure written to {plot}")
     if as_json:
         print_json(tables.values)
     elif csv:

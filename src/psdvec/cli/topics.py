@@ -44,6 +44,12 @@ def topics(
             show_default=False,
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also draw the topics, over the first --by if given, as PNG, SVG or PDF by the name of this file."
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Only cluster the documents: one topic for each of them.")
     ] = False,
@@ -60,14 +66,19 @@ def topics(
 
     If it is interrupted, the same command continues after the last finished round.
     """
+    from psdvec.pages.figures import check_figure_output, write_figure
     from psdvec.topic_model.documents import Files
     from psdvec.topic_model.topics import topics as find_topics
 
+    if plot is not None:
+        check_figure_output(plot, overwrite=overwrite)
     found = find_topics(
         model, Files(tuple(documents)), _number(number), column=column, where=read_where(where), by=by or (),
         encoding=encoding, seed_words=_seeds(seed_words or ()), min_documents=min_documents, quick=quick, seed=seed,
         workers=workers, output=output, overwrite=overwrite, progress=make_progress(quiet=quiet),
     )  # fmt: skip
+    if plot is not None:
+        write_figure(found.plot(by=by[0] if by else None), plot, overwrite=overwrite)
     words = found.top_words(8)
     rows = [
         (str(k), found.labels[k], ", ".join(words[k]), f"{100 * found.sizes[k]:.1f} %")

@@ -124,19 +124,34 @@ def _explained(table: Table | None, meanings: Mapping[str, str]) -> str:
     return explained_table(table.header, table.rows, meanings, strong=BEST) if table else ""
 
 
-def _score_figures(report: Report) -> list[str]:
-    """Return a plot per column, the means among them, with a row per model; of one model, one plot of all columns."""
+def score_rows(report: Report) -> dict[str, list[Row]]:
+    """Return by its title the rows of each column in which a score tells something, the means first."""
+    return {title: rows for title, _, rows in _plotted(report) if rows}
+
+
+def _plotted(report: Report, *, named: bool = False) -> list[tuple[str, str, list[Row]]]:
+    """Return the title of each column, what it is, and a row per model, with the name of the model or of the column."""
     columns: list[tuple[str, str, list[Score | MeanScore | None]]] = [
         (column_title(*column), set_title(*column), [report.find(model, *column) for model in report.models])
         for column in report.columns
     ]
     if len(report.counted) > 1:
         columns.insert(0, (mean_title(report), f"over {len(report.counted)} sets", [*report.means.values()]))
+    return [
+        (title, note, _rows(report, scores, name=title if named else "")) for title, note, scores in columns
+    ]
+
+
+def _score_figures(report: Report) -> list[str]:
+    """Return a plot per column, the means among them, with a row per model; of one model, one plot of all columns."""
     if len(report.models) == 1:
-        rows = [row for title, _, scores in columns for row in _rows(report, scores, name=title)]
+        rows = [row for _, _, own in _plotted(report, named=True) for row in own]
         return [figure(report.models[0], draw_rows(rows, label=report.models[0]))] if rows else []
-    plotted = [(title, note, _rows(report, scores)) for title, note, scores in columns]
-    return [figure(title, draw_rows(rows, label=title), note=note) for title, note, rows in plotted if rows]
+    return [
+        figure(title, draw_rows(rows, label=title), note=note)
+        for title, note, rows in _plotted(report)
+        if rows
+    ]
 
 
 def _rows(report: Report, scores: Sequence[Score | MeanScore | None], *, name: str = "") -> list[Row]:

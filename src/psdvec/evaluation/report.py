@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from psdvec.errors import InputError, checked
+from psdvec.errors import InputError, checked, import_extra
 from psdvec.evaluation.scores import (
     FEWEST_ITEMS,
     NO_DIFFERENCE,
@@ -31,6 +31,7 @@ from psdvec.evaluation.statistics import Parts, variance_of
 from psdvec.evaluation.tagging import BASELINE, Counts, TaggingResult
 from psdvec.evaluation.tasks import Oov
 from psdvec.evaluation.testsets import NOT_IN_PAPER, column_title
+from psdvec.pages.figures import dots_figure
 from psdvec.progress import Shown, count_of
 
 # The verdict of a report in one sentence: who is best, told apart from whom by which test, or that nobody is.
@@ -399,6 +400,32 @@ class Report(Shown):
             )
         return one.compare(other, seed=self.seed).p  # type: ignore[arg-type]
 
+    def to_frame(self) -> Any:
+        """Return the scores as a pandas data frame: a row per model, task and metric, and one per model for the mean.
+
+        A ``score`` is between 0 and 1, with its 95 % interval from ``low`` to ``high``; ``covered`` of ``total`` items
+        have vectors. Of the mean, these count sets.
+        """
+        pandas = import_extra("pandas", extra="pandas", purpose="a data frame")
+        head, records = as_records(self)
+        return pandas.DataFrame(records, columns=head)
+
+    def plot(self) -> Any:
+        """Draw the scores of all models with their 95 % intervals, a row per task, and first their means.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``figure.savefig("scores.png")`` keeps it, as does ``.svg`` or ``.pdf``.
+        """
+        from psdvec.evaluation.page import score_rows
+
+        rows = score_rows(self)
+        title = f"Scores of {self.models[0] if len(self.models) == 1 else 'word vectors'}"
+        return dots_figure(
+            list(rows), list(rows.values()), title=title, x_title="points, with 95 % intervals"
+        )
+
 
 def leaders(scores: Iterable[Score | MeanScore | None]) -> tuple[str, ...]:
     """Return the model with the highest of these scores and those that the test does not tell apart from it.
@@ -630,19 +657,25 @@ def rules(report: Report) -> str:
 def as_csv(report: Report) -> str:
     """Return one line per model, task and metric, and one per model for the mean."""
     file = io.StringIO()
-    fields = ["model", "task", "metric", "score", "low", "high", "covered"]
-    if report.oov == "spelling":
-        fields.append("covered_by_spelling")
-    fields += ["total", "too_few", "best", "p_against_best"]
-    fields += ["p_adjusted", "detectable", "seeds", "spread"]
-    writer = csv.DictWriter(file, fields, lineterminator="\n")
+    head, records = as_records(report)
+    writer = csv.DictWriter(file, head, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_record(score, report) for score in report.scores)
-    sets = {"covered": len(report.counted), "total": len(report.candidates)}
-    writer.writerows(
-        {"model": model, "task": "mean", **sets, **_mean_record(mean)} for model, mean in report.means.items()
-    )
+    writer.writerows(records)
     return file.getvalue()
+
+
+def as_records(report: Report) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the names of columns, and one row per model, task and metric, and one per model for the mean."""
+    head = ["model", "task", "metric", "score", "low", "high", "covered"]
+    if report.oov == "spelling":
+        head.append("covered_by_spelling")
+    head += ["total", "too_few", "best", "p_against_best"]
+    head += ["p_adjusted", "detectable", "seeds", "spread"]
+    sets = {"covered": len(report.counted), "total": len(report.candidates)}
+    means = [
+        {"model": model, "task": "mean", **sets, **_mean_record(mean)} for model, mean in report.means.items()
+    ]
+    return head, [*(_record(score, report) for score in report.scores), *means]
 
 
 def as_values(report: Report) -> dict[str, Any]:

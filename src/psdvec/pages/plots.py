@@ -98,7 +98,7 @@ _LETTER = 6.9  # pixels, on average
 _ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
 _LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
 _TALL = 190
-_MOST_NAMES = 6  # below an axis of places
+_MOST_NAMES, _APART = 6, 4  # below an axis of places, and pixels between two of them
 _NAME_LETTER, NAME_HEIGHT = 7.0, 15.0  # of a name on a map
 
 
@@ -308,8 +308,13 @@ def _place_axis(places: Mapping[int, str], left: float, right: float, *, edge: f
 
 def _place_names(places: Mapping[int, str], x: Axis, foot: float) -> str:
     """Write the names of some places below their axis, as many as there is room for."""
-    shown = sorted(places)[:: math.ceil(len(places) / _MOST_NAMES)]
-    return "".join(_text(x.place(at), foot + 17, places[at], "tick", anchor="middle") for at in shown)
+    written, free = "", -math.inf
+    for at in sorted(places)[:: math.ceil(len(places) / _MOST_NAMES)]:
+        half = _LETTER * len(places[at]) / 2
+        if x.place(at) - half >= free:
+            written += _text(x.place(at), foot + 17, places[at], "tick", anchor="middle")
+            free = x.place(at) + half + _APART
+    return written
 
 
 def _foot_of(series: Sequence[Series], tall: float = _TALL) -> float:

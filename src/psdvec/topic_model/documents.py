@@ -51,6 +51,8 @@ _ROWS = 1024
 _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
+_DAY = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+_DIGITS = 10  # of a longer number, which is no time
 TITLE, _LINE, _BEGIN = (
     "title",
     80,
@@ -295,6 +297,26 @@ def bin_dates(values: Collection[str], *, most: int) -> tuple[str, dict[str, str
             if 2 <= len(set(binned.values())) <= most:
                 return way, binned
     return "", {}
+
+
+def times_of(values: Collection[str]) -> dict[int, str]:
+    """Return values by their place in time, if all are different whole numbers, such as years, months or days.
+
+    >>> times_of(["1991", "1990"]), times_of(["1990-12", "1991-01"]), times_of(["1990", "old"])
+    ({1991: '1991', 1990: '1990'}, {23891: '1990-12', 23892: '1991-01'}, {})
+    """
+    if all(value.isdecimal() and len(value) < _DIGITS for value in values):
+        places = [int(value) for value in values]
+    else:
+        dates = [date for value in values if (date := _DAY.fullmatch(value))]
+        with_days = sum(date[3] is not None for date in dates)
+        if len(dates) < len(values) or with_days not in (0, len(dates)):
+            return {}
+        months = [12 * int(date[1]) + int(date[2]) - 1 for date in dates]
+        days = [32 * month + int(date[3] or 0) for month, date in zip(months, dates, strict=True)]
+        places = days if with_days else months
+    found = dict(zip(places, values, strict=True))
+    return found if len(found) == len(values) > 1 else {}
 
 
 def choose_words(read: Documents, embeddings: Embeddings, least: int | None) -> tuple[Documents, Int64s]:

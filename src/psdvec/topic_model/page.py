@@ -21,16 +21,17 @@ import numpy as np
 from psdvec.arrays import Array, Float64s
 from psdvec.counts.vocabulary import WordList, read_words
 from psdvec.errors import InputError, StoreError
-from psdvec.pages.plots import NAME_HEIGHT, Series, colour_at, draw_areas, place_names
+from psdvec.pages.figures import bars_figure, dots_figure, lines_figure
+from psdvec.pages.plots import NAME_HEIGHT, Row, Series, colour_at, draw_areas, place_names
 from psdvec.pages.shell import Section, figure, folded, html_table, make_page, paragraph, plots
 from psdvec.progress import Shown, count_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json, write_npy
 from psdvec.text.phrases import PHRASES, phrases_in
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import find_tokenizer, is_custom, parameters_of, tokenizer_of
-from psdvec.topic_model.documents import bin_dates
+from psdvec.topic_model.documents import bin_dates, times_of
 from psdvec.topic_model.learn import Prior, Space
-from psdvec.topic_model.topics import KIND, Topics, describe_topics
+from psdvec.topic_model.topics import KIND, Topics, describe_topics, representatives
 
 VERSION = 1
 LINES = "lines.json"  # a line of each document, in folders of newer versions
@@ -303,12 +304,109 @@ def hierarchy(topics: Topics) -> list[dict[str, Any]]:
     ]
 
 
+# The same as columns of data frames, and as figures.
+
+_BARS, _LINES, _GROUPS, _LETTERS = (
+    30,
+    6,
+    12,
+    48,
+)  # topics of a figure, and by a field; values; letters of a name
+
+
+def columns_of_topics(topics: Topics) -> dict[str, Any]:
+    """Return the columns of a table with a row for each topic."""
+    first = [found[0] if found else {} for found in representatives(topics, topn=1)]
+    return {
+        "topic": range(len(topics)),
+        "label": topics.labels,
+        "words": [", ".join(words) for words in topics.top_words()],
+        "share": topics.sizes,
+        "documents": np.bincount(topics.main[topics.main >= 0], minlength=len(topics)),
+        "coherence": topics.coherence,
+        "example": [found.get("line") or found.get("name") for found in first],
+    }
+
+
+def columns_of_documents(topics: Topics) -> dict[str, Any]:
+    """Return the columns of a table with a row for each document: its main topic, None without one, and its fields."""
+    own = {
+        "id": topics.names,
+        "topic": [None if k < 0 else k for k in topics.main.tolist()],
+        "label": [None if k < 0 else topics.labels[k] for k in topics.main.tolist()],
+        "share": topics.proportions.max(axis=1, initial=0),
+        **({"title": topics.lines} if topics.lines else {}),
+    }
+    return own | {f"field {name}" if name in own else name: values for name, values in topics.fields.items()}
+
+
+def columns_of_sizes(topics: Topics, field: str) -> dict[str, Any]:
+    """Return the columns of a table with a row for each value of a field and each topic."""
+    sizes, k = sizes_over(topics, field), len(topics)
+    return {
+        "value": np.repeat(np.array(sizes.values, object), k),
+        "documents": np.repeat(sizes.documents, k),
+        "topic": np.tile(np.arange(k), len(sizes.values)),
+        "label": topics.labels * len(sizes.values),
+        "mean": sizes.means.ravel(),
+        "low": sizes.low.ravel(),
+        "high": sizes.high.ravel(),
+    }
+
+
+def figure_of(topics: Topics, chosen: Sequence[int] | None, *, by: str | None, topn: int | None) -> Any:
+    """Draw topics by their size or, over the values of a field, lines if these are times, and dots if not."""
+    order = np.argsort(-topics.sizes, kind="stable").tolist() if chosen is None else list(chosen)
+    if by is None:
+        rows = [_bar(topics, k) for k in order[: topn or _BARS]]
+        return bars_figure(rows, title="Topics by their size", x_title="% of all words")
+    sizes, drawn = sizes_over(topics, by), order[: topn or _LINES]
+    times, title, axis = times_of(sizes.values), f"Topics over {by}", "% of words, with 95 % intervals"
+    if times:
+        lines = [_line(topics, sizes, k, place, list(times)) for place, k in enumerate(drawn)]
+        return lines_figure(times, lines, title=title, y_title=axis)
+    shown = sizes.commonest(_GROUPS)
+    groups = [[_dot(shown, v, k) for v in range(len(shown.values))] for k in drawn]
+    return dots_figure([topics.labels[k] for k in drawn], groups, title=title, x_title=axis)
+
+
+def _bar(topics: Topics, k: int) -> Row:
+    share = 100 * float(topics.sizes[k])
+    return Row(_name_of(topics.labels[k], topics.top_words()[k]), share, f"{share:.1f} %", colour_at(0))
+
+
+def _name_of(label: str, words: Sequence[str]) -> str:
+    """Return a label and as many further words of its topic as there is room for.
+
+    >>> _name_of("dog, cat", ["cat", "dog", "pig"]), _name_of("pets", ["cat", "dog"])
+    ('dog, cat, pig', 'pets: cat, dog')
+    """
+    own = label.split(", ")
+    name, mark = label, ", " if set(own) <= set(words) else ": "
+    for word in (one for one in words if one not in own):
+        if len(name) + len(mark) + len(word) > _LETTERS:
+            break
+        name, mark = f"{name}{mark}{word}", ", "
+    return name
+
+
+def _line(topics: Topics, sizes: Sizes, k: int, place: int, times: Sequence[int]) -> Series:
+    mean, low, high = (100 * table[:, k] for table in (sizes.means, sizes.low, sizes.high))
+    band = [(at, a, b) for at, a, b in zip(times, low.tolist(), high.tolist(), strict=True) if np.isfinite(a)]
+    points = [(at, share, "") for at, share in zip(times, mean.tolist(), strict=True)]
+    return Series(topics.labels[k], colour_at(place), points, band)
+
+
+def _dot(sizes: Sizes, v: int, k: int) -> Row:
+    mean, low, high = (100 * float(table[v, k]) for table in (sizes.means, sizes.low, sizes.high))
+    return Row(f"{sizes.values[v]} ({sizes.documents[v]:,})", mean, f"{mean:.1f} %", colour_at(v), low, high)
+
+
 # The web page.
 
 _LARGEST = 9  # topics that a plot over a field shows by name
 _MAIN = 3  # topics that a value is said to be about
 _ROUNDS = 300
-_DIGITS = 10  # of a longer number, which is no time
 _ABOUT_MAP = (
     "Topics that lie close have words in common. The larger a circle, the more words are of the topic; follow it to "
     "the topic's panel."
@@ -405,24 +503,20 @@ def _over(topics: Topics, field: str) -> str:
     left = f"The {MOST_VALUES} values with most documents; {more}."
     about = paragraph(_ABOUT_SIZES) + paragraph(missing if sizes.missing else "")
     about += paragraph(left if len(every.values) > MOST_VALUES else "")
-    shown = _areas(topics, sizes) if _are_times(sizes.values) else _mains(topics, sizes)
+    times = times_of(sizes.values)
+    shown = _areas(topics, sizes, times) if times else _mains(topics, sizes)
     return about + shown + folded("All numbers, with 95 % intervals", _numbers(topics, sizes))
 
 
-def _are_times(values: Sequence[str]) -> bool:
-    """Say whether the values of a field are different whole numbers, such as years."""
-    whole = [int(value) for value in values if value.isdecimal() and len(value) < _DIGITS]
-    return len(set(whole)) == len(values) > 1
-
-
-def _areas(topics: Topics, sizes: Sizes) -> str:
-    places = {int(value): value for value in sizes.values}
+def _areas(topics: Topics, sizes: Sizes, places: Mapping[int, str]) -> str:
     largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST].tolist()
     rest = [k for k in range(len(topics)) if k not in largest]
 
     def series(name: str, colour: str, shares: Float64s) -> Series:
-        percent = zip(places, (100 * shares).tolist(), strict=True)
-        return Series(name, colour, [(at, share, f"{name}, {at}: {share:.1f} %") for at, share in percent])
+        percent = zip(places.items(), (100 * shares).tolist(), strict=True)
+        return Series(
+            name, colour, [(at, share, f"{name}, {when}: {share:.1f} %") for (at, when), share in percent]
+        )
 
     bands = [series(topics.labels[k], colour_at(i), sizes.means[:, k]) for i, k in enumerate(largest)]
     if rest:

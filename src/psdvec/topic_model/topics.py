@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psdvec.arrays import Float32s, Float64s, Int64s
-from psdvec.errors import InputError, checked, demand_positive, demand_seed, old_names
+from psdvec.errors import InputError, checked, demand_positive, demand_seed, import_extra, old_names
 from psdvec.formats import load
 from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
@@ -169,6 +169,11 @@ class Topics(Shown):
         """How likely each word is under each topic, (n, K), as a logarithm."""
         return self.space.log_chances(self.tilts)
 
+    @cached_property
+    def main(self) -> Int64s:
+        """The topic that each document has most of, (m,); -1 for one that has none."""
+        return np.where((self.proportions > 0).any(axis=1), self.proportions.argmax(axis=1), -1)
+
     @property
     def diversity(self) -> float:
         """The share of different words among the ten top words of all topics."""
@@ -239,8 +244,7 @@ class Topics(Shown):
     def merge(self, first: int, second: int) -> Topics:
         """Return topics of which two are made one; it is learned from the words of both. The others stay."""
         for one in (first, second):
-            if not 0 <= one < len(self):
-                raise InputError(f"there is no topic {one}; topics are numbered from 0 to {len(self) - 1}")
+            self._check_topic(one)
         if first == second:
             raise InputError(f"topic {first} was to be merged with itself; name two topics")
         kept = [k for k in range(len(self)) if k != max(first, second)]
@@ -257,6 +261,56 @@ class Topics(Shown):
         return replace(
             self, tilts=tilts, expected=expected, proportions=shares, labels=tuple(labels), coherence=unknown
         )
+
+    @checked
+    def to_frame(self, *, documents: bool = False, by: str | None = None) -> Any:
+        """Return the topics as a pandas data frame, a row each; or the ``documents``, or the sizes ``by`` a field.
+
+        Of a topic: its label, ten words, its share of all words, how many documents have most of it, its coherence, and
+        the document that is most about it. Of a document: the topic that it has most of, that topic's share of it, the
+        line that tells what it is, and its fields. By a field: the mean share of each topic in documents of each value,
+        with its 95 % interval.
+        """
+        from psdvec.topic_model.page import columns_of_documents, columns_of_sizes, columns_of_topics
+
+        if documents and by is not None:
+            raise InputError("a data frame is either of documents or by a field; leave one of the two out")
+        pandas = import_extra("pandas", extra="pandas", purpose="a data frame")
+        if by is not None:
+            return pandas.DataFrame(columns_of_sizes(self, by))
+        if not documents:
+            return pandas.DataFrame(columns_of_topics(self)).set_index("topic")
+        frame = pandas.DataFrame(columns_of_documents(self)).set_index("id")
+        return frame.assign(topic=pandas.array(frame["topic"].tolist(), dtype="Int64"))
+
+    @checked
+    def plot(
+        self,
+        topics: int | Sequence[int] | None = None,
+        *,
+        by: str | None = None,
+        topn: int | None = None,
+    ) -> Any:
+        """Draw how large topics are, with their words, or their sizes ``by`` a field: lines over times, else dots.
+
+        Some ``topics`` by their numbers or, if None, the ``topn`` largest: 30, or 6 by a field.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``figure.savefig("topics.png")`` keeps it, as does ``.svg`` or ``.pdf``.
+        """
+        from psdvec.topic_model.page import figure_of
+
+        chosen = [int(topics)] if isinstance(topics, int | np.integer) else topics
+        for one in chosen or ():
+            self._check_topic(one)
+        demand_positive(topn, "topn")
+        return figure_of(self, chosen, by=by, topn=topn)
+
+    def _check_topic(self, number: int) -> None:
+        if not 0 <= number < len(self):
+            raise InputError(f"there is no topic {number}; topics are numbered from 0 to {len(self) - 1}")
 
     @checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
