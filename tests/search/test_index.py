@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -188,9 +189,55 @@ def test_an_id_that_is_there_is_refused_or_skipped(tmp_path):
     index = DocumentIndex.build(twice, output=tmp_path / "index", skip_known=True, quiet=True)
     with pytest.raises(InputError, match="the document 'a' is in the index already"):
         index.add(twice[:1], quiet=True)
-    with pytest.raises(InputError, match="all documents are in the index already"):
-        index.add(twice[:1], skip_known=True, quiet=True)
+    assert len(index.add(twice[:1], skip_known=True, quiet=True)) == 1
     assert [hit.id for hit in psdvec.load(tmp_path / "index").search("cat")] == ["a"]
+
+
+def test_the_same_documents_given_again_leave_the_index_as_it_is(tmp_path):
+    DocumentIndex.build(texts(), output=tmp_path / "index", keep=["kind"], quiet=True)
+    before = contents(tmp_path / "index")
+    given = [*texts()[:5], {"id": "none", "text": "..."}]
+    again = psdvec.load(tmp_path / "index").add(given, skip_known=True, quiet=True)
+    assert (len(again), again.left_out) == (60, ("none",))
+    assert contents(tmp_path / "index") == before
+    assert again.search("cat")
+
+
+def test_documents_without_the_fields_of_the_old_ones_can_be_added(tmp_path):
+    index = DocumentIndex.build(texts(), output=tmp_path / "index", keep=["kind"], quiet=True)
+    index = index.add([{"id": "new", "text": "a zebra and a cat"}], quiet=True)
+    assert [(hit.id, hit.fields) for hit in index.search("zebra", exact=True)] == [("new", {})]
+    assert "new" not in {hit.id for hit in index.search("cat", topn=99, where={"kind": "animals"})}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "cat " + " ".join(f"wonder{i}" for i in range(20_000)),
+        "cat " + "a" * 1_000_000,
+        "cat " + '"cat" ' * 200_000,
+        "cat " + '"' * 1_000_001,
+    ],
+    ids=["words", "letters", "quotes", "marks"],
+)
+def test_a_question_may_be_as_long_as_a_book(built, question):
+    with no_lookup_beyond(built.collection, 300):
+        assert len(built.search(question, topn=3)) == 3
+
+
+@contextmanager
+def no_lookup_beyond(collection, most: int):
+    """Fail if the words that may stand for another are looked up more than ``most`` times."""
+    found, others = [], type(collection)._others
+
+    def counted(self, word):
+        found.append(word)
+        assert len(found) <= most
+        return others(self, word)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(collection), "_others", counted)
+        yield
 
 
 def test_ids_and_texts_may_have_other_names(tmp_path):
@@ -238,7 +285,7 @@ def test_what_is_no_index_is_refused(tmp_path):
     psdvec.train(["to be or not to be"], min_count=1, dim=2, output=tmp_path / "model", quiet=True)
     from psdvec.search.index import read_index
 
-    with pytest.raises(StoreError, match="holds word vectors, not index"):
+    with pytest.raises(StoreError, match="holds word vectors, not an index"):
         read_index(tmp_path / "model")
 
 

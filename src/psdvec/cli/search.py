@@ -125,6 +125,5 @@ def search(
             for one in hit.why
             if one.score >= 0.005
         ]
-        print(
-            printable(f"   why: {', '.join([*met, *([f'meaning {hit.meaning:.2f}'] if not exact else [])])}")
-        )
+        meaning = [] if exact else [f"meaning {round(hit.meaning, 2) + 0.0:.2f}"]  # + 0: not -0.00
+        print(printable(f"   why: {', '.join([*met, *meaning])}"))

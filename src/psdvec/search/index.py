@@ -207,7 +207,8 @@ class DocumentIndex(Shown):
     ) -> DocumentIndex:
         """Add documents, and return the larger index; the files of the old documents stay as they are.
 
-        The parameters are those of :meth:`build`; fields that were kept are kept of these documents, too. Words that
+        The parameters are those of :meth:`build`; fields that were kept are kept of these documents, too, if they have
+        them. Words that
         the index' model lacks are added to it, and no old word moves. Statistics of BM25 are those of all documents.
 
         Examples
@@ -227,6 +228,8 @@ class DocumentIndex(Shown):
             )
             known = {name for segment in old.collection.segments for name in segment.ids.unpack()}
             gathered = reading.gather(work, old.model, known, progress)
+            if not gathered.ids:  # all of them are in the index already
+                return read_index(artefact, left_out=gathered.empty, keeper=self._keeper)
             learned = _learn(gathered, old.model, work, memory=memory, workers=workers, progress=progress)
             weights = _weights(learned, gathered, old.collection.weights)
             placing = Placing(*_rows(gathered, learned, weights), old.collection.direction)

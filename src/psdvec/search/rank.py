@@ -26,7 +26,7 @@ from psdvec.search.segments import Segment, as_unit, coded
 from psdvec.text.concordance import word_places
 from psdvec.text.readers import Where
 from psdvec.vectors.embeddings import Embeddings
-from psdvec.vectors.subwords import one_slip_away
+from psdvec.vectors.subwords import LONGEST_COMPARED, one_slip_away
 
 K1, B = 1.2, 0.75  # of BM25: how soon counts saturate, and how much long documents are held against
 NEAR = 0.6  # cosine from which on a word may stand for another
@@ -40,6 +40,7 @@ _MOST = 10  # words that may stand for one
 _FIRST_OF = 100  # documents, the best by words, among which the first ones are found
 _COMMON = 0.2  # share of documents from which on a word has no neighbours: it tells little
 _LETTERS_FROM = 2000  # words whose letters may be wrong in others
+_WIDENED = 256  # different words of a question, the first ones, for which others may stand
 _SHORTEST = 4  # letters of a word that is taken for misspelt
 _LITTLE = 0.05  # of what the first word gave: a word that gave less is not shown
 _SHOWN = 30  # words of a snippet
@@ -157,10 +158,10 @@ class Documents:
     def terms(self, words: Sequence[str], *, exact: bool) -> list[Term]:
         """Return what is searched for; words that stand for nothing in the documents are left out."""
         found = []
-        for word, times in Counter(words).items():
+        for place, (word, times) in enumerate(Counter(words).items()):
             many = self.frequency(word)
             stands = {word: 1.0} if many else {}
-            if not exact:
+            if not exact and place < _WIDENED:
                 stands |= _remembered(self._looked_up[1], word, self._others)
             if stands:
                 first = many or self.frequency(next(iter(stands)))
@@ -199,7 +200,7 @@ class Documents:
 
         If there are none, those whose vectors are nearest to that of its spelling.
         """
-        if len(word) < _SHORTEST:
+        if not _SHORTEST <= len(word) <= LONGEST_COMPARED:
             return {}
         slips = {other: self._count(other) for other in set(one_slip_away(word, self.letters))}
         known = sorted((other for other, many in slips.items() if many), key=lambda one: (-slips[one], one))
@@ -246,7 +247,10 @@ class Documents:
     def question_vector(self, words: Sequence[str]) -> Float32s:
         """Return the vector of a question, made as those of documents are; of a word without one, by its spelling."""
         total = np.zeros(self.model.dim, np.float32)
-        for word, times in Counter(words).items():
+        known = self.model.key_to_index
+        for place, (word, times) in enumerate(Counter(words).items()):
+            if place >= _WIDENED and word not in known:
+                continue
             total += np.float32(1 + np.log(times)) * _remembered(self._looked_up[2], word, self._row)
         mean = as_unit(total)
         return as_unit(mean - (mean @ self.direction) * self.direction)
@@ -256,7 +260,7 @@ class Documents:
         if word in self.model.key_to_index:
             vector = self.model.get_vector(word, norm=True)
             return np.asarray(self.weights[self.model.key_to_index[word]] * vector)
-        if self.model.subwords is None:
+        if self.model.subwords is None or len(word) > LONGEST_COMPARED:
             return np.zeros(self.model.dim, np.float32)
         return np.asarray(np.float32(idf(1, len(self))) * as_unit(self.model.subwords.vectors_of([word]))[0])
 
@@ -517,12 +521,12 @@ def _stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def quoted_in(question: str) -> list[str]:
-    """Return what stands in quotes in a question.
+    """Return what stands in quotes in a question, each once.
 
-    >>> quoted_in('the mayor of "New York"')
+    >>> quoted_in('the mayor of "New York", "New York"')
     ['New York']
     """
-    return [one for one in _QUOTED.findall(question) if one.strip()]
+    return list(dict.fromkeys(one for one in _QUOTED.findall(question) if one.strip()))
 
 
 def best_first(scores: Float32s, topn: int) -> Iterator[int]:

@@ -199,7 +199,9 @@ def gather(
                 codes[field].append(-1 if value is None else seen.setdefault(value, len(seen)))
             if len(ids) % _ROWS == 0:
                 stage.advance(_ROWS)
-    _check_gathered(ids, empty, skipped, values, reader)
+    _check_gathered(
+        ids, empty, skipped, {} if known else values, reader
+    )  # later documents may have no fields
     postings.flush()
     np.save(folder / "lengths.npy", np.frombuffer(lengths, np.intc))
     np.save(folder / "text_starts.npy", np.frombuffer(starts, np.int64))
@@ -262,11 +264,11 @@ def _check_gathered(
     """Raise :class:`InputError` if there is nothing to index, or a field that no document has."""
     if not ids and not empty and not skipped and reader.choice.where:
         raise InputError(reader.choice.why_none())
-    if not ids:
+    if not ids and not skipped:
         left_out = f" ({count_of(len(empty), 'document')} without words)" if empty else ""
-        what = "all documents are in the index already" if skipped else "there are no documents with words"
         raise InputError(
-            f"{what}{left_out}; give a file with a document a line, JSON lines, or a folder of texts"
+            f"there are no documents with words{left_out}; give a file with a document a line, JSON lines, or a folder "
+            "of texts"
         )
     for field, seen in values.items():
         if not seen:

@@ -315,7 +315,7 @@ def open_artefact(
 
 
 def _in_words(kind: str) -> str:
-    return {"cooccurrence": "counts", "embeddings": "word vectors"}.get(kind, kind)
+    return {"cooccurrence": "counts", "embeddings": "word vectors", "index": "an index"}.get(kind, kind)
 
 
 MODELS = "psdvec.models"  # the group of entry points by which a package brings a model

@@ -29,7 +29,9 @@ from psdvec.vectors.neighbours import lengths_of
 
 _SEARCHED = 50_000
 _ALPHABET_FROM = 2_000
-_LONGEST = 100  # letters of a word that is compared with others; the slips of longer ones take seconds to try
+LONGEST_COMPARED = (
+    100  # letters of a word that is compared with others; the slips of longer ones take seconds to try
+)
 
 
 def closest_spellings(
@@ -41,7 +43,7 @@ def closest_spellings(
     >>> closest_spellings("kinng", words, {word: i for i, word in enumerate(words)})
     ['king', 'kings']
     """
-    if len(word) > _LONGEST:
+    if len(word) > LONGEST_COMPARED:
         return []
     cases = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in ids]
     alphabet = sorted(set().union(*islice(words, _ALPHABET_FROM)))
