@@ -176,3 +176,13 @@ def test_a_figure_shows_the_words_of_both_groups():
     pytest.importorskip("matplotlib")
     figure = find([*planted(), *[{"place": "a", "text": "the shore"}] * 30]).plot()
     assert {"sea", "shore"} <= {label.get_text() for label in figure.axes[0].get_yticklabels()}
+
+
+@pytest.mark.parametrize(("groups", "sections"), [(3, 4), (12, 2)])
+def test_the_page_of_many_groups_folds_their_numbers(tmp_path, groups: int, sections: int):
+    records = [{"text": f"word{i % groups} and more", "group": f"g{i % groups}"} for i in range(20 * groups)]
+    psdvec.distinctive(records, by="group", output=tmp_path / "out", quiet=True)
+    page = (tmp_path / "out" / "distinctive.html").read_text()
+    assert page.count("<h2") == sections
+    assert page.count("<details") == (groups if sections == 2 else 0)
+    assert page.count("Words of g0") == (2 if sections == 2 else 3)

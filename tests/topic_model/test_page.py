@@ -102,13 +102,33 @@ def test_topics_that_are_alike_have_a_map_and_a_single_one_has_none():
 def test_narrow_screens_have_a_map_of_their_own_whose_names_are_within_it(found):
     source = as_html(replace(found, labels=("l" * 40, *found.labels[1:])), describe_topics(found))
     maps = re.findall(r'<svg class="(\w+)" viewBox="0 0 (\d+) \d+".*?</svg>', source)
-    assert [kind for kind, _ in maps] == ["wide", "narrow"]
+    assert [kind for kind, _ in maps] == ["wide", "narrow"] * 2  # the map, and topics over the years
     assert "svg.narrow { display: none; }" in source
     narrow = source[source.index('<svg class="narrow"') :]
     names = re.findall(r'<text x="([\d.]+)" [^>]*>([^<]*)</text>', narrow[: narrow.index("</svg>")])
     assert len(names) >= 4
     for x, name in names:
         assert 3 * len(name) <= float(x) <= 400 - 3 * len(name)
+
+
+def test_names_over_a_field_are_whole_where_there_is_room_and_whole_words_where_there_is_not(found):
+    labels = ("innovations, digital, economy", "budget, taxes, spending", *found.labels[2:])
+    source = as_html(replace(found, labels=labels), describe_topics(found))
+    wide, narrow = re.findall(r"<svg[^>]*topics over year.*?</svg>", source)
+    for label in labels[:2]:
+        assert f">{label}</text>" in wide
+        assert f">{label}</text>" not in narrow
+    assert ">innovations</text>" in narrow
+    assert ">budget, taxes</text>" in narrow
+    assert "…" not in wide + narrow
+
+
+def test_months_and_days_are_drawn_as_times(found):
+    days = tuple(f"2020-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(len(found.names)))
+    for values in (days, tuple(day[:7] for day in days)):
+        source = as_html(replace(found, fields={"date": values}), describe_topics(found))
+        assert 'aria-label="topics over date' in source
+        assert f"{min(values)}</text>" in source
 
 
 def test_a_name_does_not_cover_the_line_below_it():

@@ -29,7 +29,7 @@ from psdvec.kernels import kernel
 from psdvec.options import ENCODING, TOKENIZER
 from psdvec.pages.figures import rows_figure
 from psdvec.pages.plots import Row, colour_at, draw_rows
-from psdvec.pages.shell import Section, explained_table, figure, make_page, paragraph, plots
+from psdvec.pages.shell import Section, explained_table, figure, folded, make_page, paragraph, plots
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import in_stretches, resolve_workers
 from psdvec.slices.contrasts import ENOUGH, WIDTH, chances, check_permutations, false_discoveries, permuted
@@ -45,6 +45,7 @@ SURE = 0.05  # false discoveries among the words that are called sure
 _AT_ONCE = 1 << 22  # statistics of permutations that are held at once
 _FEW, _TURNS = 200, 40  # units of a rare word at most, and how many times as many permutations it has at most
 _DRAWN, _LISTED = 20, 60  # words of a group in its plot, and in its table
+_NAMED, _TOLD = 5, 12  # groups whose documents are told one by one, and words in the first sentence
 HEAD = (
     "group", "word", "effect", "low", "high", "z", "p", "q", "count", "count elsewhere", "documents",
     "documents elsewhere",
@@ -519,17 +520,25 @@ def _compare(starts, units, times, unit_lengths, orders, lengths, squares, ids):
 def _as_html(found: Distinctive) -> str:
     sizes = zip(found.groups, found.sizes, strict=True)
     groups = ", ".join(f"{name}: {count_of(size, 'document')}" for name, size in sizes)
+    if len(found.groups) > _NAMED:
+        groups = f"Between {min(found.sizes):,} and {max(found.sizes):,} documents in each"
+    told = max(1, min(5, _TOLD // len(found.groups)))
     first = [
-        f"{name}: {', '.join(row[1] for row in found.rows(name, topn=5)) or 'nothing for sure'}"
+        f"{name}: {', '.join(row[1] for row in found.rows(name, topn=told)) or 'nothing for sure'}"
         for name in found.groups
     ]
+    tables, many = {name: _table(found, name) for name in found.groups}, len(found.groups) > _NAMED
     between = " and ".join(found.groups) if len(found.groups) == 2 else count_of(len(found.groups), "group")
     return make_page(
         f"Words that tell {between} apart",
-        f"{'. '.join(first)}.",
+        f"{'; '.join(first) if told == 1 else '. '.join(first)}.",
         [
             Section("Most, at least", plots([_plot(found, name) for name in found.groups])),
-            *(Section(f"Words of {name}", _table(found, name)) for name in found.groups),
+            *(Section(f"Words of {name}", one) for name, one in tables.items() if not many),
+            Section(
+                "All numbers",
+                "".join(folded(f"Words of {name}", one) for name, one in tables.items() if many),
+            ),
         ],
         about=f"{groups}; {count_of(len(found), 'word')} compared. Of the words shown, {100 * SURE:.0f} % at most are "
         "expected to be there by chance, where documents, not words, are what chance deals.",

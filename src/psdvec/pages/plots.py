@@ -94,7 +94,8 @@ def short(value: float) -> str:
 
 COLOURS = tuple(f"var(--c{i})" for i in range(12))  # the page's, light or dark
 WIDTH = 400
-_LETTER = 6.9  # pixels, on average
+_LETTER = 7.5  # pixels, on average
+_BESIDE = 16  # letters of a name to the right of a plot
 _ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
 _LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
 _TALL = 190
@@ -189,15 +190,25 @@ def draw_lines(places: Mapping[int, str], series: Sequence[Series], *, label: st
     return _svg(y.start + 24, around + _lines(series, x, y, right=right), label, _notes(series))
 
 
-def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: str, y_title: str = "") -> str:
+def draw_areas(
+    places: Mapping[int, str],
+    series: Sequence[Series],
+    *,
+    label: str,
+    y_title: str = "",
+    width: int = WIDTH,
+    letters: int = _BESIDE,
+    kind: str = "",
+) -> str:
     """Draw areas on one another over named places, the first lowest; every series has a point at every place.
 
-    Places may be years or any other whole numbers: they are as far apart as their numbers.
+    Places may be years or any other whole numbers: they are as far apart as their numbers. Names to the right have
+    as many ``letters`` at most; ``kind`` is the class of the drawing in the page's style.
     """
     heights = [{at: value for at, value, _ in one.points} for one in series]
     tops = {at: [0.0, *accumulate(one[at] for one in heights)] for at in sorted(places)}
     y = fit_axis([sums[-1] for sums in tops.values()], start=_foot_of(series), stop=_TOP, zero=True)
-    left, right = _left_of(y), _right_of(series)
+    left, right = _left_of(y), _right_of(series, width=width, letters=letters)
     x = _place_axis(places, left, right, edge=10)
     areas, tips = "", []
     for place, one in enumerate(series):
@@ -210,7 +221,14 @@ def draw_areas(places: Mapping[int, str], series: Sequence[Series], *, label: st
         )
         tips.append((one.name, one.colour, upper[-1][0], (upper[-1][1] + lower[-1][1]) / 2))
     around = _across(y, left, right) + _place_names(places, x, y.start) + _text(2, 12, y_title, "tick")
-    return _svg(y.start + 24, areas + around + _beside(tips, right, y.start), label, _notes(series))
+    return _svg(
+        y.start + 24,
+        areas + around + _beside(tips, right, y.start, letters=letters),
+        label,
+        _notes(series),
+        width=width,
+        kind=kind,
+    )
 
 
 def draw_map(marks: Sequence[Mark], *, label: str, joined: Sequence[tuple[int, int]] = ()) -> str:
@@ -327,9 +345,9 @@ def _left_of(y: Axis) -> float:
     return max(_LEFT, 6 + _LETTER * max((len(short(tick)) for tick in y.ticks), default=0))
 
 
-def _right_of(series: Sequence[Series]) -> float:
+def _right_of(series: Sequence[Series], *, width: int = WIDTH, letters: int = _BESIDE) -> float:
     """Return where a plot ends that has the names of ``series`` to its right."""
-    return WIDTH - 22 - _LETTER * max((len(shorten(one.name, 16)) for one in series), default=0)
+    return width - 22 - _LETTER * max((len(shorten(one.name, letters)) for one in series), default=0)
 
 
 def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:
@@ -348,7 +366,9 @@ def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:
     return _beside(tips, right, y.start) + marks
 
 
-def _beside(tips: Sequence[tuple[str, str, float, float]], right: float, foot: float) -> str:
+def _beside(
+    tips: Sequence[tuple[str, str, float, float]], right: float, foot: float, *, letters: int = _BESIDE
+) -> str:
     """Write names to the right of the plot, each with a line of its colour to where it belongs."""
     ordered = sorted(tips, key=lambda tip: tip[3])
     found = spread([tip[3] for tip in ordered], apart=_LINE, low=_TOP, high=foot)
@@ -357,7 +377,7 @@ def _beside(tips: Sequence[tuple[str, str, float, float]], right: float, foot: f
         parts.append(
             f'<path class="lead" style="stroke:{colour}" d="M{x:.1f} {y:.1f}L{right + 4:.1f} {at:.1f}h8"/>'
         )
-        parts.append(_text(right + 16, at + 4, shorten(name, 16), "name"))
+        parts.append(_text(right + 16, at + 4, shorten(name, letters), "name"))
     return "".join(parts)
 
 
@@ -421,6 +441,9 @@ def _circle(x: float, y: float, radius: int, colour: str, note: str) -> str:
     )
 
 
-def _svg(height: float, content: str, label: str, said: Sequence[str]) -> str:
+def _svg(
+    height: float, content: str, label: str, said: Sequence[str], *, width: int = WIDTH, kind: str = ""
+) -> str:
     words = escape(f"{label}: {'; '.join(said)}" if said else label)
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{content}</svg>'
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<svg{of_kind} viewBox="0 0 {width} {height:.0f}" role="img" aria-label="{words}">{content}</svg>'

@@ -95,9 +95,13 @@ def html_table(
     wider than its place, each row is shown as a block of its own, with the headings beside the cells.
     """
     known = meanings or {}
+    long = {
+        place for row in rows for place, cell in enumerate(row) if _kind(cell)
+    }  # whose cells begin at the left
     head = "".join(
-        f'<th scope="col" role="columnheader">{_heading(cell, known, is_button=sortable)}</th>'
-        for cell in header
+        f'<th scope="col" role="columnheader"{_class("long" if place in long else "")}>'
+        f"{_heading(cell, known, is_button=sortable)}</th>"
+        for place, cell in enumerate(header)
     )
     body = "".join(
         f'<tr role="row"><th scope="row" role="rowheader"{_class(_kind(row[0]))}>{_heading(row[0], known)}</th>'

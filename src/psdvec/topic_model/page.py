@@ -417,6 +417,10 @@ _ABOUT_SIZES = (
 
 # What a map is drawn on: its class in the page's style, its width and height, and the radius of a topic of all words.
 _SHEETS = (("wide", 960, 620, 60), ("narrow", 400, 480, 40))  # the second is for telephones
+_PLOTS = (
+    ("wide", 860, 48),
+    ("narrow", 400, 16),
+)  # likewise over a field: class, width, and letters of a name
 
 
 def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
@@ -518,11 +522,32 @@ def _areas(topics: Topics, sizes: Sizes, places: Mapping[int, str]) -> str:
             name, colour, [(at, share, f"{name}, {when}: {share:.1f} %") for (at, when), share in percent]
         )
 
-    bands = [series(topics.labels[k], colour_at(i), sizes.means[:, k]) for i, k in enumerate(largest)]
-    if rest:
-        bands.append(series(f"{len(rest)} others", "var(--line)", sizes.means[:, rest].sum(axis=1)))
-    drawing = draw_areas(places, bands, label=f"topics over {sizes.field}", y_title="% of words")
-    return plots([figure(f"Topics over {sizes.field}", drawing)])
+    drawn = ""
+    for kind, width, letters in _PLOTS:
+        bands = [
+            series(_first_words(topics.labels[k], letters), colour_at(i), sizes.means[:, k])
+            for i, k in enumerate(largest)
+        ]
+        if rest:
+            others = sizes.means[:, rest].sum(axis=1)
+            bands.append(series(f"{len(rest)} others", "var(--line)", others))
+        drawn += draw_areas(
+            places, bands, label=f"topics over {sizes.field}", y_title="% of words", width=width, letters=letters,
+            kind=kind,
+        )  # fmt: skip
+    return f'<div class="broad">{figure(f"Topics over {sizes.field}", drawn)}</div>'
+
+
+def _first_words(label: str, letters: int) -> str:
+    """Return as many words of a label as there is room for, and one at least.
+
+    >>> _first_words("warsaw, lisbon, madrid", 16), _first_words("innovation, nature", 8)
+    ('warsaw, lisbon', 'innovation')
+    """
+    words = label.split(", ")
+    return next(
+        (one for n in range(len(words), 0, -1) if len(one := ", ".join(words[:n])) <= letters), words[0]
+    )
 
 
 def _mains(topics: Topics, sizes: Sizes) -> str:
@@ -530,8 +555,8 @@ def _mains(topics: Topics, sizes: Sizes) -> str:
     for v, value in enumerate(sizes.values):
         means = sizes.means[v]
         first = [k for k in np.argsort(-means, kind="stable")[:_MAIN].tolist() if means[k] > 0]
-        said = "; ".join(f"{topics.labels[k]} ({100 * means[k]:.0f} %)" for k in first)
-        rows.append((value, str(sizes.documents[v]), said))
+        said = "; ".join(f"{topics.labels[k]} ({100 * means[k]:.0f}\N{NO-BREAK SPACE}%)" for k in first)
+        rows.append((value, f"{sizes.documents[v]:,}", said))
     return html_table((sizes.field, "documents", "about"), rows)
 
 
@@ -570,4 +595,4 @@ def _panel(one: Mapping[str, Any]) -> str:
 def _told(document: Mapping[str, Any]) -> str:
     """Return what stands after the line of a document: its name, unless that is the line, and the topic's share."""
     name = f"{document['name']}, " if document.get("line") else ""
-    return f"({name}{100 * document['share']:.0f} %)"
+    return f"({name}{100 * document['share']:.0f}\N{NO-BREAK SPACE}%)"
