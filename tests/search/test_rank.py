@@ -128,7 +128,7 @@ def test_cosines_are_those_of_the_slow_twin_and_spread_is_the_deviation(seed, m,
     codes, steps = read_only(*coded(rng.normal(size=(m, dim)).astype(np.float32)))
     query = rng.integers(-1000, 1000, size=codes.shape[1]).astype(np.int16)
     scores = np.zeros(m, np.float32)
-    add_cosines(scores, codes, steps, query, np.float32(0.5), np.float32(2))
+    add_cosines(scores, codes, steps, query, np.float32(0.5), np.float32(2), np.float32(-np.inf))
     assert scores == pytest.approx(slow.cosines(codes, steps, query, 0.5, 2), rel=1e-4, abs=1e-3)
     if m:
         assert spread_of(scores) == pytest.approx(scores.astype(float).std(), rel=1e-5, abs=1e-5)
@@ -137,6 +137,43 @@ def test_cosines_are_those_of_the_slow_twin_and_spread_is_the_deviation(seed, m,
 @given(scores=st.lists(st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), max_size=40), k=st.integers(1, 45))
 def test_the_best_are_those_of_the_slow_twin(scores, k):
     assert best_of(np.array(scores, np.float32), k).tolist() == slow.best(scores, k)
+
+
+def test_scores_below_the_least_become_minus_one_and_others_are_as_without_it():
+    scores = np.array([3, 1, 2, 1.5], np.float32)
+    codes, steps = coded(np.eye(4, 3, dtype=np.float32))
+    some, every = scores.copy(), scores.copy()
+    given = codes, steps, np.arange(16, dtype=np.int16), np.float32(1), np.float32(0)
+    add_cosines(every, *given, np.float32(-np.inf))
+    add_cosines(some, *given, np.float32(1.5))
+    np.testing.assert_array_equal(some, np.where(scores < 1.5, -1, every))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), topn=st.integers(1, 60), filtered=st.booleans())
+def test_documents_that_cannot_be_first_are_left_out_and_no_others(many, seed, topn, filtered):
+    rng = np.random.default_rng(seed)
+    words = [f"w{i}" for i in rng.zipf(1.4, 3) % 60]
+    chosen = rng.random(len(many.collection)) < 0.7 if filtered else None
+    found = []
+    for most in (None, topn):
+        scores = many.collection.bm25(many.collection.terms(words, exact=False))
+        many.collection.add_meaning(words, scores, topn=most, chosen=chosen)
+        if chosen is not None:
+            scores[~chosen] = 0
+        first = [one for one, _ in zip(best_first(scores, topn), range(topn), strict=False)]
+        found.append((first, scores[first].tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.fixture(scope="module")
+def many() -> DocumentIndex:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{i}" for i in rng.zipf(1.3, rng.integers(3, 40)) % 60) for _ in range(300)]
+    first = DocumentIndex.build(
+        [{"id": str(i), "text": text} for i, text in enumerate(texts[:200])], quiet=True
+    )
+    return first.add([{"id": str(200 + i), "text": text} for i, text in enumerate(texts[200:])], quiet=True)
 
 
 @settings(deadline=None)

@@ -333,7 +333,7 @@ class DocumentIndex(Shown):
         spans = found.spans_of(terms)
         scores = found.bm25(terms, spans)
         if not exact:
-            found.add_meaning(words, scores)
+            found.add_meaning(words, scores, topn=None if phrases else topn, chosen=chosen)
         if chosen is not None:
             scores[~chosen] = 0
         if phrases:

@@ -184,7 +184,7 @@ class Documents:
         ids, codes, steps = self._candidates
         query, step = _in_sixteen_bits(vector, codes.shape[1])
         rough = np.zeros(len(ids), np.float32)
-        add_cosines(rough, codes, steps, query, step, np.float32(0))
+        add_cosines(rough, codes, steps, query, step, np.float32(0), np.float32(-np.inf))
         near = ids[rough > NEAR - _COARSE]
         cosines = [float(self.model.vectors[i] @ vector / self.model.lengths[i]) for i in near]
         order = sorted(zip(cosines, near.tolist(), strict=True), key=lambda one: (-one[0], one[1]))
@@ -264,10 +264,14 @@ class Documents:
             return np.zeros(self.model.dim, np.float32)
         return np.asarray(np.float32(idf(1, len(self))) * as_unit(self.model.subwords.vectors_of([word]))[0])
 
-    def add_meaning(self, words: Sequence[str], scores: Float32s) -> None:
+    def add_meaning(
+        self, words: Sequence[str], scores: Float32s, *, topn: int | None = None, chosen: Bools | None = None
+    ) -> None:
         """Add what vectors say to the scores of BM25, (N,): the cosine, standardised, times their spread.
 
         The vector of the question moves half of the way to the mean of the first documents found by words and cosine.
+        With ``topn``, documents that cannot be among the first ``topn`` of those ``chosen``, whatever their vectors,
+        get -1.
         """
         vector = self.question_vector(words).astype(np.float64)
         spread = float(spread_of(scores)) or 1.0
@@ -280,25 +284,35 @@ class Documents:
         if not factor:
             return
         query, step = _in_sixteen_bits(vector.astype(np.float32), self.segments[0].vectors.shape[1])
+        weighed = query, np.float32(factor * step), np.float32(shift)
+        least = -np.inf
+        tried = best if chosen is None else best[chosen[best]]
+        if topn is not None and len(tried) >= topn:
+            known = scores[tried]
+            add_cosines(known, *self._codes(tried), *weighed, np.float32(-np.inf))
+            length = (
+                1.001 + len(vector) ** 0.5 / 254
+            )  # of a vector in eight bits at most, with what sums are rounded by
+            most = factor * length * float(np.sqrt((vector * vector).sum())) + shift  # that a cosine can add
+            least = float(np.sort(known)[-topn]) - most
         for number, segment in enumerate(self.segments):
             part = slice(*self.bases[number : number + 2])
-            add_cosines(
-                scores[part],
-                segment.vectors,
-                segment.steps,
-                query,
-                np.float32(factor * step),
-                np.float32(shift),
-            )
+            add_cosines(scores[part], segment.vectors, segment.steps, *weighed, np.float32(least))
 
     def _vectors(self, documents: Int64s) -> Float64s:
         """Return the vectors of some documents, (k, d)."""
-        found = np.zeros((len(documents), self.model.dim))
+        codes, steps = self._codes(documents)
+        return np.asarray((codes[:, : self.model.dim] * steps[:, None]).astype(np.float64))
+
+    def _codes(self, documents: Int64s) -> tuple[Codes, Float32s]:
+        """Return the vectors of some documents in eight bits, (k, D), and their steps, (k,)."""
+        codes = np.zeros((len(documents), self.segments[0].vectors.shape[1]), np.int8)
+        steps = np.zeros(len(documents), np.float32)
         owners = np.searchsorted(self.bases, documents, side="right") - 1
         for number in np.unique(owners):
             own, segment = documents[owners == number] - self.bases[number], self.segments[number]
-            found[owners == number] = segment.vectors[own, : self.model.dim] * segment.steps[own, None]
-        return found
+            codes[owners == number], steps[owners == number] = segment.vectors[own], segment.steps[own]
+        return codes, steps
 
     def _standard(self, vector: Float64s, spread: float) -> tuple[float, float]:
         """Return the factor and the shift that standardise dot products with documents, to ``weight · spread``."""
@@ -422,11 +436,17 @@ def add_bm25(scores, soft, norms, documents, counts, starts, spans, weights, fac
     return True
 
 
-# scores float32[m], codes int8[m, D], steps float32[m], query int16[D], factor and shift float32
+# scores float32[m], codes int8[m, D], steps float32[m], query int16[D], factor, shift and least float32
 @kernel
-def add_cosines(scores, codes, steps, query, factor, shift):  # type: ignore[no-untyped-def]
-    """Add ``factor · step · code · query + shift`` to every score; the products are summed in whole numbers."""
+def add_cosines(scores, codes, steps, query, factor, shift, least):  # type: ignore[no-untyped-def]
+    """Add ``factor · step · code · query + shift`` to every score that is not below ``least``; others become -1.
+
+    The products are summed in whole numbers.
+    """
     for i in range(len(scores)):
+        if scores[i] < least:
+            scores[i] = -1
+            continue
         row = codes[i]
         total = np.int32(0)
         for j in range(len(query)):

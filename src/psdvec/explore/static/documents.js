@@ -82,7 +82,7 @@ function reasons(hit) {
       make("button", { type: "button", class: "met", onclick: () => look(word) }, word),
       ` ${asked === word ? "" : `for ${asked} `}${number(score)}, `,
     ]),
-    hit.why.length > TOLD ? `${hit.why.length - TOLD} more words ${number(rest)}, ` : "",
+    hit.why.length > TOLD ? `${hit.why.length - TOLD} more ${hit.why.length - TOLD === 1 ? "word" : "words"} ${number(rest)}, ` : "",
     `meaning ${number(hit.meaning)}`,
   ];
 }
