@@ -34,7 +34,7 @@ from psdvec.topic_model.topics import (
     with_words,
 )
 from psdvec.vectors.embeddings import Embeddings
-from tests.helpers import contents, replace_array
+from tests.helpers import contents, put_right, replace_array
 from tests.topic_model.planted import NAMES, SILENT, WORDS, planted_texts, planted_vectors, topic_of
 
 E = planted_vectors()
@@ -499,3 +499,29 @@ def test_times_are_numbers_months_or_days_in_their_order():
     assert days == sorted(days)
     for values in (["a", "1"], ["2020", "2020-11"], ["2020-11", "2020-11-01"], ["07", "7"], ["1"], []):
         assert times_of(values) == {}
+
+
+def test_parts_of_documents_show_the_words_of_their_topic_and_are_kept(tmp_path: Path):
+    e = Embeddings(("cat", "dog", "loan", "bank"), np.float32([[1, 0.1], [1, 0], [0, 1], [0.1, 1]]))
+    texts = ["Dear <Sir>, " * 40 + f"{words} " * 9 for words in ("the Cat & a dog", "a loan of the bank")] * 3
+    found = topics(e, texts, 2, min_documents=1, output=tmp_path / "topics", quiet=True)
+    for stand in describe_topics(found):
+        for document in stand["documents"]:
+            marked = {piece.lower() for piece in document["snippet"].split("**")[1::2]}
+            assert marked == set(stand["words"][:2])
+    assert read_topics(tmp_path / "topics").snippets == found.snippets
+    page = (tmp_path / "topics" / "topics.html").read_text()
+    assert "the <b>Cat</b> &amp; a <b>dog</b>" in page
+    assert topics(e, iter(texts), 2, min_documents=1, quiet=True).snippets == {}
+    assert topics(e, [text.split() for text in texts], 2, min_documents=1, quiet=True).snippets == {}
+
+
+def test_snippets_that_are_none_are_refused(found, tmp_path: Path):
+    for number, wrong in enumerate(({"999": "x"}, {"1": 3}, {"a": "x"}, ["x"])):
+        place = tmp_path / str(number)
+        found.save(place)
+        assert "snippets.json" in open_artefact(place, kind="topics", version=1).files
+        (place / "snippets.json").write_text(json.dumps(wrong))
+        put_right(place, place / "snippets.json")
+        with pytest.raises(StoreError, match="is damaged"):
+            read_topics(place)

@@ -35,6 +35,7 @@ from psdvec.topic_model.topics import KIND, Topics, describe_topics, representat
 
 VERSION = 1
 LINES = "lines.json"  # a line of each document, in folders of newer versions
+SNIPPETS = "snippets.json"  # parts of some documents, likewise
 _TINY, _HUGE = 1e-12, 1e12  # numbers that are written lie between them
 
 # The arrays: their type, their shape (n words, K topics, d dimensions, m documents), and the least and the most in them
@@ -79,6 +80,8 @@ def write_topics(topics: Topics, path: str | Path, *, overwrite: bool = False) -
         writer.add_text("documents.json", json.dumps(documents, ensure_ascii=False))
         if topics.lines:
             writer.add_text(LINES, json.dumps(topics.lines, ensure_ascii=False))
+        if topics.snippets:
+            writer.add_text(SNIPPETS, json.dumps(topics.snippets, ensure_ascii=False))
         writer.add_text("topics.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
         writer.add_text("hierarchy.json", json.dumps(joined, indent=1) + "\n")
         writer.add_text("proportions.csv", _table(_proportion_rows(topics)))
@@ -117,6 +120,7 @@ def read_topics(path: str | Path | Artefact) -> Topics:
             sources=artefact.sources,
             phrases=phrases_in(artefact),
             lines=_lines_in(artefact, len(documents)),
+            snippets=_snippets_in(artefact, len(documents)),
         )
         _check(found)
         said = [made[name] for name in ("topics", "dim", "words", "documents")]
@@ -139,6 +143,17 @@ def _lines_in(artefact: Artefact, documents: int) -> tuple[str, ...]:
     ):
         raise ValueError("its lines are not those of its documents")
     return tuple(found)
+
+
+def _snippets_in(artefact: Artefact, documents: int) -> dict[int, str]:
+    """Return the parts of some documents, or none where they were not kept."""
+    if SNIPPETS not in artefact.files:
+        return {}
+    found = parse_json(artefact.file(SNIPPETS).read_text(encoding="utf-8"))
+    kept = {int(number): text for number, text in found.items()}
+    if not all(0 <= number < documents and isinstance(text, str) for number, text in kept.items()):
+        raise ValueError("its snippets are not those of its documents")
+    return kept
 
 
 def _known(made: Mapping[str, Any]) -> str | None:
@@ -578,7 +593,7 @@ def _panel(one: Mapping[str, Any]) -> str:
     coherent = "" if one["coherence"] is None else f", coherence {one['coherence']:.2f}"
     documents = "".join(
         f"<li>{escape(found.get('line') or found['name'])} "
-        f'<span class="note">{escape(_told(found))}</span></li>'
+        f'<span class="note">{escape(_told(found))}</span>{_marked(found.get("snippet", ""))}</li>'
         for found in one["documents"]
     )
     lines = (
@@ -590,6 +605,17 @@ def _panel(one: Mapping[str, Any]) -> str:
     size = f"{100 * one['size']:.1f} % of all words{coherent}"
     shown = figure(f"{one['topic']}: {one['label']}", lines, note=size)
     return f'<div id="topic-{one["topic"]}">{shown}</div>'
+
+
+def _marked(snippet: str) -> str:
+    """Return a part of a document, the words between two stars in bold.
+
+    >>> _marked("a **cat** sat")
+    '<blockquote>a <b>cat</b> sat</blockquote>'
+    """
+    pieces = [escape(piece) for piece in snippet.split("**")]
+    shown = "".join(f"<b>{piece}</b>" if place % 2 else piece for place, piece in enumerate(pieces))
+    return f"<blockquote>{shown}</blockquote>" if shown else ""
 
 
 def _told(document: Mapping[str, Any]) -> str:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
 from psdvec.text.phrases import Phrases
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import ENGLISH, choose_tokenizer
-from psdvec.topic_model.documents import Documents, Source, choose_words, read_documents
+from psdvec.topic_model.documents import Documents, Files, Source, choose_words, read_documents, texts_at
 from psdvec.topic_model.learn import (
     HOLD,
     PRIOR,
@@ -43,6 +43,7 @@ from psdvec.topic_model.learn import (
     words_of,
 )
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import make_tokenizer
 
 KIND = "topics"  # of the folder that they are written to
 
@@ -120,7 +121,8 @@ class Topics(Shown):
     own words. ``names``, ``lengths`` (m,), in words by their weights, and ``fields``: of the documents. ``proportions``
     (m, K) float32: the share of each document's words that each topic has; what is missing to 1 belongs to no topic.
     ``coherence`` (K,): NPMI of each topic's words. ``lines``: what tells people which document each is, its title or
-    its first words; none in folders of older versions.
+    its first words; none in folders of older versions. ``snippets``: by the number of a document that stands for a
+    topic, a part of it with words of that topic, these between ``**``; none of what cannot be read twice.
     """
 
     space: Space
@@ -139,6 +141,7 @@ class Topics(Shown):
     sources: tuple[Mapping[str, Any], ...] = ()
     phrases: Phrases | None = None
     lines: tuple[str, ...] = ()
+    snippets: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.tilts)
@@ -394,19 +397,47 @@ def _mean_of_pairs(table: Float64s) -> float:
 
 
 def representatives(topics: Topics, *, topn: int = 3) -> list[list[dict[str, Any]]]:
-    """Return, for each topic, the documents most about it: ``name``, ``share``, and where it is kept, the ``line``."""
+    """Return, for each topic, the documents most about it: ``name``, ``share`` and, if kept, ``line`` and ``snippet``.
+
+    Of documents of which the topic has as much, the longer ones come first.
+    """
+    return [
+        [
+            {"name": topics.names[i], "share": round(float(topics.proportions[i, k]), 4)}
+            | ({"line": topics.lines[i]} if topics.lines else {})
+            | ({"snippet": topics.snippets[i]} if i in topics.snippets else {})
+            for i in first
+        ]
+        for k, first in enumerate(standing_for(topics, topn=topn))
+    ]
+
+
+def standing_for(topics: Topics, *, topn: int = 3) -> list[list[int]]:
+    """Return, for each topic, the numbers of the documents most about it."""
     found = []
     for shares in topics.proportions.T:
         scores = shares * topics.lengths / (topics.lengths + _SHORT)
-        first = [i for i in np.argsort(-scores, kind="stable")[:topn].tolist() if shares[i] > 0]
-        found.append(
-            [
-                {"name": topics.names[i], "share": round(float(shares[i]), 4)}
-                | ({"line": topics.lines[i]} if topics.lines else {})
-                for i in first
-            ]
-        )
+        found.append([i for i in np.argsort(-scores, kind="stable")[:topn].tolist() if shares[i] > 0])
     return found
+
+
+def snippets_of(
+    topics: Topics, documents: Source, tokenize: Callable[[str], Sequence[str]], **how: Any
+) -> dict[int, str]:
+    """Return a part of each document that stands for a topic, with words of that topic; read once more for that."""
+    from psdvec.search.rank import cut_snippet
+
+    owners: dict[int, int] = {}
+    for k, first in enumerate(standing_for(topics)):
+        for i in first:
+            owners.setdefault(i, k)
+    places, words = np.array(sorted(owners), np.int64), topics.top_words()
+    texts = texts_at([documents], places, **how)
+    return {
+        i: as_written(cut_snippet(text, tokenize(text), dict.fromkeys(words[owners[i]], 1.0)))
+        for i, text in zip(places.tolist(), texts, strict=True)
+        if isinstance(text, str)
+    }
 
 
 def describe_topics(topics: Topics) -> list[dict[str, Any]]:
@@ -613,9 +644,21 @@ def topics(
         found = _summed_up(kept, space, state, tuple(anchors_of), embeddings)
         if tokenizer is not None:
             found = replace(found, tokenizer=choose_tokenizer(tokenizer))
+        if _can_be_read_again(documents):
+            tokenize = make_tokenizer(embeddings, tokenizer)
+            again = {"column": column, "where": where, "encoding": encoding}
+            found = replace(found, snippets=snippets_of(found, documents, tokenize, **again))
         if output is not None:
             found.save(output, overwrite=overwrite)
     return found
+
+
+def _can_be_read_again(documents: Source) -> bool:
+    """Say whether documents are still there once they were read: standard input, pipes and iterators are not."""
+    if isinstance(documents, Files | str | Path):
+        names = documents.names if isinstance(documents, Files) else [documents]
+        return all(Path(name).is_file() or Path(name).is_dir() for name in names)
+    return not isinstance(documents, Iterator)
 
 
 def _check_number(number: int, documents: Documents, seeded: int) -> None:
