@@ -276,7 +276,19 @@ def test_a_description_without_a_checksum_is_refused(tmp_path):
         open_artefact(tmp_path / "a")
 
 
-@pytest.mark.parametrize("name", ["../outside.npy", "/etc/passwd", "..", "", "meta.json", "inner/array.npy"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.npy",
+        "/etc/passwd",
+        "..",
+        "",
+        "meta.json",
+        "inner/array.npy",
+        "..\\outside.npy",
+        "C:array.npy",
+    ],
+)
 def test_files_are_in_their_own_folder(tmp_path, name):
     make(tmp_path / "a")
     meta = json.loads((tmp_path / "a" / "meta.json").read_text())

@@ -372,6 +372,7 @@ def _read_meta(path: Path) -> Artefact:
     return Artefact(path, **{name: meta[name] for name in _KINDS_OF_VALUES}, sources=tuple(meta["sources"]))
 
 
+_ELSEWHERE = set("/\\:\0")  # what leads out of a folder, on some system
 _KINDS_OF_VALUES = {"kind": str, "version": int, "made_by": str, "parameters": dict, "files": dict}
 
 
@@ -386,7 +387,7 @@ def _check_meta(meta: Any) -> None:
     if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
         raise ValueError("its 'sources' are missing, or not a list of records")
     for name, record in meta["files"].items():
-        if name in ("", ".", "..", META) or "/" in name or "\0" in name:
+        if name in ("", ".", "..", META) or not _ELSEWHERE.isdisjoint(name):
             raise ValueError(f"'{name}' is not the name of a file in it")
         said = (record.get("bytes"), record.get("sha256")) if isinstance(record, dict) else ()
         if [type(one) for one in said] != [int, str]:
