@@ -61,7 +61,9 @@ def available_memory() -> int:
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
         try:
-            limit, usage = Path(limit_file).read_text().strip(), Path(usage_file).read_text().strip()
+            limit, usage = (
+                Path(name).read_text(encoding="ascii").strip() for name in (limit_file, usage_file)
+            )
         except OSError:
             continue
         if limit.isdigit():

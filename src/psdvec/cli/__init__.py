@@ -163,6 +163,8 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A word given in bytes that are no text is shown as \udcff, in JSON too.
         sys.stdout.reconfigure(errors="backslashreplace", **text_output())
+    if isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr.reconfigure(**text_output())
     catch_interruptions(_interrupt)
     sys.unraisablehook = _interrupt_again
     try:

@@ -114,7 +114,7 @@ def warm_up(methods: Iterable[str], tokenizer: str) -> None:
     names = [name for name in trained if METHODS[name].reads == "counts"]
     code = f"from psdvec.compare.jobs import compile_kernels; compile_kernels({names!r}, {tokenizer!r})"
     done = subprocess.run(
-        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, errors="replace", check=False
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, encoding="utf-8", errors="replace", check=False
     )
     if done.returncode:
         why = complaint(done.returncode, done.stderr.splitlines())

@@ -55,7 +55,11 @@ def make_header(setup: Setup, benches: Sequence[Bench], also: Mapping[str, str |
 
 def _processor() -> str:
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        found = re.search(
+            r"^model name\s*:\s*(.+)$",
+            Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"),
+            re.MULTILINE,
+        )
     except OSError:
         found = None
     return found[1].strip() if found else platform.processor() or platform.machine()

