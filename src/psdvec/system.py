@@ -73,6 +73,9 @@ _HERE = -100  # AT_FDCWD: names are relative to the working folder
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _PATIENCE = 2.0  # seconds; programs that search for viruses open what is new
 _PAUSE = 0.05
+REMEDY = "choose another output or change its permissions"  # where the system does not let us write
+if WINDOWS:
+    REMEDY = f"close the programs that have it open, {REMEDY}"
 
 
 def open_to_sync(path: Path) -> int | None:
@@ -87,18 +90,12 @@ def rename(source: Path, target: Path) -> None:
     if not WINDOWS:
         source.rename(target)
         return
-    end = time.monotonic() + _PATIENCE
     if source.is_dir():
         with suppress(OSError):
             target.rmdir()
-    while True:
-        try:
-            source.replace(target)
-            return
-        except PermissionError:
-            if time.monotonic() >= end or not source.exists():
-                raise
-            time.sleep(_PAUSE)
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    _patiently(source.replace, source, target)
 
 
 def exchange(one: Path, other: Path) -> bool:
@@ -108,10 +105,24 @@ def exchange(one: Path, other: Path) -> bool:
 
 def rename_to_free(source: Path, target: Path) -> None:
     """Rename a file, in one step where that can be; raise ``FileExistsError`` if something is called ``target``."""
-    if not _rename(source, target, linux=1, mac=4):
+    if WINDOWS:
+        _patiently(source.rename, source, target)
+    elif not _rename(source, target, linux=1, mac=4):
         if target.exists():
             raise FileExistsError(target)
         source.rename(target)
+
+
+def _patiently(move: Callable[[Path], object], source: Path, target: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            move(target)
+            return
+        except PermissionError:
+            if time.monotonic() >= end or not source.exists():
+                raise
+            time.sleep(_PAUSE)
 
 
 def _rename(source: Path, target: Path, *, linux: int, mac: int) -> bool:
@@ -200,7 +211,9 @@ def free_memory() -> int:
     if WINDOWS:
         return _told("GlobalMemoryStatusEx", 8)[2]
     with suppress(OSError):
-        match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        match = re.search(
+            r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE
+        )
         if match:
             return int(match[1]) * 1024
     return total_memory()
@@ -227,7 +240,7 @@ def current_memory() -> int:
     if WINDOWS:
         return _told("K32GetProcessMemoryInfo", 9, process=_THIS_PROCESS)[2]
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
         return peak_memory()
     return pages * os.sysconf("SC_PAGE_SIZE")

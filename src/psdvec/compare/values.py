@@ -86,17 +86,15 @@ def measure(
         launch = [sys.executable, "-P", __file__, str(result), str((stdin or nowhere).resolve())]
         with subprocess.Popen(
             [*launch, *command], cwd=folder, env=environment,
-            stdin=subprocess.PIPE, stdout=sink, stderr=subprocess.PIPE, text=True, errors="replace",
+            stdin=subprocess.PIPE, stdout=sink, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
         ) as process:  # fmt: skip
-            try:
-                assert process.stderr is not None
-                for line in process.stderr:
-                    said.append(line.strip())
-                    note(line.strip())
-            except BaseException:
-                process.terminate()
-                raise
-        measured = json.loads(result.read_text()) if result.exists() else {"code": process.returncode}
+            # After an error here its input ends, and with that the command; Windows would end this process alone.
+            assert process.stderr is not None
+            for line in process.stderr:
+                said.append(line.strip())
+                note(line.strip())
+        found = result.read_text(encoding="utf-8") if result.exists() else None
+        measured = {"code": process.returncode} if found is None else json.loads(found)
     if measured["code"] != 0:
         raise FailedCommandError(complaint(measured["code"], said))
     return Cost(measured["wall"], measured["processor"], measured["memory"])
@@ -128,7 +126,7 @@ def main() -> None:
     measured = {
         "wall": time.perf_counter() - start, "processor": processor, "memory": memory, "code": code,
     }  # fmt: skip
-    Path(result).write_text(json.dumps(measured))
+    Path(result).write_text(json.dumps(measured), encoding="utf-8", newline="\n")
 
 
 def _cost_of(process: subprocess.Popen[bytes]) -> tuple[int, float, int]:

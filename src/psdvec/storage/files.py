@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 from psdvec.errors import InputError, ResourceError
-from psdvec.system import exchange, is_lock_of, lock, open_lock, open_to_sync, rename, rename_to_free
+from psdvec.system import REMEDY, exchange, is_lock_of, lock, open_lock, open_to_sync, rename, rename_to_free
 
 # Getting written files onto the disk, so that they survive a power failure, unless the user wants none of that.
 
@@ -353,9 +353,7 @@ def disk_errors_explained(path: Path) -> Iterator[None]:
                 "free some space and run the same command again"
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise InputError(
-                f"cannot write below '{path}' ({error.strerror}); choose another output or change its permissions"
-            ) from error
+            raise InputError(f"cannot write below '{path}' ({error.strerror}); {REMEDY}") from error
         raise
 
 
