@@ -97,6 +97,20 @@ def test_a_measured_command_reads_and_prints_where_it_is_told(tmp_path):
     assert (tmp_path / "out").read_text() == "a\nb\n"
 
 
+def test_what_is_measured_ends_with_who_asked_for_it():
+    said = []
+
+    def stop(line: str) -> None:
+        said.append(int(line))
+        raise KeyboardInterrupt
+
+    speak = "import os, sys, time; print(os.getpid(), file=sys.stderr, flush=True); time.sleep(600)"
+    with pytest.raises(KeyboardInterrupt):
+        measure([sys.executable, "-c", speak], note=stop)
+    with pytest.raises(ProcessLookupError):
+        os.kill(said[0], 0)
+
+
 @pytest.mark.slow
 def test_a_command_that_fails_says_why(tmp_path):
     with pytest.raises(FailedCommandError, match="there is no 'nowhere'; check the name"):

@@ -195,15 +195,15 @@ def replaced_with_a_kill(path, monkeypatch, *, at):
     monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
     child = os.fork()
     if child == 0:
-        rename, calls = Path.rename, []
+        rename, calls = atomic.rename, []
 
-        def counted(self, target):
+        def counted(source, target):
             calls.append(target)
             if len(calls) == at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return rename(self, target)
+            return rename(source, target)
 
-        Path.rename = counted
+        atomic.rename = counted
         with whole_folder(path) as folder:
             (folder / "new").touch()
         os._exit(0)
