@@ -7,7 +7,7 @@ how they were made. :func:`settings_of` and :func:`parse_settings` list and read
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ def settings_of(name: str) -> dict[str, Any]:
     method = method_named(name)
     own = {
         one.name: one.default
-        for one in inspect.signature(method.function).parameters.values()
+        for one in _parameters(name)
         if one.kind is one.KEYWORD_ONLY and one.name not in (*_COMMON, *method.fixed)
     }
     return own if method.recipe is None else own | asdict(make_recipe(**method.recipe))
@@ -45,7 +45,7 @@ def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
     """
     known = settings_of(name)
     types = {one.name: one.type for one in fields(Recipe)}
-    types |= inspect.get_annotations(method_named(name).function.func)
+    types |= {one.name: one.annotation for one in _parameters(name)}
     settings = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -55,6 +55,10 @@ def parse_settings(name: str, texts: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"the setting '{key}' has no value; write one after it, with '=' between them")
         settings[key] = _parse(key, value, str(types[key]).partition(" ")[0])
     return settings
+
+
+def _parameters(name: str) -> Collection[inspect.Parameter]:
+    return inspect.signature(method_named(name).function).parameters.values()
 
 
 def _parse(key: str, text: str, kind: str) -> Any:

@@ -78,7 +78,7 @@ def inverse_trace(factor: Array) -> float:
 
 @cache
 def _signs(n: int) -> Float64s:
-    return np.random.default_rng(0).choice([-1.0, 1.0], size=(PROBES, n))
+    return np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(PROBES, n))
 
 
 # The contexts of a new word on the CPU, in numba: finding its pairs, and solving its equations from them.

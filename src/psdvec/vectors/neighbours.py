@@ -229,7 +229,7 @@ class Neighbours(NamedTuple):
 def unit_vector(vector: Float32s) -> Float32s:
     """Return ``vector`` scaled to length 1; zeros stay zeros."""
     with np.errstate(over="ignore"):
-        length = np.linalg.norm(vector)
+        length: np.floating[Any] = np.linalg.norm(vector)
     if np.isinf(length):  # its square is beyond float32
         length = np.linalg.norm(np.asarray(vector, np.float64))
     return np.asarray(vector / length if length else vector, dtype=np.float32)

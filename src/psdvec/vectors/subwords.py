@@ -688,5 +688,5 @@ def _units(rows: Float32s, stretch: Float32s) -> Float32s:
     return np.asarray(stretched / _safe(np.linalg.norm(stretched, axis=1, keepdims=True)), np.float32)
 
 
-def _safe(lengths: Float32s) -> Float32s:
+def _safe(lengths: Array) -> Array:
     return np.maximum(lengths, np.float32(1e-12))
