@@ -71,11 +71,22 @@ def is_lock_of(descriptor: int, path: Path) -> bool:
 
 _HERE = -100  # AT_FDCWD: names are relative to the working folder
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+_LEADS_ELSEWHERE = {0xA0000003, 0xA000000C}  # tags of junctions and links; the cloud has others
 _PATIENCE = 2.0  # seconds; programs that search for viruses open what is new
 _PAUSE = 0.05
 REMEDY = "choose another output or change its permissions"  # where the system does not let us write
 if WINDOWS:
     REMEDY = f"close the programs that have it open, {REMEDY}"
+
+
+def is_link(path: Path) -> bool:
+    """Say whether ``path`` leads elsewhere: as a link or, on Windows, as a junction, which Python calls no link."""
+    if not WINDOWS:
+        return path.is_symlink()
+    try:
+        return getattr(path.lstat(), "st_reparse_tag", 0) in _LEADS_ELSEWHERE
+    except OSError:
+        return False
 
 
 def open_to_sync(path: Path) -> int | None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,6 +138,32 @@ def test_what_is_open_for_a_moment_is_waited_for(tmp_path, monkeypatch):
         file.write(b"new")
     closing.join()
     assert path.read_bytes() == b"new"
+
+
+def test_a_junction_in_a_workspace_is_a_link(tmp_path, monkeypatch):
+
+    def interrupted() -> None:
+        with open_workspace(tmp_path / "out", plan={}, progress=Watched()) as work:
+            (work / "segments").mkdir()
+            (work / "segments" / "precious").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    lstat = Path.lstat
+
+    def as_on_windows(path: Path) -> SimpleNamespace | os.stat_result:
+        status = lstat(path)
+        is_junction = path.name == "segments"
+        return SimpleNamespace(st_mode=status.st_mode, st_reparse_tag=0xA0000003) if is_junction else status
+
+    monkeypatch.setattr(Path, "lstat", as_on_windows)
+    with (
+        pytest.raises(InputError, match="'segments' in it is a link; move"),
+        open_workspace(tmp_path / "out", plan={"is": "another"}, progress=Watched()),
+    ):
+        pass
+    assert (tmp_path / "out.work" / "segments" / "precious").exists()
 
 
 HOLD = """

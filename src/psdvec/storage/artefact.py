@@ -38,7 +38,7 @@ from psdvec.arrays import Array
 from psdvec.errors import InputError, StoreError
 from psdvec.resources import thread_limit
 from psdvec.storage.files import check_name, is_unfinished, replaced_folder, restore, sync_open
-from psdvec.system import map_file
+from psdvec.system import is_link, map_file
 
 # JSON from files: one way to parse it, whoever wrote it.
 
@@ -608,7 +608,7 @@ def _foreign_in(folder: Path, kind: str | None = None) -> Path | None:
         return folder
     for path in sorted(folder.iterdir()):
         is_listed = path.name in (META, *meta["files"]) and not path.is_dir()
-        inner = None if path.is_symlink() else _INNER.get(path.name)
+        inner = None if is_link(path) else _INNER.get(path.name)
         is_inner = inner is not None and _foreign_in(path, kind=inner) is None
         if not (is_listed or is_inner or is_unfinished(path.name)):
             return path

@@ -23,7 +23,17 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 from psdvec.errors import InputError, ResourceError
-from psdvec.system import REMEDY, exchange, is_lock_of, lock, open_lock, open_to_sync, rename, rename_to_free
+from psdvec.system import (
+    REMEDY,
+    exchange,
+    is_link,
+    is_lock_of,
+    lock,
+    open_lock,
+    open_to_sync,
+    rename,
+    rename_to_free,
+)
 
 # Getting written files onto the disk, so that they survive a power failure, unless the user wants none of that.
 
@@ -33,7 +43,7 @@ _UNSYNCABLE = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # of a folder on some 
 
 def sync(path: Path, *, names_only: bool = False) -> None:
     """Wait until the file at ``path`` is on the disk, or a folder with all that is in it, or with its names only."""
-    if path.is_dir() and not path.is_symlink() and not names_only:
+    if path.is_dir() and not is_link(path) and not names_only:
         for inner in sorted(path.iterdir()):
             sync(inner)
     descriptor = open_to_sync(path)
@@ -210,7 +220,7 @@ def _put_in_two_steps(new: Path, path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
+    if path.is_dir() and not is_link(path):
         inner = [Path(place) / name for place, _, names in os.walk(path) for name in names]
         with ThreadPoolExecutor(_REMOVING) as pool:  # of a large file, memory is given back meanwhile
             deque(pool.map(_unlink, inner), maxlen=0)

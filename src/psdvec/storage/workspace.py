@@ -44,6 +44,7 @@ from psdvec.storage.files import (
     whole_file,
     whole_folder,
 )
+from psdvec.system import is_link
 
 # Pieces of unfinished work: files and folders that carry their checksums, so that a later attempt can trust them.
 
@@ -323,16 +324,16 @@ def _demand_ours(folder: Path) -> None:
 def _not_ours(folder: Path) -> str | None:
     """Say why ``folder`` is no workspace; None if it is one, with nothing in it that leads elsewhere."""
     mark = folder / _LOCK
-    if folder.is_symlink():
+    if is_link(folder):
         return "it is a link"
     try:
-        is_marked = not mark.is_symlink() and mark.is_file() and mark.stat().st_size == len(_MARK)
+        is_marked = not is_link(mark) and mark.is_file() and mark.stat().st_size == len(_MARK)
         if not is_marked or mark.read_bytes() != _MARK:
             return "psdvec did not make it, or an older version did"
     except (FileNotFoundError, PermissionError):
         return "it cannot be read"
     inner = (Path(place, name) for place, folders, names in os.walk(folder) for name in (*folders, *names))
-    link = next((path for path in inner if path.is_symlink()), None)
+    link = next((path for path in inner if is_link(path)), None)
     return None if link is None else f"'{link.name}' in it is a link"
 
 
