@@ -7,7 +7,15 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 
 dump=$(python - <<'PY'
+import sys
 from importlib.resources import files
+from importlib.util import find_spec
+
+if find_spec("gensim") is None:
+    sys.exit(
+        "make demo: the dump comes with gensim, which has no release for Python 3.14 and newer; run make clean, and then "
+        "make demo PYTHON=python3.13"
+    )
 print(next(f for f in files("gensim").joinpath("test/test_data").iterdir() if f.name.startswith("enwiki-latest-pages-articles1")))
 PY
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ from psdvec.counts.matrix import Cooccurrence
 from psdvec.counts.pairs import Range
 from psdvec.progress import SilentProgress, Stage
 from psdvec.storage.artefact import META, seal
+
+needs_gensim = pytest.mark.skipif(
+    find_spec("gensim") is None,
+    reason="gensim, which has no release for Python 3.14 and newer, is not installed",
+)
 
 
 class Watched(SilentProgress):

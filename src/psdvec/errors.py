@@ -23,6 +23,7 @@ import importlib
 import operator
 import os
 import re
+import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
@@ -39,6 +40,7 @@ _NO_MEMORY = (
     "cannot allocate memory", "failed to map segment", "can't start new thread", "unable to allocate",
 )  # fmt: skip
 _MOST = 2**31 - 1  # of words, dimensions and whatever else is counted; ids have 32 bits
+_NOT_YET = {"gensim": (3, 14)}  # packages without wheels for this version of Python and newer ones
 _LAST_SEED = 2**32 - 1  # of NumPy's older generators, which gensim uses
 _LONGEST = 800  # letters of a message
 _END = 200  # of these at its end, where it says what to do
@@ -398,8 +400,22 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
             raise ResourceError(f"{purpose} failed: {SHORT_OF_MEMORY}") from error
         raise MissingExtraError(
             f"{purpose} needs the package '{module.partition('.')[0]}', which is not installed; "
-            f"run: pip install 'psdvec[{extra}]'"
+            f"{how_to_install(module.partition('.')[0], extra=extra)}"
         ) from error
+
+
+def how_to_install(package: str, *, extra: str) -> str:
+    """Return what to do to have an optional ``package``, which the ``extra`` of this package installs.
+
+    >>> how_to_install("pyarrow", extra="parquet")
+    "run: pip install 'psdvec[parquet]'"
+    """
+    since = _NOT_YET.get(package)
+    if since is None or sys.version_info < since:
+        return f"run: pip install 'psdvec[{extra}]'"
+    return (
+        f"it has no release for Python {since[0]}.{since[1]} and newer; use Python {since[0]}.{since[1] - 1}"
+    )
 
 
 def memory_is_short(error: BaseException | None) -> bool:

@@ -8,11 +8,12 @@ from benchmarks.bench.bench_topics import shared_words
 from benchmarks.studies.octis_npmi import octis_coherence
 
 from psdvec.topic_model.topics import coherence
+from tests.helpers import needs_gensim
 from tests.topic_model.test_quality import documents_of
 
 
+@needs_gensim
 def test_coherence_is_that_of_gensim_where_words_come_twice_in_a_window():
-    pytest.importorskip("gensim", reason="gensim is not installed; run pip install gensim")
     from gensim.corpora import Dictionary
     from gensim.models import CoherenceModel
 

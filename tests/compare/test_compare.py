@@ -30,6 +30,7 @@ from psdvec.options import make_recipe
 from psdvec.storage.artefact import open_artefact
 from psdvec.text.tokenizers import TOKENIZERS
 from tests.evaluation.test_scores import count_resampling
+from tests.helpers import needs_gensim
 
 
 def write_corpus(path: Path, *, seed: int, lines: int) -> Path:
@@ -205,6 +206,7 @@ def test_kernels_are_compiled_for_any_tokenizer(tokenizer):
 # Steps
 
 
+@needs_gensim
 @pytest.mark.slow
 def test_every_method_reads_the_column_and_the_encoding_that_are_named(tmp_path, corpus, task, in_process):
     rows = "".join(f'é,"{line}",é\n' for line in corpus.read_text().splitlines())
@@ -232,6 +234,7 @@ def test_the_paper_s_method_in_two_steps_equals_it_in_one(tmp_path, corpus, task
         assert found.vectors.tobytes() == alone.vectors.tobytes()
 
 
+@needs_gensim
 def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, corpus, task, in_process):
     output = tmp_path / "report"
     found = compare(
@@ -244,6 +247,7 @@ def test_sparse_coding_takes_the_word2vec_vectors_that_are_compared(tmp_path, co
     assert found.settings["word2vec"]["window"] == 2
 
 
+@needs_gensim
 def test_spelling_takes_the_vectors_that_are_compared(tmp_path, corpus, task, in_process):
     methods = ["skipgram", "skipgram-spelling", "svd", "svd-spelling"]
     found = compare([str(corpus)], output=tmp_path / "r", methods=methods, dim=5, tasks=[task], workers=1)
@@ -335,6 +339,7 @@ def test_time_and_memory_are_medians_over_seeds(tmp_path, corpus, task, in_proce
     assert len(again.runs[0].vectors) == 4
 
 
+@needs_gensim
 def test_every_seed_has_its_own_steps(tmp_path, corpus, task, in_process):
     compare(
         [str(corpus)], output=tmp_path / "r", methods=["psd", "sparse"], dim=5, tasks=[task], seeds=2, workers=1,

@@ -15,7 +15,7 @@ from scipy import sparse as scipy_sparse
 from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.counts.vocabulary import Vocabulary
-from psdvec.errors import InputError
+from psdvec.errors import InputError, MissingExtraError, import_extra
 from psdvec.evaluation.evaluate import evaluate, solve_analogies
 from psdvec.evaluation.tagging import TaggingData, evaluate_tagging
 from psdvec.evaluation.tasks import Analogies, Choices, Pairs
@@ -30,6 +30,7 @@ from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model, write_model
 from psdvec.vectors.neighbours import lengths_of, sparse_vectors
+from tests.helpers import needs_gensim
 from tests.reference import glove as glove_reference
 from tests.toy import drawn_counts
 
@@ -61,7 +62,9 @@ def width(name: str, words: int, dim: int) -> int:
     return {"ppmi": words, "sparse": 2 * dim}.get(name, dim)
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(
+    params=[pytest.param(name, marks=needs_gensim if METHODS[name].package else ()) for name in METHODS]
+)
 def name(request):
     return request.param
 
@@ -478,11 +481,21 @@ def test_text_is_handed_on_as_it_is_tokenised(tmp_path):
     assert [line.split() for line in lines if line.strip()] == list(corpus)
 
 
+def test_a_package_that_has_no_release_for_this_python_is_not_said_to_be_installed_by_an_extra(monkeypatch):
+    monkeypatch.setattr("psdvec.errors._NOT_YET", {"no_such_package": (3, 11)})
+    with pytest.raises(
+        MissingExtraError, match=r"it has no release for Python 3\.11 and newer; use Python 3\.10"
+    ):
+        import_extra("no_such_package", extra="compare", purpose="training")
+
+
+@needs_gensim
 def test_text_without_words_is_refused(tmp_path):
     with pytest.raises(InputError, match="holds no words"):
         METHODS["word2vec"].function([], vocabulary=Vocabulary(("a",), np.array([1])), dim=3)
 
 
+@needs_gensim
 def test_skipgram_and_cbow_differ():
     counts = count_pairs(sentences(), min_count=1)
     one, two = (
@@ -492,6 +505,7 @@ def test_skipgram_and_cbow_differ():
     assert np.abs(one.vectors - two.vectors).max() > 1e-4
 
 
+@needs_gensim
 @pytest.mark.parametrize("name", ["fasttext", "fasttext-words"])
 def test_the_power_by_which_fasttext_draws_wrong_answers_matters(name):
     counts = count_pairs(sentences(), min_count=1)
@@ -500,6 +514,7 @@ def test_the_power_by_which_fasttext_draws_wrong_answers_matters(name):
     assert np.abs(even.vectors - steep.vectors).max() > 1e-4
 
 
+@needs_gensim
 def test_how_words_are_spelled_matters_to_fasttext_but_not_without_subwords():
     text = sentences()
     spelled = [[{"w0": "umbrella", "w1": "umbrellas"}.get(word, word) for word in line] for line in text]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.topic_model.topics import WINDOW, coherence, npmi
+from tests.helpers import needs_gensim
 
 
 def slowly(texts: list[list[int]], topic: list[int]) -> float:
@@ -59,9 +60,9 @@ def test_independent_words_have_0(a: float, b: float):
     assert npmi(np.array([[a, a * b], [a * b, b]]))[0, 1] == pytest.approx(0, abs=1e-9)
 
 
+@needs_gensim
 def test_gensim_finds_the_same_coherence_where_no_word_comes_twice_in_a_window():
     """Where one does, gensim forgets it as soon as its first occurrence leaves the window, and counts too little."""
-    pytest.importorskip("gensim", reason="gensim is not installed; run pip install gensim")
     from gensim.corpora import Dictionary
     from gensim.models import CoherenceModel
 

@@ -17,7 +17,7 @@ from psdvec import formats
 from psdvec.compare.jobs import COUNTING, Bench, warm_up
 from psdvec.compare.report import as_markdown, as_page, as_values, make_header, make_remarks, make_tables
 from psdvec.compare.values import Comparison, Setup
-from psdvec.errors import InputError, demand_positive, demand_seed, old_names
+from psdvec.errors import InputError, demand_positive, demand_seed, how_to_install, old_names
 from psdvec.evaluation.evaluate import add_tagging, evaluate
 from psdvec.evaluation.report import make_tables as make_report_tables
 from psdvec.evaluation.tagging import evaluate_tagging, load_tagging
@@ -88,9 +88,9 @@ def compare(
     changed = _sort_settings(methods, settings)
     chosen = {name: method_named(name) for name in methods}
     left_out = {
-        name: f"the package {method.package} is not installed; run: pip install 'psdvec[compare]'"
+        name: f"the package {method.package} is not installed; {how_to_install(method.package, extra='compare')}"
         for name, method in chosen.items()
-        if not method.is_installed
+        if method.package is not None and not method.is_installed
     }
     present = [name for name in chosen if name not in left_out]
     reasons = "; ".join(dict.fromkeys(left_out.values()))
