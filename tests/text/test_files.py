@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 
@@ -86,3 +87,12 @@ def test_only_plain_text_can_be_cut(memory, tmp_path):
     assert not Reader().can_be_cut(f"{memory}/b.txt.gz")
     assert not Reader().can_be_cut(str(tmp_path / "c.parquet"))
     assert not Reader().can_be_cut(str(tmp_path / "d.csv"))  # its cells may hold line ends
+
+
+def test_a_file_that_cannot_be_opened_leaves_nothing_that_fails_to_close(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr("sys.unraisablehook", said.append)  # which Python calls of every file since 3.14
+    with pytest.raises(InputError, match="check the name"):
+        open_stream(tmp_path / "missing")
+    gc.collect()
+    assert said == []

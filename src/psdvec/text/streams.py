@@ -220,6 +220,8 @@ def open_stream(path: str | Path, *, workers: int = 1, byte_range: ByteRange | N
 class _RawFile(ByteStream):
     """The file as it is on disk, with errors of one sentence."""
 
+    _is_ours = False  # to close; nothing is, until it is open
+
     def __init__(self, path: str | Path, byte_range: ByteRange | None = None) -> None:
         self._is_standard_input = str(path) == STANDARD_INPUT
         self.name = shown(path)
@@ -228,6 +230,7 @@ class _RawFile(ByteStream):
                 "standard input is closed, and nothing can be read from it; give a file, or pipe text in"
             )
         self._file: BinaryIO = sys.stdin.buffer if self._is_standard_input else open_file(path)
+        self._is_ours = not self._is_standard_input
         self._pending = b""
         self._left: int | None = None  # how many bytes of the range have not been read
         if byte_range is not None:
@@ -266,7 +269,7 @@ class _RawFile(ByteStream):
 
     def close(self) -> None:
         """Close the file, unless it is standard input."""
-        if not self._is_standard_input:
+        if self._is_ours:
             self._file.close()
         super().close()
 
