@@ -16,7 +16,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import gensim
 from benchmarks.lib.measure import COST, PSDVEC, Cost, cells, markdown, run, run_script
 from benchmarks.lib.records import make_parser, publish
 
@@ -54,6 +53,8 @@ def main() -> None:
 
 def repeated_sample(folder: Path, repeats: int) -> Path:
     """Write the pages of gensim's sample over and over into one compressed dump."""
+    import gensim
+
     xml = bz2.decompress((Path(gensim.__file__).parent / "test" / "test_data" / SAMPLE).read_bytes())
     start, end = xml.index(b"  <page>"), xml.rindex(b"</mediawiki>")
     path = folder / f"gensim-sample-x{repeats}.bz2"

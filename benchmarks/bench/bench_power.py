@@ -31,7 +31,6 @@ import numba
 import numpy as np
 from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import Records, make_parser, publish
-from gensim.models import Word2Vec
 
 import psdvec
 
@@ -210,8 +209,10 @@ def cosine_distances(one: Any, other: Any) -> Any:
     return 1 - (one * other).sum(axis=1) / np.maximum(lengths, 1e-12)
 
 
-def skipgram(documents: Words, *, seed: int, dim: int, window: int, min_count: int, epochs: int) -> Word2Vec:
+def skipgram(documents: Words, *, seed: int, dim: int, window: int, min_count: int, epochs: int) -> Any:
     """Train gensim's skip-gram."""
+    from gensim.models import Word2Vec
+
     short = [document[k : k + LONGEST] for document in documents for k in range(0, len(document), LONGEST)]
     return Word2Vec(
         short, vector_size=dim, window=window, sg=1, negative=NEGATIVE, min_count=min_count, epochs=epochs, seed=seed,

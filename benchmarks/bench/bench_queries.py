@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import make_parser, publish
-from gensim.models import KeyedVectors
 
 from psdvec.evaluation.evaluate import ANALOGY_METHODS, evaluate
 from psdvec.evaluation.tasks import Analogies
@@ -49,6 +48,8 @@ def make_embeddings(words: int, dim: int, task: Analogies) -> Embeddings:
 
 
 def gensim_model(e: Embeddings) -> Any:
+    from gensim.models import KeyedVectors
+
     model = KeyedVectors(e.dim)
     model.add_vectors(list(e.words), np.array(e.vectors))
     model.fill_norms()

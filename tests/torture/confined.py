@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import psdvec
 from psdvec.errors import InputWarning, PSDVecError, ResourceError
 
 Case = TypeVar("Case")
@@ -124,12 +125,15 @@ def _outcome(case: Case, call: Callable[[Case], None]) -> str:
         return f"{_place(error)}{type(error).__name__}: {error}".replace("\n", " ")[:_LONGEST_SENTENCE]
 
 
+_HOME = Path(psdvec.__file__).parent
+
+
 def _place(error: BaseException) -> str:
     """Return the last line of psdvec that the error passed."""
     place, trace = "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if "psdvec" in file:
+        if _HOME in Path(file).parents:
             place = f"{Path(file).name}:{trace.tb_lineno} "
         trace = trace.tb_next
     return place
