@@ -270,7 +270,10 @@ def _install() -> None:
     os.open = _opened(os.open)
     os.symlink = _no_link
     io.open = builtins.open = _opened_file(io.open)
-    shutil._use_fd_functions = False  # type: ignore[attr-defined]
+    shutil._use_fd_functions, shutil._rmtree_impl = (
+        False,
+        shutil._rmtree_unsafe,
+    )  # by one or the other, as Python is
     tempfile.TemporaryFile = tempfile.NamedTemporaryFile  # type: ignore[misc,assignment]
 
 
