@@ -265,7 +265,7 @@ def _read_files(paths: Sequence[str | Path], reader: Reader, *, by: Sequence[str
     for path, file in found:
         kind = reader.kind(file)
         if kind == "text" and Path(path).is_dir():
-            name = str(Path(file).relative_to(path) if len(paths) == 1 else file)
+            name = (Path(file).relative_to(path) if len(paths) == 1 else Path(file)).as_posix()
             yield name, "", {reader.name_of_text: reader.whole(file, most=_WHOLE)}
             continue
         origin = f"{Path(file).name} " if len(found) > 1 else ""
