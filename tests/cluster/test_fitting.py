@@ -105,6 +105,23 @@ def test_a_worker_killed_in_a_round_costs_nothing_but_time(
     assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
+def test_whoever_joins_while_a_matrix_is_posted_reads_it_as_it_is(
+    client, fitted, tmp_path, small_blocks, monkeypatch
+):
+    counts, options, _ = fitted
+    fit(counts, **options, output=tmp_path / "alone")
+    submit = ClusterPairs._submit
+
+    def submit_when_joined(self, function, number, **more):
+        if number:  # the matrix was posted for the first share
+            self._near = self._see_boards()
+        return submit(self, function, number, **more)
+
+    monkeypatch.setattr(ClusterPairs, "_submit", submit_when_joined)
+    fit(counts, **options, output=tmp_path / "together", client=client)
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
 def test_a_worker_that_nobody_starts_again_costs_nothing_but_time(
     fitted, tmp_path, monkeypatch, small_blocks, far
 ):

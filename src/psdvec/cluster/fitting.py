@@ -550,10 +550,11 @@ class ClusterPairs:
                 load[owner] += 1 / threads[owner]
 
     def _see_boards(self) -> set[str]:
-        """Return the workers that can read what is posted."""
+        """Return the workers that can read what is posted; what is posted now may still be read."""
         if self._boards[0] is None:
             return set()
-        posted = self._boards[0].post(np.zeros(1, np.float32))
+        board = Board()
+        posted = board.post(np.zeros(1, np.float32))
         return {worker for worker, can in ask_workers(self._client, sees, posted).items() if can}
 
 

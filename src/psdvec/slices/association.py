@@ -324,7 +324,7 @@ def find_words(embeddings: Embeddings, lists: Sequence[tuple[str, Sequence[str]]
             raise InputError(
                 f"the list '{name}' has {count_of(len(kept), 'word')} to measure, which is too few"
                 + (f" ({gone}); give others" if gone else "; give more")
-                + (", or ask for fewer occurrences with min_count" if seldom else "")
+                + (", or ask for fewer occurrences with min_count=N" if seldom else "")
             )
         used[name] = tuple(kept)
         places.update(kept)

@@ -185,7 +185,7 @@ class Change(Shown):
         if words is None:
             rows = self.interval_rows(topn)
             return rows_figure(
-                rows, title="Words that changed most", x_title="distance, with its 95 % interval"
+                rows, title="Words used most differently", x_title="distance, with its 95 % interval"
             )
         asked = [words] if isinstance(words, str) else list(words)
         series = [self.path_series(word, place) for place, word in enumerate(asked)]
@@ -374,7 +374,7 @@ def _found(
     ids = np.flatnonzero((occurrences >= least).all(axis=1))
     if not ids.size:
         raise InputError(
-            f"no word of the vectors occurs {least} times or more in every slice; ask for fewer with min_count, or "
+            f"no word of the vectors occurs {least} times or more in every slice; ask for fewer with min_count=N, or "
             "give more text"
         )
     one = measure(uses, ids, permutations=permutations, seed=seed, room=room, work=work, progress=progress)

@@ -127,7 +127,7 @@ def _ends(change: Change) -> tuple[str, str]:
 
 
 def _intervals(change: Change) -> str:
-    drawing = draw_rows(change.interval_rows(), label="Words that changed most")
+    drawing = draw_rows(change.interval_rows(), label="Words used most differently")
     return figure(
         "Distance between the uses, with its 95 % interval", drawing, note="In the order of the lower ends."
     )
