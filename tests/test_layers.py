@@ -36,6 +36,7 @@ UPWARDS = {
 # Imports inside functions that would make a circle.
 BACK = {
     ("counts.matrix", "counts.graphs"): "Cooccurrence.from_matrix() reads matrices and edges, which become counts",
+    ("evaluation.report", "evaluation.page"): "report.plot() draws the rows of the page, which is made of a report",
     ("slices.association", "slices.association_page"): "association(output=...) writes a folder, made of what it found",
     ("slices.change", "slices.page"): "change(output=...) writes a folder, and a folder is made of a change",
     ("topic_model.topics", "topic_model.page"): "topics.save(path) writes a folder, and a folder is made of topics",

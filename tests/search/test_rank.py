@@ -19,11 +19,11 @@ from psdvec.search.rank import (
     best_first,
     best_of,
     counts_in,
-    cut_snippet,
     quoted_in,
     spread_of,
 )
 from psdvec.search.segments import coded, find_bytes
+from psdvec.text.concordance import cut_snippet
 from tests.reference import search as slow
 
 DOCUMENTS = ["a b b c", "b c", "a a a d e f g", "h", "c c h b"]

@@ -23,7 +23,7 @@ from psdvec.arrays import Bools, Codes, Float32s, Float64s, Int64s
 from psdvec.errors import InputError, StoreError
 from psdvec.kernels import kernel
 from psdvec.search.segments import Segment, as_unit, coded
-from psdvec.text.concordance import word_places
+from psdvec.text.concordance import cut_snippet
 from psdvec.text.readers import Where
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.subwords import LONGEST_COMPARED, one_slip_away
@@ -43,7 +43,6 @@ _LETTERS_FROM = 2000  # words whose letters may be wrong in others
 _WIDENED = 256  # different words of a question, the first ones, for which others may stand
 _SHORTEST = 4  # letters of a word that is taken for misspelt
 _LITTLE = 0.05  # of what the first word gave: a word that gave less is not shown
-_SHOWN = 30  # words of a snippet
 _COARSE = 0.02  # more than a cosine of coded vectors may be off
 _LARGEST = (1 << 31) - 1  # of the sums of coded products
 _KEPT = 1 << 16  # words of questions of which is kept what was looked up
@@ -566,44 +565,3 @@ def best_first(scores: Float32s, topn: int) -> Iterator[int]:
         given = topn
     above = np.flatnonzero(scores > 0)
     yield from above[np.argsort(-scores[above], kind="stable")][given:].tolist()
-
-
-def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> str:
-    """Return the part of a text in which words that gave most stand together, these words between ``**``.
-
-    Two stars of the text itself are set apart, so that every second piece between ``**`` is such a word.
-
-    >>> cut_snippet("The cat sat.", ["the", "cat", "sat"], {"cat": 1.0})
-    'The **cat** sat.'
-    """
-    first = _best_window(words, gave)
-    last = min(first + _SHOWN, len(words))
-    places = word_places(text, list(words[:last]))
-    known = [place for place in places[first:last] if place is not None]
-    if not known:
-        return " ".join(f"**{word}**" if word in gave else word for word in words[first:last])
-    begin, end = known[0][0] if first else 0, known[-1][1] if last < len(words) else len(text)
-    pieces, at = [], begin
-    for word, place in zip(words[first:last], places[first:last], strict=True):
-        if place is not None and word in gave:
-            pieces += [_apart(text[at : place[0]]), "**", text[slice(*place)], "**"]
-            at = place[1]
-    shown = " ".join("".join([*pieces, _apart(text[at:end])]).split())
-    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) else ''}"
-
-
-def _apart(text: str) -> str:
-    return text.replace("**", "* *")
-
-
-def _best_window(words: Sequence[str], gave: Mapping[str, float]) -> int:
-    """Return where the window begins whose different words gave most; a little before the first of them."""
-    places = [i for i, word in enumerate(words) if word in gave]
-    best, first = 0.0, 0
-    for i in places:
-        worth = sum(
-            gave[word] for word in {words[j] for j in range(i, min(i + _SHOWN, len(words)))} & gave.keys()
-        )
-        if worth > best + 1e-12:
-            best, first = worth, i
-    return max(0, min(first - 3, len(words) - _SHOWN))

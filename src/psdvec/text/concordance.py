@@ -2,7 +2,8 @@
 
 :func:`find_passages` reads documents one after the other, keeps a few passages for each pair of words, and stops when
 it has them all. Tokenizers give no places, so those of the words are found again in the line, from left to right; where
-a word of the line was not written as it is counted (a lemma, say), the words themselves are shown.
+a word of the line was not written as it is counted (a lemma, say), the words themselves are shown. :func:`cut_snippet`
+shows the part of one text in which given words stand together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from psdvec.errors import checked, demand_positive
 from psdvec.text.phrases import JOINT
 
 _SHOWN = 8  # words on either side, more only if the context is further away
+_SNIPPET = 30  # words of a snippet
 _BLANKS = re.compile(r"\s+")
 _FAR = 100  # letters that may stand between two words of a line
 
@@ -180,3 +182,44 @@ def _find(text: str, pieces: list[str], at: int) -> tuple[int, int] | None:
             return None
         begin, at = start if begin < 0 else begin, start + len(piece)
     return begin, at
+
+
+def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> str:
+    """Return the part of a text in which words that gave most stand together, these words between ``**``.
+
+    Two stars of the text itself are set apart, so that every second piece between ``**`` is such a word.
+
+    >>> cut_snippet("The cat sat.", ["the", "cat", "sat"], {"cat": 1.0})
+    'The **cat** sat.'
+    """
+    first = _best_window(words, gave)
+    last = min(first + _SNIPPET, len(words))
+    places = word_places(text, list(words[:last]))
+    known = [place for place in places[first:last] if place is not None]
+    if not known:
+        return " ".join(f"**{word}**" if word in gave else word for word in words[first:last])
+    begin, end = known[0][0] if first else 0, known[-1][1] if last < len(words) else len(text)
+    pieces, at = [], begin
+    for word, place in zip(words[first:last], places[first:last], strict=True):
+        if place is not None and word in gave:
+            pieces += [_apart(text[at : place[0]]), "**", text[slice(*place)], "**"]
+            at = place[1]
+    shown = " ".join("".join([*pieces, _apart(text[at:end])]).split())
+    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) else ''}"
+
+
+def _apart(text: str) -> str:
+    return text.replace("**", "* *")
+
+
+def _best_window(words: Sequence[str], gave: Mapping[str, float]) -> int:
+    """Return where the window begins whose different words gave most; a little before the first of them."""
+    places = [i for i, word in enumerate(words) if word in gave]
+    best, first = 0.0, 0
+    for i in places:
+        worth = sum(
+            gave[word] for word in {words[j] for j in range(i, min(i + _SNIPPET, len(words)))} & gave.keys()
+        )
+        if worth > best + 1e-12:
+            best, first = worth, i
+    return max(0, min(first - 3, len(words) - _SNIPPET))

@@ -22,6 +22,7 @@ from psdvec.options import ENCODING
 from psdvec.progress import LogProgress, Progress, Shown, SilentProgress, count_of
 from psdvec.resources import limit_blas, resolve_workers
 from psdvec.storage.workspace import check_resumable, digest_of, open_workspace
+from psdvec.text.concordance import cut_snippet
 from psdvec.text.phrases import Phrases
 from psdvec.text.readers import as_written
 from psdvec.text.tokenizers import ENGLISH, choose_tokenizer
@@ -425,8 +426,6 @@ def snippets_of(
     topics: Topics, documents: Source, tokenize: Callable[[str], Sequence[str]], **how: Any
 ) -> dict[int, str]:
     """Return a part of each document that stands for a topic, with words of that topic; read once more for that."""
-    from psdvec.search.rank import cut_snippet
-
     owners: dict[int, int] = {}
     for k, first in enumerate(standing_for(topics)):
         for i in first:
