@@ -289,7 +289,7 @@ TWO = {"a": ["he0", "he1"], "b": ["she0", "she1"]}
         ({"by": "party"}, "by, unit and window are about documents"),
         ({"permutations": 5}, "permutations=5 does not do; give 20 to 100,000"),
         ({"documents": TEXTS, "min_count": 9999},
-         r"the list 'he' has 0 words .* \(too rare in some slice: he0, .*\); .* ask for fewer .* min_count$"),
+         r"the list 'he' has 0 words .* \(too rare in some slice: he0, .*\); .* ask for fewer .* min_count=N$"),
         ({"documents": TEXTS[:10]}, "the slice 'documents' has 10 documents, and a test takes 16 or more"),
         ({"documents": [{"text": text, "who": "me"} for text in TEXTS], "unit": "who"}, "have one value of 'who'"),
     ],
