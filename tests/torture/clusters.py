@@ -39,10 +39,14 @@ COMMANDS = {
 
 
 def dask_setup(worker: object) -> None:
-    """Prepare a worker that preloads this module: it says who it is, and obeys orders to kill."""
+    """Prepare a worker that preloads this module: it says who it is, or what went wrong, and obeys orders to kill."""
     folder = Path(os.environ["TORTURED_CLUSTER"])
-    injector.install()
-    injector.obey(folder / "order")
+    try:
+        injector.install()
+        injector.obey(folder / "order")
+    except Exception as error:  # Dask would go on without a word
+        (folder / "worker").write_text(repr(error))
+        raise
     (folder / "worker").write_text(str(os.getpid()))
 
 
@@ -106,8 +110,11 @@ class Cluster:
         """Wait until there is a worker that is not the one that was killed."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            said = (home or self.folder) / "worker"
-            if said.exists() and said.read_text() not in ("", str(other_than)):
+            path = (home or self.folder) / "worker"
+            said = path.read_text() if path.exists() else ""
+            if said and not said.isdigit():
+                raise RuntimeError(f"a worker did not start: {said}")
+            if said not in ("", str(other_than)):
                 return
             time.sleep(0.05)
         raise RuntimeError("the cluster did not start")
