@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 .PHONY: check test test-skipped torture wheel-test boxed-model lint demo docs interop screenshots notebooks clean
 
-# Style, types and the quick tests, in a minute and a half on two cores; it says how many slow tests it left out.
+# Style, types and the quick tests, in two or three minutes on two cores; it says how many slow tests it left out.
 check: .venv/dev lint
 	$(BIN)/python -m pytest -n logical --dist loadfile -m "not slow"
 

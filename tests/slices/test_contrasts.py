@@ -56,6 +56,7 @@ def test_the_cosine_is_that_of_the_means_without_chance():
     assert abs(np.nanmedian(found) - 1 / np.sqrt(2)) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(12, 12), (8, 80)])
 def test_five_in_a_hundred_tests_reject_where_nothing_differs(sizes):
     slices = np.repeat([0, 1], sizes)

@@ -66,6 +66,7 @@ def everything(counts):
     return counts.vocabulary.words, counts.vocabulary.counts.tolist(), cells(counts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(alphabet="ab .\n漢", max_size=12), min_size=1, max_size=6))
 def test_a_function_counts_as_if_it_had_been_called_before(texts):
     lines = [letters(line) for text in texts for line in text.split("\n")]
