@@ -229,7 +229,7 @@ def test_strips_of_any_size_give_the_same_bits():
 
 
 def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
-    from psdvec.slices import measure, page
+    from psdvec.slices import contrasts, page
 
     psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "whole", quiet=True)
 
@@ -242,7 +242,7 @@ def test_killed_work_goes_on_where_it_stopped(model, tmp_path, monkeypatch):
             psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "again", quiet=True)
     assert not (tmp_path / "again").exists()
     with monkeypatch.context() as patch:
-        patch.setattr(measure, "_measure", fail)  # nothing is measured again
+        patch.setattr(contrasts, "_measure", fail)  # nothing is measured again
         psdvec.change(model, slices={"old": OLD, "new": NEW}, output=tmp_path / "again", quiet=True)
     one, two = contents(tmp_path / "whole"), contents(tmp_path / "again")
     for name in ("change.csv", "change.json", "change.html"):

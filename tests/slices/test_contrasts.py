@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psdvec.slices import blocks as blocks_of
-from psdvec.slices.contrasts import chances, contrast, false_discoveries, groups_of, lower_end, permuted
-from psdvec.slices.measure import _measure
+from psdvec.slices.contrasts import (
+    _measure,
+    chances,
+    contrast,
+    false_discoveries,
+    groups_of,
+    lower_end,
+    permuted,
+)
 from psdvec.slices.reading import Sliced
 from psdvec.topic_model.documents import Documents
 from tests.reference import slices as reference

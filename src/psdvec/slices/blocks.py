@@ -18,8 +18,7 @@ from psdvec.arrays import Float32s, Float64s, Int64s
 from psdvec.errors import InputError
 from psdvec.kernels import kernel
 from psdvec.progress import Progress
-from psdvec.slices.counted import CountedSlice
-from psdvec.slices.reading import Sliced
+from psdvec.slices.reading import CountedSlice, Sliced
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
 

@@ -14,8 +14,7 @@ from psdvec.errors import StoreError
 from psdvec.pages.plots import draw_lines, draw_map, draw_rows
 from psdvec.pages.shell import Section, figure, glossary, html_table, make_page, paragraph, plots
 from psdvec.progress import count_of
-from psdvec.slices.change import KIND, Change
-from psdvec.slices.details import Context, contexts_of, passages_of
+from psdvec.slices.change import KIND, Change, Context, contexts_of, passages_of
 from psdvec.storage.artefact import Artefact, create_artefact, open_artefact, parse_json
 from psdvec.text.concordance import Passage
 from psdvec.text.readers import as_written
