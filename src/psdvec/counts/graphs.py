@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, pair_weights, write_counts
@@ -93,8 +94,6 @@ def _parameters(names: Sequence[Key]) -> dict[str, Any]:
 
 def _square(matrix: Any) -> Any:
     """Return a square matrix of finite weights, none below 0, as a new CSR array whose cells are all different."""
-    from scipy import sparse
-
     try:
         M = sparse.csr_array(matrix, copy=True)
     except (TypeError, ValueError) as error:
@@ -119,8 +118,6 @@ def _square(matrix: Any) -> Any:
 
 def _mirrored(M: Any) -> Any:
     """Return a matrix that is equal to its transpose: ``M`` itself, or, of a triangle, both triangles."""
-    from scipy import sparse
-
     if (abs(M - M.T) > 1e-9 * abs(M).max()).nnz == 0:
         return M
     if sparse.triu(M, 1).nnz and sparse.tril(M, -1).nnz:
@@ -132,8 +129,6 @@ def _mirrored(M: Any) -> Any:
 
 def _both_triangles(M: Any) -> Any:
     """Return M + Mᵀ with the diagonal of ``M``."""
-    from scipy import sparse
-
     return sparse.csr_array(M + sparse.triu(M, 1).T + sparse.tril(M, -1).T)
 
 
@@ -186,8 +181,6 @@ class Edges(NamedTuple):
 
 def counts_of_edges(edges: Any, *, directed: bool) -> Cooccurrence:
     """Return the counts that :meth:`psdvec.Cooccurrence.from_edges` promises."""
-    from scipy import sparse
-
     found = read_edges(edges) if isinstance(edges, str | Path) else _edges_of(edges)
     if not found.names:
         raise InputError("there is no edge; give at least one, such as ('a', 'b')")
@@ -405,8 +398,6 @@ class Walking(NamedTuple):
 
 def _plan(graph: Cooccurrence, weights: Int64s, *, walks: int, seed: int) -> Walking:
     """Return ``graph`` with what walks through it need."""
-    from scipy import sparse
-
     n, words = len(graph), graph.vocabulary.words
     A = sparse.csr_array((graph.values, graph.indices, graph.indptr), shape=(n, n))
     degrees = np.asarray(A.sum(axis=1), np.float64)
@@ -575,8 +566,6 @@ def draw_walks(indptr, indices, sums, node, walks, weights, seed, visits):
 
 def _both_ways(rows: Iterable[Rows], nodes: Int64s, n: int) -> Rows:
     """Return the ``rows`` of some nodes with the same cells as columns of all others."""
-    from scipy import sparse
-
     blocks = list(rows)
     columns, values, sizes = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     own = sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(nodes.size, n))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from psdvec.arrays import Float32s, Float64s, Int32s
 from psdvec.counts.matrix import UNIT, Cooccurrence
@@ -19,6 +20,8 @@ from psdvec.errors import InputError, demand_positive
 from psdvec.kernels import kernel
 from psdvec.progress import LogProgress, Progress
 from psdvec.resources import in_stretches, limit_threads, thread_limit
+from psdvec.solver.devices.cpu import Cpu
+from psdvec.solver.rounds import leading_eigenpairs
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import say_empty
 from psdvec.vectors.neighbours import lengths_of, sparse_vectors
@@ -128,8 +131,6 @@ def fit_cca(
 
 def correlations(matrix: Any, *, root: float, context_smoothing: float) -> Any:
     """Return #(w,c)^t / sqrt(#(w)^t (#(c)^t)^α) of a context matrix, as CSR with the same pattern."""
-    from scipy import sparse
-
     words, contexts = matrix.sum(axis=1) ** root, matrix.sum(axis=0) ** (root * context_smoothing)
     values = matrix.data**root / np.sqrt(words[row_numbers(matrix)] * contexts[matrix.indices])
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -140,8 +141,6 @@ def correlations(matrix: Any, *, root: float, context_smoothing: float) -> Any:
 
 def context_matrix(counts: Cooccurrence) -> Any:
     """Return how often each word (row) has each context (column) before or after it: H + Hᵀ, CSR float64."""
-    from scipy import sparse
-
     n = len(counts.indptr) - 1
     H = sparse.csr_array((counts.values / UNIT, counts.indices, counts.indptr), shape=(n, n))
     both = sparse.csr_array(H + H.T)
@@ -162,8 +161,6 @@ def positive_pmi(matrix: Any, *, shift: float, context_smoothing: float) -> Any:
     α is ``context_smoothing``, and ``shift`` is the number of negative samples that skip-gram would draw (Levy,
     Goldberg and Dagan 2015).
     """
-    from scipy import sparse
-
     if shift <= 0 or not 0 < context_smoothing <= 1:
         raise InputError(
             f"no PMI can be computed with shift {shift} and context_smoothing {context_smoothing}; give a shift above "
@@ -195,9 +192,6 @@ def leading_singular_vectors(matrix: Any, *, rank: int, seed: int) -> SingularVe
     The left ones are the eigenvectors of A Aᵀ, found by block Lanczos
     (:func:`psdvec.solver.rounds.leading_eigenpairs`).
     """
-    from psdvec.solver.devices.cpu import Cpu
-    from psdvec.solver.rounds import leading_eigenpairs
-
     demand_positive(rank, "dim")
     n = matrix.shape[0]
     forth, back = _product_with(matrix), _product_with(matrix.T.tocsr())
