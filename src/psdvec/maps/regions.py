@@ -17,7 +17,8 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s, Int64s
 
 COARSE, FINE = 12, 100  # regions at each level, at most
-NAMES = 9  # words that may stand for a region; the first three that are spelled differently are shown
+NAMES = 9  # words that may stand for a region
+_SHOWN = 3  # of these, the first that are not almost spelled alike
 _COMMON = 200  # the most frequent words, which name no region that has others; a hundredth of a small map
 _SHARE, _MOST = 0.25, 100  # the most frequent words of a region may name it: this share, at most so many
 _ROUNDS = 30  # of k-means
@@ -46,15 +47,15 @@ def find_regions(places: Float32s, units: Float32s) -> tuple[Regions, Regions]:
     return _name(coarse_labels, places, units), _name(_largest_first(fine_labels), places, units)
 
 
-def choose_names(words: Sequence[str], *, most: int = 3) -> list[str]:
-    """Return the first words that are not almost spelled alike, as singular and plural are.
+def choose_names(words: Sequence[str]) -> list[str]:
+    """Return the first three words that are not almost spelled alike, as singular and plural are.
 
     >>> choose_names(["fruit", "fruits", "seeds", "seed", "plant"])
     ['fruit', 'seeds', 'plant']
     """
     chosen: list[str] = []
     for word in words:
-        if len(chosen) < most and not any(_alike(word, other) for other in chosen):
+        if len(chosen) < _SHOWN and not any(_alike(word, other) for other in chosen):
             chosen.append(word)
     return chosen
 

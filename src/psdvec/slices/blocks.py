@@ -22,9 +22,8 @@ from psdvec.slices.reading import CountedSlice, Sliced
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
 
-DAMPED = (
-    1e-3  # share of the text at which a word's vector counts half as a context, as in SIF (Arora et al. 2017)
-)
+# The share of the text at which a word's vector counts half as a context, as in SIF (Arora et al. 2017).
+DAMPED = 1e-3
 RIDGES = 10.0 ** np.arange(-6, 2)
 BLOCKS = 48  # that all documents are dealt to, at least
 FEWEST, MOST = 8, 120  # blocks of the smallest slice, and of all of them

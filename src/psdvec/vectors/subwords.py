@@ -29,15 +29,12 @@ from psdvec.vectors.neighbours import lengths_of
 
 _SEARCHED = 50_000
 _ALPHABET_FROM = 2_000
-LONGEST_COMPARED = (
-    100  # letters of a word that is compared with others; the slips of longer ones take seconds to try
-)
+LONGEST_COMPARED = 100  # letters of a word that is compared; the slips of longer ones take seconds to try
+_SUGGESTED = 3  # spellings, at most
 
 
-def closest_spellings(
-    word: str, words: Sequence[str], ids: Mapping[str, int], *, limit: int = 3
-) -> list[str]:
-    """Return at most ``limit`` words of the vocabulary that are spelled like ``word``; none if it is very long.
+def closest_spellings(word: str, words: Sequence[str], ids: Mapping[str, int]) -> list[str]:
+    """Return a few words of the vocabulary that are spelled like ``word``; none if it is very long.
 
     >>> words = ["queen", "king", "kings", "man"]
     >>> closest_spellings("kinng", words, {word: i for i, word in enumerate(words)})
@@ -51,11 +48,12 @@ def closest_spellings(
         {other for other in one_slip_away(word, alphabet) if other in ids},
         key=lambda other: (other[:1] != word[:1], ids[other]),  # the first letter is rarely the wrong one
     )
-    found = list(dict.fromkeys(cases + slips))[:limit]
-    if len(found) < limit:
+    found = list(dict.fromkeys(cases + slips))[:_SUGGESTED]
+    if len(found) < _SUGGESTED:
         alike = [other for other in islice(words, _SEARCHED) if _may_be_alike(word, other)]
-        found += [other for other in difflib.get_close_matches(word, alike, n=limit) if other not in found]
-    return found[:limit]
+        close = difflib.get_close_matches(word, alike, n=_SUGGESTED)
+        found += [other for other in close if other not in found]
+    return found[:_SUGGESTED]
 
 
 def _may_be_alike(word: str, other: str) -> bool:
@@ -380,9 +378,8 @@ CHANCE = 8  # standard errors of a cosine up to which it may be chance: coordina
 LEAST = 0.01  # trust, so that unseen words have a direction at least
 _MOST = 0.95  # s², and τ² s²: nothing is known for certain
 STEPS = 8  # of conjugate gradients: further ones change no score
-_COLUMNS = (
-    16  # solved together at most, one cache line of each row; fewer, where so threads have equally much to do
-)
+# Solved together at most, one cache line of each row; fewer, where so threads have equally much to do.
+_COLUMNS = 16
 _PROBES = 16  # random signs that measure the leverage
 _SEED = 0  # of the probes
 
