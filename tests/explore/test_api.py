@@ -13,8 +13,7 @@ import psdvec
 from psdvec import formats
 from psdvec.counts.count import count_pairs
 from psdvec.explore.api import MAX_LINES, MAX_TEXT_LENGTH, Api
-from psdvec.explore.models import Suggestions, open_model
-from psdvec.explore.new_words import LearnedWords
+from psdvec.explore.models import LearnedWords, Suggestions, open_model
 from psdvec.solver.extend import extend
 from psdvec.text.corpus import read_corpus
 from psdvec.vectors.embeddings import Embeddings

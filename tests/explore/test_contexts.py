@@ -10,7 +10,7 @@ import pytest
 from psdvec.counts.matrix import UNIT
 from psdvec.errors import MissingWordError
 from psdvec.explore.contexts import ContextIndex
-from psdvec.explore.new_words import UNIGRAMS, add_words
+from psdvec.explore.models import UNIGRAMS, add_words
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import margins, pmi, word_scales
 from tests.explore.conftest import RARE

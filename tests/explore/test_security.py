@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psdvec.errors import InputError
 from psdvec.explore.api import Api
 from psdvec.explore.app import HEADERS, MAX_BODY, SMALL, is_own_host, read_files
-from psdvec.explore.new_words import add_words
+from psdvec.explore.models import add_words
 from tests.explore.clients import client_of
 
 JSON = {"content-type": "application/json"}

@@ -17,11 +17,12 @@ import numpy as np
 from psdvec.errors import InputError
 from psdvec.explore.contexts import ContextIndex
 from psdvec.explore.maps import Maps, describe_shared, fit_plane
-from psdvec.explore.models import ExploredModel, Suggestions
-from psdvec.explore.new_words import (
+from psdvec.explore.models import (
     FILLED_LINE,
     UNIGRAMS,
+    ExploredModel,
     LearnedWords,
+    Suggestions,
     add_words,
     evidence_for,
     sentences_with,
