@@ -45,17 +45,28 @@ except ImportError as error:
     ) from error
 
 
-class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What both transformers are: made with vectors, and given texts."""
+class _Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all transformers are: given rows that are no numbers."""
 
-    vectors: Embeddings | str | Path | None
-    tokenizer: str | Tokenizer | None
-    embeddings_: Embeddings
     n_features_out_: int
 
     @property
     def _n_features_out(self) -> int:
         return self.n_features_out_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []  # rows are float32, whatever the input
+        return tags
+
+
+class _TextTransformer(_Transformer):
+    """What both transformers of texts are: made with vectors."""
+
+    vectors: Embeddings | str | Path | None
+    tokenizer: str | Tokenizer | None
+    embeddings_: Embeddings
 
     def _open(self) -> Embeddings:
         if self.vectors is None:
@@ -100,8 +111,6 @@ class _TextTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []  # rows are float32, whatever the input
         return tags
 
 
@@ -271,7 +280,7 @@ class Topics(_TextTransformer):
         return self.topics_.transform(self._cut(X))
 
 
-class ItemVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ItemVectors(_Transformer):
     """Turn baskets of items into vectors, which are learned from the baskets given to ``fit``.
 
     Baskets are lists or sets of items, one per row; items are strings, whole numbers or tuples. The row of a basket is
@@ -308,10 +317,6 @@ class ItemVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.window = window
         self.random_state = random_state
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_features_out_
-
     def fit(self, X: Iterable[Iterable[Any]], y: Any = None) -> ItemVectors:
         """Learn the vectors of the items of the baskets ``X``."""
         checked_options(ItemVectors.__init__, self.get_params(deep=False))
@@ -328,9 +333,3 @@ class ItemVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ordered = self.window is not None
         baskets = [list(items_of(basket, row, ordered=ordered)) for row, basket in enumerate(X)]
         return mean_vectors(self.model_, baskets, unseen="ignore")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
