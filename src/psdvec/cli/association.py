@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.change import By, Slices, Unit, read_slices
+from psdvec.cli.change import By, MinCount, Permutations, Report, Slices, Unit, Window, read_slices
 from psdvec.cli.options import Column, Encoding, Overwrite, Quiet, Vectors, Where, Workers, read_where
 from psdvec.cli.tables import make_progress, print_table
 from psdvec.options import ENCODING
@@ -37,18 +37,12 @@ def association(
     by: By = None,
     slices: Slices = None,
     unit: Unit = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
-    ] = None,
+    output: Report = None,
     column: Column = None,
     where: Where = None,
-    window: Annotated[
-        int | None, typer.Option(help="Contexts reach this many words to either side, 5 by default.")
-    ] = None,
-    min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
-    permutations: Annotated[
-        int, typer.Option(help="How often documents are dealt to slices at random, for the test.")
-    ] = 1000,
+    window: Window = None,
+    min_count: MinCount = 20,
+    permutations: Permutations = 1000,
     encoding: Encoding = ENCODING,
     seed: Annotated[int, typer.Option(help="Seed of the blocks of documents, and of what is random.")] = 0,
     workers: Workers = None,

@@ -31,6 +31,14 @@ Unit = Annotated[
         help="Field whose documents are dealt together, such as speaker; each by itself by default."
     ),
 ]
+Report = Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")]
+Window = Annotated[
+    int | None, typer.Option(help="Contexts reach this many words to either side, 5 by default.")
+]
+MinCount = Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")]
+Permutations = Annotated[
+    int, typer.Option(help="How often documents are dealt to slices at random, for the test.")
+]
 
 
 def change(
@@ -45,9 +53,7 @@ def change(
     by: By = None,
     slices: Slices = None,
     unit: Unit = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write the report to.")
-    ] = None,
+    output: Report = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -56,13 +62,9 @@ def change(
     ] = None,
     column: Column = None,
     where: Where = None,
-    window: Annotated[
-        int | None, typer.Option(help="Contexts reach this many words to either side, 5 by default.")
-    ] = None,
-    min_count: Annotated[int, typer.Option(help="Leave out words that occur fewer times in any slice.")] = 20,
-    permutations: Annotated[
-        int, typer.Option(help="How often documents are dealt to slices at random, for the test.")
-    ] = 200,
+    window: Window = None,
+    min_count: MinCount = 20,
+    permutations: Permutations = 200,
     encoding: Encoding = ENCODING,
     seed: Annotated[int, typer.Option(help="Seed of the blocks of documents, and of the permutations.")] = 0,
     memory: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from psdvec.cli.evaluate import Folder
+from psdvec.cli.evaluate import Folder, Tagging
 from psdvec.cli.options import Case, Column, Encoding, Quiet, Where, Workers, read_where
 from psdvec.cli.tables import format_table, make_progress
 from psdvec.errors import InputError, printable
@@ -47,9 +47,7 @@ def compare(
         str | None, typer.Option(help="Which test sets, separated by commas; otherwise the usual ones.")
     ] = None,
     testsets: Folder = None,
-    tagging: Annotated[
-        list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
-    ] = None,
+    tagging: Tagging = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = Fitting.seed,
     seeds: Annotated[
         str,

@@ -28,6 +28,7 @@ Folder = Annotated[
         metavar="DIR",
     ),
 ]
+Tagging = Annotated[list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")]
 
 
@@ -37,9 +38,7 @@ def evaluate_models(
     task: Annotated[
         list[str] | None, typer.Option(help="A test set by name, or a file of your own; may be repeated.")
     ] = None,
-    tagging: Annotated[
-        list[str] | None, typer.Option(help="conll2000:DIR or conll2003:DIR; may be repeated.")
-    ] = None,
+    tagging: Tagging = None,
     oov: Annotated[Oov, typer.Option(help="How to treat a word without a vector.")] = "skip",
     common: Annotated[bool, typer.Option("--common", help="Use only items that all models cover.")] = False,
     case: Annotated[
