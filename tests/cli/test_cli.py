@@ -19,6 +19,7 @@ from psdvec.text.wikipedia import extract
 from tests.helpers import cells, contents
 
 TEXT = "the cat sat\nthe dog sat\na cat ran\n"
+COUNT_TYPED = [sys.executable, "-m", "psdvec", "count", "-", "--min-count", "1", "-o"]
 
 
 @pytest.fixture
@@ -145,18 +146,7 @@ def test_a_wrong_call_is_exit_code_2(psdvec):
 
 def test_standard_input_is_counted(tmp_path):
     (tmp_path / "-").touch()  # a file of that name is another
-    command = [
-        sys.executable,
-        "-m",
-        "psdvec",
-        "count",
-        "-",
-        "-o",
-        str(tmp_path / "counts"),
-        "--min-count",
-        "1",
-        "-q",
-    ]
+    command = [*COUNT_TYPED, str(tmp_path / "counts"), "-q"]
     done = subprocess.run(command, input=TEXT.encode(), capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(load_counts(tmp_path / "counts")) == 6
@@ -164,17 +154,7 @@ def test_standard_input_is_counted(tmp_path):
 
 
 def test_an_interrupted_count_says_how_to_continue_it(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "psdvec",
-        "count",
-        "-",
-        "-o",
-        str(tmp_path / "counts"),
-        "--min-count",
-        "1",
-    ]
+    command = [*COUNT_TYPED, str(tmp_path / "counts")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / "counts.work").exists():
             time.sleep(0.05)

@@ -38,12 +38,6 @@ OPTIONS = {"min_count": 2, "window": 4}
 
 
 @pytest.fixture(scope="module")
-def client():
-    with started(2, memory_limit="4GB") as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     """Files of every kind: lines longer than blocks, empty lines, bad bytes, no newline at the end."""
     folder = tmp_path_factory.mktemp("corpus")

@@ -24,7 +24,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.rounds import write_round
 from psdvec.solver.train import train
-from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and_workers, started
+from tests.cluster.clusters import PATIENCE, scheduler_and_worker, scheduler_and_workers
 from tests.helpers import Watched, contents
 from tests.toy import drawn_counts
 
@@ -33,12 +33,6 @@ pytestmark = pytest.mark.slow
 distributed = pytest.importorskip(
     "distributed", reason="distributed is not installed; run pip install 'psdvec[distributed]'"
 )
-
-
-@pytest.fixture(scope="module")
-def client():
-    with started(2, memory_limit="4GB") as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -47,8 +47,9 @@ def why_no_browser() -> str:
     return "" if find_browser() else "there is no Chromium; install one, or name it in PSDVEC_BROWSER"
 
 
-def browser_tests(*, missing: str) -> list[pytest.MarkDecorator]:
-    """The marks of a module of tests in a browser: skipped if anything is ``missing``, and slow."""
+def browser_tests(*, missing: str | None = None) -> list[pytest.MarkDecorator]:
+    """The marks of a module of tests in a browser: slow, and skipped if a browser or what is ``missing`` lacks."""
+    missing = why_no_browser() if missing is None else missing
     skip = pytest.mark.skipif(bool(missing), reason=missing or "a browser is there")
     return [skip, pytest.mark.slow]
 

@@ -18,16 +18,15 @@ from tests.explore.browsers import (
     wait_for_texts,
     wait_until,
     wait_until_still,
-    why_no_browser,
 )
 from tests.explore.conftest import HOSTILE
 from tests.explore.servers import running
 
-pytestmark = browser_tests(missing=why_no_browser())
+pytestmark = browser_tests()
 
 SENTENCES = """the guitar and the zither with piano and violin in concert
 a song for zither and orchestra they play melody with drums"""
-
+TABS = ["similar", "contexts", "analogy", "odd", "extend", "compare", "area", "topics", "change", "documents"]
 
 WORDS = "list => list.map((one) => one.firstChild.data)"
 
@@ -436,18 +435,7 @@ def test_a_phone_needs_no_sideways_scrolling(chromium, address, trouble):
     page = open_page(chromium, address, trouble=trouble, **options)
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
-    for tab in (
-        "similar",
-        "contexts",
-        "analogy",
-        "odd",
-        "extend",
-        "compare",
-        "area",
-        "topics",
-        "change",
-        "documents",
-    ):
+    for tab in TABS:
         page.click(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
@@ -481,18 +469,7 @@ def test_on_a_phone_the_answers_come_first_the_map_stays_and_nothing_is_too_smal
     search(page, "guitar")
     page.wait_for_selector("#panel-similar h2")
     page.tap("#options")
-    for tab in (
-        "similar",
-        "contexts",
-        "analogy",
-        "odd",
-        "extend",
-        "compare",
-        "area",
-        "topics",
-        "change",
-        "documents",
-    ):
+    for tab in TABS:
         page.tap(f"#tab-{tab}")
         wait_for_answer(page, tab)
         assert page.evaluate(SMALL_TARGETS) == [], tab

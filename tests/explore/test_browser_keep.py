@@ -17,11 +17,10 @@ from tests.explore.browsers import (
     wait_for_map,
     wait_for_texts,
     wait_until_still,
-    why_no_browser,
 )
 from tests.explore.conftest import HOSTILE
 
-pytestmark = browser_tests(missing=why_no_browser())
+pytestmark = browser_tests()
 
 
 def save(page, button: str, path):

@@ -28,11 +28,10 @@ from tests.explore.browsers import (
     wait_for_texts,
     wait_until,
     wait_until_still,
-    why_no_browser,
 )
 from tests.explore.servers import running
 
-pytestmark = browser_tests(missing=why_no_browser())
+pytestmark = browser_tests()
 
 
 def test_the_points_of_the_map_are_drawn(page, library):

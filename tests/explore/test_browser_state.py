@@ -16,10 +16,9 @@ from tests.explore.browsers import (
     wait_for_map,
     wait_for_texts,
     wait_until_still,
-    why_no_browser,
 )
 
-pytestmark = browser_tests(missing=why_no_browser())
+pytestmark = browser_tests()
 
 SENTENCES = "the guitar and the zither with piano in concert\na song for zither and violin"
 

@@ -15,12 +15,8 @@ from psdvec.storage.artefact import map_safetensors, write_safetensors
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import read_model
 from psdvec.vectors.neighbours import sparse_vectors
+from tests.formats.test_formats import toy
 from tests.toy import drawn_counts
-
-
-def toy(n: int = 3) -> Embeddings:
-    vectors = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
-    return Embeddings(tuple(f"w{i}" for i in range(n)), vectors)
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from psdvec.pages.plots import Series, colour_at, draw_areas
 from psdvec.pages.shell import Section, figure, html_table, make_page, plots
 from psdvec.vectors.embeddings import Embeddings
 from tests.compare.test_tables import made_up
-from tests.explore.browsers import browser, browser_tests, new_page, resize, why_no_browser
+from tests.explore.browsers import browser, browser_tests, new_page, resize
 from tests.pages.axe import complaints, why_no_axe
 
-pytestmark = browser_tests(missing=why_no_browser())
+pytestmark = browser_tests()
 
 WIDTHS = (390, 1280, 2560)
 WORDS = tuple(f"w{i}" for i in range(60))

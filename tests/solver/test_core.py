@@ -18,22 +18,9 @@ from tests.helpers import Watched
 from tests.reference import rounds as rounds_reference
 from tests.toy import dense_widths, drawn_counts, fit_recipe, measured, problem_of, rounds_of
 
-HALF = (
-    2.0**-8
-)  # of the largest number: pairs are kept in half precision, with 11 bits, and several rounds add up
-
-
+# Of the largest number: pairs are kept in half precision, with 11 bits, and several rounds add up.
+HALF = 2.0**-8
 LARGE = Size(1_000_000, 10**9, rank=301, dim=300, head=12_500)
-
-
-@pytest.fixture(params=["all dense", "some dense", "all sparse"])
-def panels(request, monkeypatch):
-    """Make the panels of the CPU hold all pairs, those of the frequent words, or none."""
-    monkeypatch.setattr(cpu_pairs, "TILE", 16)
-    monkeypatch.setattr(cpu_pairs, "MOST_PAIRS", 150)
-    monkeypatch.setattr(
-        cpu_pairs, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
-    )
 
 
 def dense_and_sparse(counts, recipe, words):

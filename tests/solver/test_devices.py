@@ -34,9 +34,13 @@ RECIPES = [
 ]
 
 
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+
+
 @pytest.fixture(params=["dense", "sparse"])
-def gpu(request, monkeypatch):
-    pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def gpu(torch, request, monkeypatch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
     monkeypatch.setattr(gpu_pairs, "SHARE", 0.8 if request.param == "dense" else 0.0)
@@ -121,8 +125,7 @@ def test_new_words_get_the_same_vectors_as_on_the_cpu(gpu, mu):
 
 
 @pytest.mark.parametrize("k", [1, 64, 65, 127, 200, 501])
-def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_inverse_factors_invert_and_say_which_matrix_has_none(k, torch):
     from psdvec.solver.devices.gpu import _inverse_factor
 
     generator = torch.Generator().manual_seed(k)
@@ -137,8 +140,7 @@ def test_inverse_factors_invert_and_say_which_matrix_has_none(k):
     torch.testing.assert_close(spoilt[0], X[0])
 
 
-def test_equations_without_a_solution_are_told():
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_equations_without_a_solution_are_told(torch):
     from psdvec.solver.devices.gpu import _Equations
 
     A, one = torch.eye(2).double().repeat(3, 1, 1), torch.ones(3).double()
@@ -159,8 +161,7 @@ def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
     np.testing.assert_allclose(gpu.get(again.low_rank.vectors), whole, atol=1e-4)
 
 
-def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence(torch):
     from psdvec.solver.devices.gpu import SMALLEST, for_chunks
 
     done = []
@@ -180,8 +181,7 @@ def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence():
         for_chunks(full, 10, width=10)
 
 
-def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch):
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch, torch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
     def full(*arguments):
@@ -203,8 +203,9 @@ def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_senten
             fit(drawn_counts(), dim=4, device="torch:cpu")
 
 
-def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(monkeypatch):
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(
+    monkeypatch, torch
+):
     from psdvec.solver.devices.gpu import _Solver
 
     counts = drawn_counts(words=90, sentences=900)
@@ -239,8 +240,8 @@ def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_
             extend(model, counts, device="torch:cpu")
 
 
+@pytest.mark.usefixtures("torch")
 def test_a_device_that_is_not_there_is_refused():
-    pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
     with pytest.raises(InputError, match="torch cannot use the device 'nonsense'"):
         fit(drawn_counts(), dim=4, device="nonsense")
 
@@ -255,9 +256,9 @@ def methods_of(device):
 
 
 @pytest.mark.parametrize("name", ["cpu", "torch:cpu"])
-def test_every_device_has_the_methods_of_the_protocol_and_their_parameters(name):
+def test_every_device_has_the_methods_of_the_protocol_and_their_parameters(name, request):
     if name != "cpu":
-        pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+        request.getfixturevalue("torch")
     device = open_device(name)
     assert methods_of(device) == methods_of(Device)
     for method in methods_of(Device):
@@ -308,8 +309,7 @@ def test_the_kernel_and_the_reference_compute_the_formula(recipe):
 
 
 @pytest.mark.parametrize("recipe", FORMULAS)
-def test_torch_computes_the_formula(recipe):
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_torch_computes_the_formula(recipe, torch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
     counts, here = drawn_counts(), torch.device("cpu")
@@ -357,8 +357,7 @@ def test_the_cells_of_a_new_word_are_the_formula(recipe):
 
 
 @pytest.mark.parametrize("recipe", FORMULAS)
-def test_torch_has_the_same_cells(recipe):
-    torch = pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
+def test_torch_has_the_same_cells(recipe, torch):
     from psdvec.solver.devices.gpu import _Solver
 
     counts, _, setting, cells = new_words_and_cells(recipe)

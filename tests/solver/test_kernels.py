@@ -86,16 +86,6 @@ def test_a_sparse_product_takes_the_first_rows_and_columns(rows):
     np.testing.assert_allclose(Y, 1 + matrix @ Q[:rows], rtol=1e-5, atol=1e-6)
 
 
-@pytest.fixture(params=["all dense", "some dense", "all sparse"])
-def panels(request, monkeypatch):
-    """Cut small problems into several blocks, whose cells hold all pairs, those of frequent words, or none."""
-    monkeypatch.setattr(cpu_pairs, "TILE", 16)
-    monkeypatch.setattr(cpu_pairs, "MOST_PAIRS", 150)
-    monkeypatch.setattr(
-        cpu_pairs, "DENSE", {"all dense": 0.0, "some dense": 0.5, "all sparse": 2.0}[request.param]
-    )
-
-
 def blocks_of(counts, recipe, words=None, *, threads=2, **options):
     constants, scales = measured(counts, recipe, words)
     device = Cpu(threads)
