@@ -10,6 +10,7 @@ import pytest
 
 import psdvec
 from psdvec.errors import InputError, PSDVecError
+from psdvec.slices.blocks import context_features
 from tests.helpers import contents
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -398,3 +399,10 @@ def test_an_output_that_is_there_is_refused_before_anything_is_read(model, tmp_p
     with pytest.raises(InputError, match="mine"):
         psdvec.change(model, tmp_path / "no such file", by="x", output=tmp_path / "mine", quiet=True)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_counts_that_are_all_0_tell_as_much_as_none():
+    vectors = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    unknown = context_features(psdvec.Embeddings(("a", "b", "c"), vectors))
+    counted = context_features(psdvec.Embeddings(("a", "b", "c"), vectors, np.zeros(3, np.int64)))
+    np.testing.assert_array_equal(counted, unknown)

@@ -21,6 +21,7 @@ from psdvec.progress import Progress
 from psdvec.slices.reading import CountedSlice, Sliced
 from psdvec.topic_model.documents import Documents
 from psdvec.vectors.embeddings import Embeddings
+from psdvec.vectors.sentences import word_shares
 
 # The share of the text at which a word's vector counts half as a context, as in SIF (Arora et al. 2017).
 DAMPED = 1e-3
@@ -187,9 +188,7 @@ def context_features(embeddings: Embeddings) -> Float32s:
     """Return the vector of each word as a context and its weight, (n, d + 1); without counts, by Zipf's law."""
     vectors = np.asarray(embeddings.vectors, np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    counts = embeddings.counts
-    shares = 1 / np.arange(1, len(vectors) + 1) if counts is None else np.asarray(counts, np.float64)
-    weights = (DAMPED / (DAMPED + shares / shares.sum()))[:, None]
+    weights = (DAMPED / (DAMPED + word_shares(embeddings)))[:, None]
     return np.hstack([vectors / np.where(lengths > 0, lengths, 1) * weights, weights]).astype(np.float32)
 
 

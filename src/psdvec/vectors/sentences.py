@@ -50,12 +50,15 @@ def sif_weights(embeddings: Embeddings, *, a: float = 1e-3) -> Float32s:
     >>> sif_weights(e).round(3).tolist()
     [0.0010000000474974513, 0.5]
     """
+    return np.asarray(a / (a + word_shares(embeddings)), dtype=np.float32)
+
+
+def word_shares(embeddings: Embeddings) -> Float64s:
+    """Return how much of all text each word is: by its counts or, without any, by Zipf's law."""
     counts = embeddings.counts
-    if counts is None or not counts.sum():
-        shares = 1 / np.arange(1, len(embeddings) + 1)
-    else:
-        shares = counts.astype(np.float64)
-    return np.asarray(a / (a + shares / shares.sum()), dtype=np.float32)
+    is_known = counts is not None and counts.any()
+    shares = np.asarray(counts if is_known else 1 / np.arange(1, len(embeddings) + 1), np.float64)
+    return np.asarray(shares / shares.sum())
 
 
 def mean_vectors(
