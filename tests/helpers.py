@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from contextlib import AbstractContextManager
+from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,9 @@ needs_gensim = pytest.mark.skipif(
     find_spec("gensim") is None,
     reason="gensim, which has no release for Python 3.14 and newer, is not installed",
 )
+
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}  # tags that need no end
 
 
 class Watched(SilentProgress):
@@ -53,6 +58,33 @@ class Watched(SilentProgress):
     def rounds(self) -> list[int]:
         """The numbers of the rounds that were done."""
         return [int(text.split(":")[0][6:]) for text in self.heard if text.startswith("round ")]
+
+
+class Page(HTMLParser):
+    """The ``tags`` of a page, with how often each stands there, its ``attributes`` and ``texts``; it is well-formed."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
 
 
 def cells(counts: Cooccurrence) -> dict[tuple[str, str], int]:

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +29,7 @@ from psdvec.evaluation.statistics import variance_of
 from psdvec.evaluation.tasks import Analogies, Pairs
 from psdvec.formats import save
 from psdvec.vectors.embeddings import Embeddings
+from tests.helpers import Page
 
 WORDS = tuple(f"w{i}" for i in range(60))
 
@@ -232,31 +232,12 @@ def test_json_holds_only_what_json_can_hold(report: Report):
     assert as_values(missing)["scores"][0]["score"] is None
 
 
-class Checker(HTMLParser):
-    """Counts elements and refuses what is not closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.count: dict[str, int] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.count[tag] = self.count.get(tag, 0) + 1
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_the_page_is_whole_and_needs_nothing_from_elsewhere(report: Report):
     page = as_html(report, make_tables(report))
-    checker = Checker()
-    checker.feed(page)
-    assert checker.open == []
+    tags = Page(page).tags
     # dots: three columns and the mean, each of three models, and a band; bars: coverage of two tasks by three models
-    assert checker.count["circle"] >= 12 + 6
-    assert checker.count["rect"] == 6
+    assert tags["circle"] >= 12 + 6
+    assert tags["rect"] == 6
     assert "http" not in page
     assert "<script" not in page
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,41 +11,14 @@ import pytest
 from psdvec.topic_model.page import as_html, place_names, places_of
 from psdvec.topic_model.topics import Topics, describe_topics, topics
 from psdvec.vectors.embeddings import Embeddings
+from tests.helpers import Page
 from tests.topic_model.planted import SILENT, planted_texts, planted_vectors
 
 EVIL = "<script>alert('&\"')</script>"
-VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
-class Nesting(HTMLParser):
-    """Fails at a tag that closes another one than the last that is open, and collects texts and attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.texts: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def page_of(found: Topics) -> Nesting:
-    parser = Nesting()
-    parser.feed(as_html(found, describe_topics(found)))
-    parser.close()
-    assert parser.open == []
-    return parser
+def page_of(found: Topics) -> Page:
+    return Page(as_html(found, describe_topics(found)))
 
 
 @pytest.fixture(scope="module")
