@@ -122,17 +122,6 @@ class PrintedProgress(SilentProgress):
             sys.stdout.flush()
 
 
-def main(folder: Path) -> None:
-    """Draw the vectors in ``folder`` and write the drawing there."""
-    units = np.load(folder / _UNITS)
-    mapped = MappedWords(np.arange(len(units)), units)
-    write_map(draw(units, progress=PrintedProgress()), mapped, folder / FOLDER)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-
-
 # The plane in which a few words are seen best: two directions of their own, not those of the map.
 
 
@@ -154,6 +143,8 @@ def fit_plane(vectors: Float32s) -> dict[str, Any]:
     kept = float((singular[:seen] ** 2).sum()) / spread if spread > 0 else 1.0
     return {"places": np.round(places, 4).tolist(), "kept": round(min(kept, 1.0), 4)}
 
+
+# The maps of one model, and what is said of them.
 
 _STEPS = 20_000  # places are rounded to steps of which a map is so many wide, or a few more
 
@@ -280,3 +271,14 @@ def describe_shared(
         "words": [{"word": names[k], "score": float(scores[k])} for k in order],
         "shared": [{"word": word, "score": score} for word, score in e.most_similar([direction], topn=topn)],
     }
+
+
+def main(folder: Path) -> None:
+    """Draw the vectors in ``folder`` and write the drawing there."""
+    units = np.load(folder / _UNITS)
+    mapped = MappedWords(np.arange(len(units)), units)
+    write_map(draw(units, progress=PrintedProgress()), mapped, folder / FOLDER)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
