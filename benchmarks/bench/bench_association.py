@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import make_parser, publish
 
 import psdvec
@@ -66,33 +66,22 @@ print(json.dumps(found))
 
 def table(record: dict[str, Any]) -> str:
     """Write effects with their intervals, in the model and in documents, beside those of WEFE and of the paper."""
-    heads = [
-        "test",
-        "words",
-        "paper",
-        "WEFE",
-        "model",
-        "over words",
-        "p",
-        "documents",
-        "over words",
-        "over documents",
-    ]
-    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
+    titles = ("test", "words", "paper", "WEFE", "model", "over words", "p", "documents", "over words",
+              "over documents")  # fmt: skip
+    rows = []
     for number, one in record["tests"].items():
         ours, texts = one["model"], one["documents"]
-        cells = [
+        rows.append([
             f"{number}: {', '.join(one['lists'][:2])}", f"{one['used']} of {one['given']}", _number(one["paper"]),
             _number(one["wefe"]["default"]) if "wefe" in one else "–", _number(ours["value"]), _interval(ours, ""),
             f"{ours['p']:.2g}", _number(texts["value"]), _interval(texts, ""), _interval(texts, "documents_"),
-        ]  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        ])  # fmt: skip
+    return markdown(titles, rows)
 
 
 def coverage_table(record: dict[str, Any]) -> str:
     """Write how often intervals over documents hold what they should, and how large effects are in less text."""
-    heads = [
+    titles = (
         "documents",
         "should hold the value of",
         "effects",
@@ -101,17 +90,16 @@ def coverage_table(record: dict[str, Any]) -> str:
         "held",
         "mean effect",
         "of all",
-    ]
-    lines = [f"| {' | '.join(heads)} |", "|---|---|" + "---:|" * (len(heads) - 2)]
+    )
+    rows = []
     for name, other in (("halves", "the other half (× √2)"), ("tenths", "all documents")):
         one = record[name]
         effects, words = one["effect"], one["association"]
-        cells = [
+        rows.append([
             name, other, f"{effects['number']:,}", f"{100 * effects['held']:.1f} %", f"{words['number']:,}",
             f"{100 * words['held']:.1f} %", f"{one['mean']:.2f}", f"{one['mean of all']:.2f}",
-        ]  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        ])  # fmt: skip
+    return markdown(titles, rows, names=2)
 
 
 def _number(value: float | None) -> str:

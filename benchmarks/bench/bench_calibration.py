@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_extend import without
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import write_record
 from benchmarks.lib.tables import RESULTS
 
@@ -186,32 +186,32 @@ NAMES = {"enwiki-38m": "English Wikipedia", "simplewiki": "Simple Wikipedia"}
 
 def table(record: dict[str, Any]) -> str:
     """Write how often intervals of fitted and placed words hold."""
-    lines = [f"| corpus | words | {' | '.join(COLUMNS)} |", f"|---|---|{'---:|' * len(COLUMNS)}"]
-    for one in record["corpora"]:
-        for kind in ("fitted", "placed"):
-            cells = " | ".join(f"{one[kind][name]:.0f}" for name in COLUMNS)
-            lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {kind} | {cells} |")
-    return "\n".join(lines)
+    rows = [
+        [NAMES.get(one["corpus"], one["corpus"]), kind, *(f"{one[kind][name]:.0f}" for name in COLUMNS)]
+        for one in record["corpora"]
+        for kind in ("fitted", "placed")
+    ]
+    return markdown(["corpus", "words", *COLUMNS], rows, names=2)
 
 
 def unseen_table(record: dict[str, Any]) -> str:
     """Write how far vectors of spelling are from those of contexts, and how often their intervals hold."""
     columns = ("distance", "claimed", "random", "nearest, corrected")
-    lines = [f"| corpus | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    rows = []
     for one in record["corpora"]:
         if one["unseen"] is not None:
             cells = [f"{one['unseen'][name]:.{2 if i < 2 else 0}f}" for i, name in enumerate(columns)]
-            lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+            rows.append([NAMES.get(one["corpus"], one["corpus"]), *cells])
+    return markdown(["corpus", *columns], rows)
 
 
 def refreshed_table(record: dict[str, Any]) -> str:
     """Write how the deviations of fitted words change when they are placed from the same counts."""
-    lines = ["| corpus | 5 of 100 below | median | 5 of 100 above |", "|---|---:|---:|---:|"]
-    for one in record["corpora"]:
-        cells = " | ".join(f"{ratio:.2f}" for ratio in one["refreshed"])
-        lines.append(f"| {NAMES.get(one['corpus'], one['corpus'])} | {cells} |")
-    return "\n".join(lines)
+    rows = [
+        [NAMES.get(one["corpus"], one["corpus"]), *(f"{ratio:.2f}" for ratio in one["refreshed"])]
+        for one in record["corpora"]
+    ]
+    return markdown(("corpus", "5 of 100 below", "median", "5 of 100 above"), rows)
 
 
 if __name__ == "__main__":

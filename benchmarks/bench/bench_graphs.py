@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import Records, write_record
 from scipy import sparse
 from scipy.io import loadmat
@@ -267,15 +267,12 @@ def left_out_table(record: dict[str, Any]) -> str:
         f"{np.mean([1000 * draw['took'][kind] / draw['nodes'] for draw in draws]):.1f}"
         for kind in ("wall_s", "processor_s")
     )
-    lines = [
-        "| a tenth of the nodes | micro | macro | wall ms each | processor ms each |",
-        f"|---|{'---:|' * 4}",
-    ]
+    rows = []
     for name in ("fitted", "placed", "mean of neighbours"):
         micro, macro = np.mean([draw["scores"][name] for draw in draws], axis=0)
         took = (wall, processor) if name == "placed" else ("", "")
-        lines.append(f"| {name} | {micro:.1f} | {macro:.1f} | {' | '.join(took)} |")
-    return "\n".join(lines)
+        rows.append((name, f"{micro:.1f}", f"{macro:.1f}", *took))
+    return markdown(("a tenth of the nodes", "micro", "macro", "wall ms each", "processor ms each"), rows)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
 from benchmarks.lib.records import write_record
 from scipy import sparse
 from threadpoolctl import threadpool_limits
@@ -321,12 +321,10 @@ def count_drawn(orders: int, memory: str) -> dict[str, Any]:
 def memory_table(record: dict[str, Any]) -> str:
     """Return what counting drawn orders took, as a table."""
     found = record["drawn"]
-    return (
-        "| baskets | rows | items | pairs | allowed | peak memory | wall seconds | processor seconds |\n"
-        "|---:|---:|---:|---:|---:|---:|---:|---:|\n"
-        f"| {found['baskets']:,} | {found['rows']:,} | {found['items']:,} | {found['pairs']:,} | {found['allowed']} | "
-        f"{found['memory'] / 1e6:,.0f} MB | {found['wall']:.0f} | {found['processor']:.0f} |"
-    )
+    sizes = ("baskets", "rows", "items", "pairs")
+    cost = (f"{found['memory'] / 1e6:,.0f} MB", f"{found['wall']:.0f}", f"{found['processor']:.0f}")
+    titles = (*sizes, "allowed", "peak memory", "wall seconds", "processor seconds")
+    return markdown(titles, [(*(f"{found[name]:,}" for name in sizes), found["allowed"], *cost)], names=0)
 
 
 def main() -> None:

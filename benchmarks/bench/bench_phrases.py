@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
 from benchmarks.lib.records import write_record
 
 import psdvec
@@ -191,12 +191,16 @@ def precisions(record: dict[str, Any]) -> str:
 def questions(record: dict[str, Any]) -> str:
     """Write the phrase analogies before and after."""
     rows = [
-        f"| {TRAINED[name]} | {one['phrases']:,} | {one['covered']:,} of {one['questions']:,} | "
-        f"{one['right']:,} | {share(one['right'], one['covered'])} | {share(one['right'], one['questions'])} |"
+        (
+            TRAINED[name], f"{one['phrases']:,}", f"{one['covered']:,} of {one['questions']:,}",
+            f"{one['right']:,}", share(one["right"], one["covered"]), share(one["right"], one["questions"]),
+        )
         for name, one in record["analogies"].items()
-    ]
-    heads = ["| trained | phrases with a vector | questions covered | right | of those covered | of all |"]
-    return "\n".join([*heads, "|---|---:|---:|---:|---:|---:|", *rows])
+    ]  # fmt: skip
+    titles = (
+        "trained", "phrases with a vector", "questions covered", "right", "of those covered", "of all",
+    )  # fmt: skip
+    return markdown(titles, rows)
 
 
 def share(part: int, whole: int) -> str:

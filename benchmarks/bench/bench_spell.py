@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_sizes import NEVER_CHOSEN_ON, RIVALS, SIMILARITY, mean_of_nine, points
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import make_parser, publish
 from benchmarks.studies.split import all_parts
 
@@ -115,10 +115,7 @@ def _mean(found: dict[str, Any], names: Any) -> float:
 
 def table(record: dict[str, Any]) -> str:
     """Write a line for each of the vectors, before and after: questions that nothing was chosen on."""
-    lines = [
-        f"| vectors | {' | '.join(GROUPS)} | untouched | mean | seconds | folder |",
-        f"|---|{'---:|' * (len(GROUPS) + 4)}",
-    ]
+    rows = []
     for one in record["steps"]:
         name = f"{NAMES[one['method']]}, {one['dim']} dimensions, {one['text']}"
         for when in ("before", "after"):
@@ -129,21 +126,17 @@ def table(record: dict[str, Any]) -> str:
                 f"{one['seconds']:.0f}" if when == "after" else "",
                 f"{one['bytes'][when] / 1e6:.0f} MB",
             ]
-            lines.append(f"| {name if when == 'before' else '+ spelling'} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+            rows.append([name if when == "before" else "+ spelling", *cells])
+    return markdown(["vectors", *GROUPS, "untouched", "mean", "seconds", "folder"], rows)
 
 
 def choices(record: dict[str, Any]) -> str:
     """Write the means of development questions that the choices were made by."""
     steps = [one for one in record["steps"] if "variants" in one]
     names = [f"{NAMES[one['method']]} {one['dim']}, {one['text']}" for one in steps]
-    lines = [f"| words count by | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
-    plain = [f"{mean_of_nine(one['before']['development']):.1f}" for one in steps]
-    lines.append(f"| no spelling | {' | '.join(plain)} |")
-    for name in steps[0]["variants"]:
-        found = [one["variants"][name] for one in steps]
-        lines.append(f"| {name} | {' | '.join(map(_choice, found))} |")
-    return "\n".join(lines)
+    rows = [["no spelling", *(f"{mean_of_nine(one['before']['development']):.1f}" for one in steps)]]
+    rows += [[name, *(_choice(one["variants"][name]) for one in steps)] for name in steps[0]["variants"]]
+    return markdown(["words count by", *names], rows)
 
 
 def _choice(found: dict[str, float]) -> str:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.lib.measure import markdown
 from benchmarks.lib.records import write_record
 from benchmarks.lib.tables import RESULTS
 from scipy import stats
@@ -274,18 +275,15 @@ def equal_methods(rng, links, seeds, unequal, noise=0.5):
 
 def table(record: dict[str, Any]) -> str:
     """Return type I errors of similarity sets and their means, in percent."""
-    lines = [
-        "| test of | pairs | words | noise of words | items alone | used | its error, by that of items alone |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
+    titles = ("test of", "pairs", "words", "noise of words", "items alone", "used",
+              "its error, by that of items alone")  # fmt: skip
+    rows = []
     for row in record["words"]:
         names = [column_title(name) for name in row["sets"]]
         what = names[0] if len(names) == 1 else f"the mean of {', '.join(names)}"
         cells = (f"{100 * row['noise']:.0f} %", f"{100 * row['alone']:.1f}", f"{100 * row['used']:.1f}")
-        lines.append(
-            f"| {what} | {row['pairs']:,} | {row['words']:,} | {' | '.join(cells)} | {row['ratio']:.2f} |"
-        )
-    return "\n".join(lines)
+        rows.append((what, f"{row['pairs']:,}", f"{row['words']:,}", *cells, f"{row['ratio']:.2f}"))
+    return markdown(titles, rows)
 
 
 def seed_table(record: dict[str, Any]) -> str:

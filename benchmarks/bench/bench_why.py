@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import make_parser, publish
 
 import psdvec
@@ -29,23 +29,23 @@ TAKEN = (10, 100)  # contexts
 
 def fall_table(record: dict[str, Any]) -> str:
     """Write what shares and falls to first order say and what happens, over all pairs."""
-    lines = [
-        "| contexts taken out | shares | fall, first order | fall | correlation: shares | first order | slope | "
-        "closed form less refreshed, at most |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    titles = (
+        "contexts taken out", "shares", "fall, first order", "fall", "correlation: shares", "first order", "slope",
+        "closed form less refreshed, at most",
+    )  # fmt: skip
+    rows = []
     for number in TAKEN:
         shares, told, falls = (
             np.array([pair[name][str(number)] for pair in record["pairs"]])
             for name in ("shares", "told", "falls")
         )
-        means = " | ".join(f"{values.mean():.4f}" for values in (shares, told, falls))
-        alike = " | ".join(f"{np.corrcoef(values, falls)[0, 1]:.2f}" for values in (shares, told))
+        means = [f"{values.mean():.4f}" for values in (shares, told, falls)]
+        alike = [f"{np.corrcoef(values, falls)[0, 1]:.2f}" for values in (shares, told)]
         apart = ""
         if number == TAKEN[0]:
             apart = f"{np.abs(falls[: len(record['refreshed'])] - record['refreshed']).max():.0e}"
-        lines.append(f"| {number} | {means} | {alike} | {np.polyfit(told, falls, 1)[0]:.2f} | {apart} |")
-    return "\n".join(lines)
+        rows.append([str(number), *means, *alike, f"{np.polyfit(told, falls, 1)[0]:.2f}", apart])
+    return markdown(titles, rows, names=0)
 
 
 def lines_table(record: dict[str, Any]) -> str:

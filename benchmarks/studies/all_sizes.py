@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_sizes import draw
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import score
 from benchmarks.studies.split import all_parts
@@ -128,13 +128,12 @@ def table(record: dict[str, Any]) -> str:
         name = ", ".join(f"{key} {value:g}" for key, value in step["change"].items()) or "centre"
         means[name][step["size"]] = float(np.mean(list(step["points"]["development"].values())))
     sizes = sorted(means["centre"])
-    lines = [f"| million words | {' | '.join(f'{size:g}' for size in sizes)} | all |"]
-    lines.append(f"|---|{'---:|' * (len(sizes) + 1)}")
+    rows = []
     for name, found in means.items():
         given = [found[size] - (means["centre"][size] if name != "centre" else 0.0) for size in sizes]
         form = "{:.1f}" if name == "centre" else "{:+.1f}"
-        lines.append(f"| {name} | {' | '.join(form.format(one) for one in [*given, np.mean(given)])} |")
-    return "\n".join(lines)
+        rows.append([name, *(form.format(one) for one in [*given, np.mean(given)])])
+    return markdown(["million words", *(f"{size:g}" for size in sizes), "all"], rows)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench.bench_items import FEWEST, TRIED, Data, by_scores, hits_of, read_data
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import write_record
 from scipy import sparse
 
@@ -65,14 +65,11 @@ def measure(data: Data, counts: Cooccurrence, *, dim: int) -> dict[str, float]:
 
 def table(record: dict[str, Any]) -> str:
     """Return the recall of every way to count as a table."""
-    lines = [
-        "| baskets | a pair counts | an item beside itself | dimensions | complete | most similar |",
-        "|---|---|---|---:|---:|---:|",
+    names, ways = ("name", "weight", "beside", "dim"), ("complete", "most similar")
+    rows = [
+        [*(str(one[name]) for name in names), *(f"{one[way]:.1%}" for way in ways)] for one in record["runs"]
     ]
-    for one in record["runs"]:
-        found = f"{one['complete']:.1%} | {one['most similar']:.1%}"
-        lines.append(f"| {one['name']} | {one['weight']} | {one['beside']} | {one['dim']} | {found} |")
-    return "\n".join(lines)
+    return markdown(("baskets", "a pair counts", "an item beside itself", "dimensions", *ways), rows, names=3)
 
 
 def main() -> None:

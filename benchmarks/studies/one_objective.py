@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 from benchmarks.bench.bench_extend import FEWEST, places_of, without
-from benchmarks.lib.measure import run_script
+from benchmarks.lib.measure import markdown, run_script
 from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import score, test_words
 from benchmarks.studies.split import development_tasks, take, untouched_tasks
@@ -236,23 +236,24 @@ def main():
 
 def table(*records: dict[str, Any]) -> str:
     """Return the table of docs/results/new-words.md."""
-    lines = [
-        "| text, dimensions | η of the fit | rounds | processor seconds | development | untouched | "
-        "ten nearest, two seeds | fitted together | placed, η = 0.04 | placed, η of the fit |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    titles = (
+        "text, dimensions", "η of the fit", "rounds", "processor seconds", "development", "untouched",
+        "ten nearest, two seeds", "fitted together", "placed, η = 0.04", "placed, η of the fit",
+    )  # fmt: skip
+    rows = []
     for step in (step for record in records for step in record["steps"]):
         name = f"{step['text'].removesuffix('.txt')}, {step['dim']}"
         if "eta" in step:
             for number, found in step["found"].items():
                 placed = [found["placed"][str(eta)] for eta in (DAMPING, step["eta"])]
                 cells = [f"{one['points']:.1f} ({one['length']:.2f})" for one in placed]
-                cells = [name, f"{step['eta']:g}", number, *_cells(found), f"{found['together']:.1f}", *cells]
-                lines.append(f"| {' | '.join(cells)} |")
+                rows.append(
+                    [name, f"{step['eta']:g}", number, *_cells(found), f"{found['together']:.1f}", *cells]
+                )
         else:
             cells = [name, f"0, breadth {step['breadth']:g}", str(step["rounds"]), *_cells(step["found"])]
-            lines.append(f"| {' | '.join([*cells, '', '', ''])} |")
-    return "\n".join(lines)
+            rows.append([*cells, "", "", ""])
+    return markdown(titles, rows)
 
 
 def _cells(found: dict[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.lib.corpora import add_corpus_arguments, count_once
-from benchmarks.lib.measure import PSDVEC, run, run_script
+from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
 from benchmarks.lib.records import Records, write_record
 from benchmarks.studies.nine_sets import score
 from benchmarks.studies.split import all_parts
@@ -135,19 +135,16 @@ class Try(NamedTuple):
 
 def table(record: dict[str, Any]) -> str:
     """Write every try of every method, the best of each in bold, by the development questions alone."""
-    lines = [
-        f"{record['corpus']}, {record['words']:,} words, {record['dim']} dimensions.",
-        "",
-        "| method | settings that differ from its defaults: mean over the development questions |",
-        "|---|---|",
-    ]
+    rows = []
     for name in dict.fromkeys(one["method"] for one in record["tries"]):
         own = [one for one in record["tries"] if one["method"] == name]
         shown = [f"{describe(one['settings'])} {one['points']['development']['mean']:.1f}" for one in own]
         best = own.index(best_try(own))
         shown[best] = f"**{shown[best]}**"
-        lines.append(f"| `{name}` | {'; '.join(shown)} |")
-    return "\n".join(lines)
+        rows.append((f"`{name}`", "; ".join(shown)))
+    titles = ("method", "settings that differ from its defaults: mean over the development questions")
+    what = f"{record['corpus']}, {record['words']:,} words, {record['dim']} dimensions."
+    return f"{what}\n\n{markdown(titles, rows, names=2)}"
 
 
 def best_try(tries: Sequence[dict[str, Any]]) -> dict[str, Any]:
