@@ -42,6 +42,7 @@ EFFECT, ASSOCIATION, PROJECTION = "effect", "association", "projection"
 MODEL, DIFFERENCE = "model", "between slices"  # in place of the name of a slice
 WORDS = "words"  # in place of the name of a list
 FEWEST = 2  # words of a list
+_HEAD = ("slice", "measure", "list", "word", "value", "low", "high", "documents low", "documents high", "p")
 _ENUMERATED, _DRAWN = 200_000, 20_000  # partitions of targets: all of them up to here, or so many at random
 _AT_ONCE = 1 << 24  # numbers of the vectors that are held at once
 _SPREAD = 1e-9  # standard deviation of associations below which they are all alike
@@ -114,20 +115,8 @@ class Association(Shown):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return what ``association.csv`` holds: a heading, and a row for each estimate, with blanks for nan."""
-        head = (
-            "slice",
-            "measure",
-            "list",
-            "word",
-            "value",
-            "low",
-            "high",
-            "documents low",
-            "documents high",
-            "p",
-        )
         numbers = [["" if np.isnan(x) else float(f"{x:.6g}") for x in one[4:]] for one in self.estimates]
-        return [head, *((*one[:4], *cells) for one, cells in zip(self.estimates, numbers, strict=True))]
+        return [_HEAD, *((*one[:4], *cells) for one, cells in zip(self.estimates, numbers, strict=True))]
 
     def to_frame(self) -> Any:
         """Return the estimates as a pandas data frame."""

@@ -30,6 +30,7 @@ from psdvec.vectors.embeddings import Embeddings
 KIND = "change"  # of the folder that it is written to
 WINDOW = 5
 DRAWN = 30  # words of the plot of intervals
+_NUMBERS = ("distance", "low", "high", "p", "q", "cosine", "cosine_low", "cosine_high")  # of each word
 _MAPPED = 7  # neighbours in each slice that are on a map
 _TRIED = 4  # documents that are read for each passage that is wanted: a line may end between two words
 OVERHEAD = 200_000_000  # bytes that a strip takes beside its sums
@@ -199,28 +200,13 @@ class Change(Shown):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return what ``change.csv`` holds: a heading, and a row for each word."""
-        head = (
-            "word",
-            *(f"occurrences {name}" for name in self.slices),
-            "distance",
-            "low",
-            "high",
-            "p",
-            "q",
-            "cosine",
-            "cosine low",
-            "cosine high",
-        )
-        numbers = zip(
-            self.distance, self.low, self.high, self.p, self.q, self.cosine, self.cosine_low, self.cosine_high,
-            strict=True,
-        )  # fmt: skip
+        occurrences = (f"occurrences {name}" for name in self.slices)
+        head = ("word", *occurrences, *(name.replace("_", " ") for name in _NUMBERS))
+        numbers = zip(*(getattr(self, name) for name in _NUMBERS), strict=True)
+        rows = zip(self.words, self.occurrences.tolist(), numbers, strict=True)
         return [
             head,
-            *(
-                (word, *counts, *(float(f"{number:.6g}") for number in each))
-                for word, counts, each in zip(self.words, self.occurrences.tolist(), numbers, strict=True)
-            ),
+            *((word, *counts, *(float(f"{number:.6g}") for number in each)) for word, counts, each in rows),
         ]
 
     def to_frame(self) -> Any:
