@@ -99,16 +99,7 @@ class Run:
             corpora = [options.work / text]
         limit = ["--memory", options.memory] if options.memory else []
         words, dim = str(options.words[-1]), ["--dim", str(options.dim), *limit]
-        counting = [
-            "--tokenizer",
-            options.tokenizer,
-            "--window",
-            "3",
-            "--weighting",
-            "flat",
-            "--max-words",
-            words,
-        ]
+        counting = f"--tokenizer {options.tokenizer} --window 3 --weighting flat --max-words {words}".split()
         core = str(options.words[0])
         counts, first = options.work / "counts", f"model-{core}"
         if "count" in options.steps:
@@ -122,17 +113,8 @@ class Run:
             command = [*PSDVEC, "fit", counts, *dim]
             yield self.step("together", "fit, all together", command, "together", words=options.words[-1])
         if "train" in options.steps:
-            command = [
-                *PSDVEC,
-                "train",
-                *corpora,
-                *counting,
-                "--recipe",
-                options.recipe,
-                *dim,
-                "--core",
-                core,
-            ]
+            fitting = ["--recipe", options.recipe, *dim, "--core", core]
+            command = [*PSDVEC, "train", *corpora, *counting, *fitting]
             yield self.step("train", "train", command, "trained", words=options.words[-1])
 
     def bands(self, model: str) -> Iterator[dict[str, Any] | None]:

@@ -41,17 +41,7 @@ def main():
     corpus = arguments.corpus.resolve()
     stages = {
         "count": [*PSDVEC, "count", corpus, "-o", "counts", "--max-words", arguments.words],
-        "fit": [
-            *PSDVEC,
-            "fit",
-            "counts",
-            "-o",
-            "model",
-            "--dim",
-            arguments.dim,
-            "--max-words",
-            arguments.core,
-        ],
+        "fit": [*PSDVEC, *f"fit counts -o model --dim {arguments.dim} --max-words {arguments.core}".split()],
         "extend": [*PSDVEC, "extend", "model", "counts", "-o", "larger"],
         "queries": [sys.executable, "-c", QUERIES],
     }

@@ -87,19 +87,8 @@ def test_standard_input_is_a_document_a_line(run, folder: Path):
 
 def test_fields_seed_words_and_the_quick_way_are_those_of_the_library(run, folder: Path):
     seeded = ("--seed-words", "finance: bank0, bank1", "--seed-words", "ocean: sea1")
-    arguments = (
-        "model",
-        "records.jsonl",
-        "--text",
-        "body",
-        "--by",
-        "year",
-        *seeded,
-        "--topics",
-        4,
-        "--quick",
-    )
-    assert run("topics", *arguments, "-o", "out", "--min-documents", 2, "--seed", 3, "-q")[0] == 0
+    asked = ("--text", "body", "--by", "year", *seeded, "--topics", 4, "--quick", "--min-documents", 2)
+    assert run("topics", "model", "records.jsonl", *asked, "-o", "out", "--seed", 3, "-q")[0] == 0
     psdvec.topics(
         "model", Path("records.jsonl"), 4, text="body", by="year", quick=True, min_documents=2, seed=3, quiet=True,
         seed_words={"finance": ["bank0", "bank1"], "ocean": ["sea1"]}, output="own",

@@ -130,16 +130,8 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def address(library):
-    beside = (
-        "--counts",
-        library.counts,
-        "--topics",
-        library.topics,
-        "--change",
-        library.change,
-        "--index",
-        library.index,
-    )
+    names = ("counts", "topics", "change", "index")
+    beside = [part for name in names for part in (f"--{name}", getattr(library, name))]
     with running(library.model, library.other, *beside) as (address, _):
         yield address
 

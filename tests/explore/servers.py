@@ -11,17 +11,8 @@ from contextlib import contextmanager
 @contextmanager
 def running(*arguments: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Start ``psdvec explore`` and yield the address it announces, and the process."""
-    command = [
-        sys.executable,
-        "-m",
-        "psdvec",
-        "explore",
-        *map(str, arguments),
-        "--port",
-        "0",
-        "--no-open",
-        "-q",
-    ]
+    options = ["--port", "0", "--no-open", "-q"]
+    command = [sys.executable, "-m", "psdvec", "explore", *map(str, arguments), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             line = process.stdout.readline()
