@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -108,7 +108,7 @@ def as_html(change: Change, described: Mapping[str, Any]) -> str:
     sure = described["changed"]
     first = ", ".join(change.words[:5])
     return make_page(
-        f"Words that changed between {' and '.join(_ends(change))}",
+        f"Words that changed between {change.slices[0]} and {change.slices[-1]}",
         f"These changed most, for sure: {first}." if sure else "No word changed for sure.",
         [
             Section("How much, at least", _intervals(change)),
@@ -119,10 +119,6 @@ def as_html(change: Change, described: Mapping[str, Any]) -> str:
         about=f"{slices}; {count_of(len(change), 'word')} occur often enough in each, and {sure:,} of them are used "
         "differently at a false discovery rate of 5 %.",
     )
-
-
-def _ends(change: Change) -> tuple[str, str]:
-    return change.slices[0], change.slices[-1]
 
 
 def _intervals(change: Change) -> str:
@@ -152,16 +148,13 @@ def _panel(change: Change, one: Mapping[str, Any]) -> str:
             for other in own
         ]
         parts.append(f"<p><b>{escape(name)}</b>: {', '.join(shown)}</p>")
-        pulls = [f"{context['word']} ({_ratio(context['counts'])})" for context in one["contexts"][name]]
+        counted = ((context["word"], *context["counts"]) for context in one["contexts"][name])
+        pulls = [f"{context} ({first:,} : {second:,})" for context, first, second in counted]
         parts.append(paragraph(f"Stands more with {', '.join(pulls)}" if pulls else "", kind="note"))
         parts += [_quoted(passage) for passage in one["passages"][name][:_SENTENCES]]
     counts = " and ".join(f"{one['occurrences'][change.slices.index(name)]:,}" for name in names)
     note = f"{one['distance']:.2f}, at least {one['low']:.2f}; occurs {counts} times"
     return figure(word, "".join(parts), note=note)
-
-
-def _ratio(counts: Sequence[int]) -> str:
-    return f"{counts[0]:,} : {counts[1]:,}"
 
 
 def _quoted(passage: Mapping[str, str]) -> str:
