@@ -275,10 +275,8 @@ def test_equation_12_is_the_posterior_deviation_of_a_coordinate(counts, H, recip
     model = fit_recipe(counts, recipe, dim=4, max_words=CORE)
     R, y, f = cells_of(counts, H, model, CORE + 3)
     word = counts.vocabulary.words[CORE + 3]
-    for damping, accuracy in (
-        (0.0, 1e-3),
-        (0.1, 0.1),
-    ):  # with damping, the trace is that of the preconditioner
+    # With damping, the trace is that of the preconditioner.
+    for damping, accuracy in ((0.0, 1e-3), (0.1, 0.1)):
         A, b, P = f.T @ (R[:, None] * f), f.T @ (R * y), 2.0 * np.eye(f.shape[1]) + damping * f.T @ f
         variance = (R @ y**2 - b @ np.linalg.solve(A + P, b)) / np.count_nonzero(R)
         expected = np.sqrt(variance * np.trace(np.linalg.inv(A + P)) / f.shape[1])

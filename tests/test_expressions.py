@@ -166,9 +166,8 @@ def _is_in(character: str, members: Any) -> bool:
     return found != negated
 
 
-@pytest.mark.timeout(
-    60
-)  # seconds, where a fraction of one is enough; what takes longer would never come to an end
+# Seconds, where a fraction of one is enough; what takes longer would never come to an end.
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("expression", expressions(), ids=lambda one: f"{one.module}: {one.pattern!r}"[:60])
 def test_every_expression_comes_to_an_end(expression):
     compiled = re.compile(expression.pattern, expression.flags)

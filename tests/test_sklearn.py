@@ -217,9 +217,8 @@ def test_topics_pass_every_check_of_an_estimator_behind_a_matrix_of_numbers():
         texts = estimator_checks.check_estimator(Topics(e), on_fail=None, on_skip=None)
     others = {result["check_name"]: result["exception"] for result in results if result["status"] != "passed"}
     assert len(results) > 30
-    assert others.keys() <= EXCLUDED.keys() | {"check_fit2d_1sample"}, (
-        others
-    )  # one document cannot have two topics
+    # One document cannot have two topics.
+    assert others.keys() <= EXCLUDED.keys() | {"check_fit2d_1sample"}, others
     assert [result["check_name"] for result in texts if result["status"] != "passed"] == []
 
 

@@ -211,9 +211,8 @@ def compare(path: Path) -> dict[str, Any]:
     """Train every method with every setting, and measure the best setting of each on the test."""
     data = read_data(path)
     n = len(data.items)
-    psdvec.train(
-        data.baskets[:500], items=True, min_count=1, dim=2, quiet=True
-    )  # loads what was compiled before
+    # Loads what was compiled before.
+    psdvec.train(data.baskets[:500], items=True, min_count=1, dim=2, quiet=True)
     best: dict[str, dict[str, Any]] = {}
     for method, settings in METHODS:
         for setting in settings:

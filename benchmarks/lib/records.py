@@ -19,13 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-VERSIONS = (
-    "numpy",
-    "scipy",
-    "numba",
-    "gensim",
-    "scikit-learn",
-)  # what figures may depend on beside our own code, as far as it is installed
+# What figures may depend on beside our own code, as far as it is installed.
+VERSIONS = ("numpy", "scipy", "numba", "gensim", "scikit-learn")
 _IMPORTED = {"scikit-learn": "sklearn"}
 LOAD = os.getloadavg()[0]  # processes that wanted a processor in the minute before the benchmark began
 

@@ -20,12 +20,8 @@ from typing import Any
 
 EVERY = 0.01  # seconds between two looks
 DEPTH = 3  # functions of psdvec that make a place: the innermost and those that called it
-PASSED_OVER = (
-    "resources.py",
-    "progress.py",
-    "errors.py",
-    "arrays.py",
-)  # of what waits or measures for others
+# Of what waits or measures for others.
+PASSED_OVER = ("resources.py", "progress.py", "errors.py", "arrays.py")
 
 
 def main() -> None:

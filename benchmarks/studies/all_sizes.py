@@ -35,12 +35,8 @@ from psdvec.vectors.subwords import learn_subwords, mix, stretches
 
 SIZES = (0.2, 0.75, 3.0)  # million words of Simple Wikipedia
 FEWEST = 15  # questions of a set that count: development questions are half of all
-CENTRE = {
-    "rounds": 7,
-    "saturation": 2.0,
-    "power": 0.42,
-    "spelling_ridge": 2.0,
-}  # what a search over all sizes found
+# What a search over all sizes found.
+CENTRE = {"rounds": 7, "saturation": 2.0, "power": 0.42, "spelling_ridge": 2.0}
 MIXING = ("power", "spelling", "spelling_ridge", "spelling_noise")
 CHANGES: tuple[dict[str, Any], ...] = (
     {},

@@ -84,9 +84,8 @@ def test_extending_takes_its_numbers_from_the_model_and_says_so(run):
 )
 def test_only_numbers_that_are_given_change_a_recipe(names, recipe, tmp_path):
     """Also where the number given is the default recipe's, which another recipe does not have."""
-    assume(
-        recipe != "original" or "saturation" not in names or "own_cap" in names
-    )  # these two exclude each other
+    # These two exclude each other.
+    assume(recipe != "original" or "saturation" not in names or "own_cap" in names)
     asked = {}
 
     def fit(counts, **options):

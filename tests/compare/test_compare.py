@@ -87,9 +87,8 @@ def test_time_and_memory_of_a_command_are_its_own(tmp_path):
     assert cost.wall > 0.05
     assert cost.processor > 0
     assert 10_000_000 < cost.memory < ballast.nbytes / 2
-    assert (
-        measure(["sleep", "0.1"]).memory < 30_000_000
-    )  # nor with more than the small process in between has
+    # Nor with more than the small process in between has.
+    assert measure(["sleep", "0.1"]).memory < 30_000_000
 
 
 def test_a_measured_command_reads_and_prints_where_it_is_told(tmp_path):

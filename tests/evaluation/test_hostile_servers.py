@@ -102,9 +102,8 @@ def test_nothing_that_is_not_the_file_is_kept(sent, why):
     assert why in problem_with(lambda connection: connection.sendall(sent))
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed:ResourceWarning"
-)  # urllib leaves the connection to the collector
+# urllib leaves the connection to the collector.
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_a_redirection_to_what_is_no_address_is_not_followed():
     assert "could not be reached" in problem_with(lambda one: one.sendall(REDIRECT + b"http://[::1\r\n\r\n"))
     gc.collect()

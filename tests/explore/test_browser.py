@@ -338,9 +338,8 @@ def test_errors_are_friendly_sentences(chromium, address):
 
 
 def test_a_question_that_failed_can_be_asked_again(chromium, address):
-    page = open_page(
-        chromium, address, trouble=[]
-    )  # the browser itself notes the failed request in its console
+    # The browser itself notes the failed request in its console.
+    page = open_page(chromium, address, trouble=[])
     page.route("**/api/similar*", lambda route: route.abort())
     search(page, "guitar")
     page.wait_for_selector("#panel-similar .trouble")
@@ -375,9 +374,8 @@ def test_every_field_suggests_words_of_the_vocabulary(page):
 
 
 def test_a_server_that_is_gone_is_a_sentence_too(chromium, address):
-    page = open_page(
-        chromium, address, trouble=[]
-    )  # the browser itself notes the failed request in its console
+    # The browser itself notes the failed request in its console.
+    page = open_page(chromium, address, trouble=[])
     page.route("**/api/*", lambda route: route.abort())
     search(page, "guitar")
     page.wait_for_selector(

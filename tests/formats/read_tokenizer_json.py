@@ -52,7 +52,6 @@ def _splitter(settings: dict[str, Any]) -> Callable[[str], list[str]]:
 def _pattern(settings: dict[str, str]) -> regex.Pattern[str]:
     if "String" in settings:
         return regex.compile(regex.escape(settings["String"]))
-    spelled = re.sub(
-        r"\\x\{([0-9A-F]+)\}", lambda match: rf"\U{int(match[1], 16):08X}", settings["Regex"]
-    )  # Oniguruma's way to write a code point, and that of the package regex
+    # Oniguruma's way to write a code point, and that of the package regex.
+    spelled = re.sub(r"\\x\{([0-9A-F]+)\}", lambda match: rf"\U{int(match[1], 16):08X}", settings["Regex"])
     return regex.compile(spelled)

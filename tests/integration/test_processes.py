@@ -118,9 +118,8 @@ def check(method: str, folder: Path) -> None:
     if method == "forkserver":
         os.environ[PRELOADED] = str(folder / "server")
         context.set_forkserver_preload([__name__])
-    each = (
-        [[name] for name in CALLS] if method != "spawn" else []
-    )  # a spawned one finds nothing that others left
+    # A spawned one finds nothing that others left.
+    each = [[name] for name in CALLS] if method != "spawn" else []
     for number, names in enumerate([*each, list(CALLS)[::-1]]):
         reader, writer = context.Pipe(duplex=False)
         child = context.Process(target=_report, args=(names, folder / f"there{number}", writer))

@@ -120,9 +120,8 @@ def test_areas_lie_on_one_another_and_add_up(heights: list[list[float]]):
     for lower, upper in pairwise(shapes):
         assert lower[:3] == upper[:2:-1]  # the top of one is the foot of the next
     places = [x for x, _ in shapes[0][:3]]
-    assert (places[1] - places[0]) / (places[2] - places[0]) == pytest.approx(
-        0.2, abs=0.01
-    )  # years, not steps
+    # Years, not steps.
+    assert (places[1] - places[0]) / (places[2] - places[0]) == pytest.approx(0.2, abs=0.01)
     foot = shapes[0][-1][1]
     thick = [foot - shapes[-1][at][1] for at in range(3)]
     sums = [sum(line[at] for line in heights) for at in range(3)]

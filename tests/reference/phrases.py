@@ -28,9 +28,8 @@ def best_cut(words: Sequence[str], steps: Mapping[Gram, int]) -> list[Gram]:
     best: list[list[Gram]] = [[]]
     for end in range(1, len(words) + 1):
         pieces = [(begin, tuple(words[begin:end])) for begin in range(end)]
-        options = [
-            [*best[begin], piece] for begin, piece in pieces if len(piece) == 1 or piece in steps
-        ]  # longest last piece first; max keeps the first of equals
+        # Longest last piece first; max keeps the first of equals.
+        options = [[*best[begin], piece] for begin, piece in pieces if len(piece) == 1 or piece in steps]
         best.append(max(options, key=lambda option: value_of(option, steps)))
     return best[-1]
 

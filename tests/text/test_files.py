@@ -47,9 +47,8 @@ def test_an_address_has_the_same_counts_as_the_file(memory, tmp_path):
     near, far = contents(tmp_path / "near"), contents(tmp_path / "far")
     told = [json.loads(meta.pop("meta.json"))["sources"] for meta in (near, far)]
     assert near == far
-    assert [{k: v for k, v in source.items() if k != "sha256"} for source in told[0]] == told[
-        1
-    ]  # fetched only once
+    # Fetched only once.
+    assert [{k: v for k, v in source.items() if k != "sha256"} for source in told[0]] == told[1]
 
 
 @pytest.mark.parametrize(

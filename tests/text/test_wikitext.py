@@ -206,8 +206,6 @@ def test_a_megabyte_of_one_token_takes_no_time(token: str) -> None:
 def test_broken_utf8_is_not_an_error() -> None:
     assert STRIPPER.words([b"a\xff\xe2\x80 b\xc3"]) == ["a b"]
     assert STRIPPER.texts([b"a\xff b &amp; \xe2"])[0].startswith("a")
-    for broken in (
-        b"a \x80\x80 b",
-        b"a \xc0\x80 b",
-    ):  # a NUL, to a decoder that is not strict: the mark of a page's end
+    # A NUL, to a decoder that is not strict: the mark of a page's end.
+    for broken in (b"a \x80\x80 b", b"a \xc0\x80 b"):
         assert STRIPPER.words([broken, b"c"]) == ["a b", "c"]

@@ -224,9 +224,8 @@ def try_point(torture: Torture, stage: Stage, known: Known, old: Path | None, fa
         return
     torture.tried[stage.name] += 1
     is_killed = outcome.code == -signal.SIGKILL
-    in_a_step = (
-        stage.name == "compare" and outcome.is_explained
-    )  # the kill was that of a command it had started
+    # The kill was that of a command it had started.
+    in_a_step = stage.name == "compare" and outcome.is_explained
     if not (is_killed or in_a_step if fault == injector.KILL else outcome.is_explained):
         torture.fail(point, f"ended with {outcome.code} and said {outcome.said.strip()!r}", folder)
         return

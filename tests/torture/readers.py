@@ -397,9 +397,8 @@ def make_case(case: Case, samples: Path, place: Path) -> Path:
     else:
         chosen.write_bytes(mutate(chosen.name, chosen.read_bytes(), rng))
     if rng.random() < 0.8:
-        with suppress(
-            FileNotFoundError, ValueError, RecursionError, AttributeError, TypeError
-        ):  # it is no JSON
+        # It is no JSON.
+        with suppress(FileNotFoundError, ValueError, RecursionError, AttributeError, TypeError):
             put_right(path, chosen)
     return path
 

@@ -191,12 +191,8 @@ class _Msvcrt(types.ModuleType):
 
 
 _MSVCRT = _Msvcrt("msvcrt")
-TOTAL, FREE, PEAK, CURRENT = (
-    8_000_000_123,
-    5_000_000_456,
-    300_000_789,
-    200_000_321,
-)  # bytes that kernel32 tells of
+# Bytes that kernel32 tells of.
+TOTAL, FREE, PEAK, CURRENT = 8_000_000_123, 5_000_000_456, 300_000_789, 200_000_321
 IN_KERNEL, IN_PROGRAM = 2_500_000, 12_500_000  # units of 100 ns
 PROCESS = -1  # a handle
 
@@ -270,10 +266,8 @@ def _install() -> None:
     os.open = _opened(os.open)
     os.symlink = _no_link
     io.open = builtins.open = _opened_file(io.open)
-    shutil._use_fd_functions, shutil._rmtree_impl = (
-        False,
-        shutil._rmtree_unsafe,
-    )  # by one or the other, as Python is
+    # By one or the other, as Python is.
+    shutil._use_fd_functions, shutil._rmtree_impl = False, shutil._rmtree_unsafe
     tempfile.TemporaryFile = tempfile.NamedTemporaryFile  # type: ignore[misc,assignment]
 
 

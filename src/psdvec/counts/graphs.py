@@ -41,11 +41,8 @@ from psdvec.text.readers import stream_lines
 from psdvec.text.streams import open_stream
 
 COLUMNS = ("source", "target", "weight")  # of a table of edges; the last may be missing
-_NO_TEXT: dict[str, Any] = {
-    "tokenizer": "none",
-    "noun": "node",
-    "unit": UNIT,
-}  # parameters of counts that are of no text
+# Parameters of counts that are of no text.
+_NO_TEXT: dict[str, Any] = {"tokenizer": "none", "noun": "node", "unit": UNIT}
 
 
 # A matrix as counts.
@@ -238,9 +235,8 @@ def _edges_of(edges: Any) -> Edges:
     if hasattr(edges, "edges") and callable(edges.edges):  # networkx
         nodes = [(name, name, 0.0) for name in edges.nodes]
         return _gather(chain(nodes, edges.edges(data="weight", default=1.0)))
-    names = getattr(
-        edges, "column_names", getattr(edges, "columns", None)
-    )  # of Arrow, or of pandas and Polars
+    # Arrow has the one, pandas and Polars have the other.
+    names = getattr(edges, "column_names", getattr(edges, "columns", None))
     if names is not None:
         missing = [column for column in COLUMNS[:2] if column not in list(names)]
         if missing:

@@ -339,9 +339,8 @@ def _look_at(text: _Text, levels: list[Level]) -> Iterator[_Grams]:
     """Yield the n-grams of each level but the last."""
     table: Int64s = np.arange(len(text.words))[:, None]
     prefixes: list[Int64s] = []  # the number of each n-gram's first word, its first two words, ...
-    suffixes: list[
-        Int64s
-    ] = []  # of its words but the first, but the first two, ...; -1 where that is a connector
+    # The numbers of its words but the first, but the first two, ...; -1 where that is a connector.
+    suffixes: list[Int64s] = []
     counts, grams = [text.counts], None
     for n, level in enumerate(levels, 2):
         before, last = level.before, level.last
@@ -587,9 +586,8 @@ class Joiner:
         """Return ``segment`` with its phrases joined; its ids change in place."""
         first, slots, values, numbers = self._trie
         words, n = segment.words, len(segment.words)
-        number_of = np.append(self._words.find(words), [GAP, GAP]).astype(
-            np.int32
-        )  # also of GAP and SENTENCE_END
+        # GAP and SENTENCE_END have one, too.
+        number_of = np.append(self._words.find(words), [GAP, GAP]).astype(np.int32)
         form_of = self._forms.find(words)
         named = np.full(len(self._forms), -1, np.int32)
         is_form = np.flatnonzero(form_of >= 0)  # written like a phrase in the text itself

@@ -268,12 +268,8 @@ def place_names(wanted: Sequence[tuple[str, float, float, str]], width: float) -
     for text, place, y, kind in wanted:
         half = _NAME_LETTER * len(text) / 2
         x = max(half, min(width - half, place))
-        box = (
-            x - half,
-            x + half,
-            y - NAME_HEIGHT + 1,
-            y,
-        )  # a line below does not touch it, however y is rounded
+        # A line below does not touch it, however y is rounded.
+        box = (x - half, x + half, y - NAME_HEIGHT + 1, y)
         if not any(_cover(box, other) for other in taken):
             taken.append(box)
             shown.append(

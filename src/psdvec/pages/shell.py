@@ -95,9 +95,8 @@ def html_table(
     wider than its place, each row is shown as a block of its own, with the headings beside the cells.
     """
     known = meanings or {}
-    long = {
-        place for row in rows for place, cell in enumerate(row) if _kind(cell)
-    }  # whose cells begin at the left
+    # The columns whose cells begin at the left.
+    long = {place for row in rows for place, cell in enumerate(row) if _kind(cell)}
     head = "".join(
         f'<th scope="col" role="columnheader"{_class("long" if place in long else "")}>'
         f"{_heading(cell, known, is_button=sortable)}</th>"

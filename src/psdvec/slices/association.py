@@ -496,9 +496,8 @@ def _effect(
             f"all target words go alike with {' and '.join(map(repr, found.attributes))}, so that the effect has no "
             "scale; give other lists"
         )
-    targets = np.stack(
-        [effects(np.delete(own, k, axis=1), x - (k < x)) for k in range(x + y)], axis=1
-    )  # (S, x + y): the effect without each of the target words
+    # (S, x + y): the effect without each of the target words.
+    targets = np.stack([effects(np.delete(own, k, axis=1), x - (k < x)) for k in range(x + y)], axis=1)
     without = np.concatenate([ways.split(effects(values, x)[:, None]).words[..., 0], targets], axis=1)
     groups = np.concatenate([ways.attributes, np.repeat([2, 3], [x, y])])
     p = [chance_of_partition(one, x, seed=seed) for one in own]

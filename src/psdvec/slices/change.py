@@ -157,9 +157,8 @@ class Change(Shown):
         vectors = np.array([*own, *(self.embeddings[other] for other in others)], np.float64)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         across = vectors[1] - vectors[0]
-        across /= max(
-            float(np.linalg.norm(across)), 1e-12
-        )  # from one use to the other; up: what else spreads most
+        # From one use to the other; up goes what else spreads most.
+        across /= max(float(np.linalg.norm(across)), 1e-12)
         rest = vectors - vectors.mean(axis=0)
         rest -= np.outer(rest @ across, across)
         up = np.linalg.svd(rest, full_matrices=False)[2][0]

@@ -64,10 +64,8 @@ def contrast(grams: Float64s, amounts: Float64s, groups: Float64s) -> Contrast:
     S Σ |m|² - |Σ m|², so that no pair is looked at by itself.
     """
     number, shape = len(groups), (*amounts.shape, groups.shape[2])
-    members, images = (
-        np.zeros(shape),
-        np.zeros(shape),
-    )  # of Σ m: how much of each block, and that times the grams
+    # Of Σ m: how much of each block, and that times the grams.
+    members, images = np.zeros(shape), np.zeros(shape)
     squares, noises = [], []
     with np.errstate(divide="ignore", invalid="ignore"):
         for group in groups:
@@ -220,9 +218,8 @@ def measure(
     typical = float(np.median(uses.squares[ids]))
     found: list[dict[str, Any]] = []
     with progress.stage("testing", total=len(ids), unit="words") as stage:
-        for words in uses.blocks.strips(
-            ids, room=room
-        ):  # which may be longer than those of an attempt before
+        # These may be longer than those of an attempt before.
+        for words in uses.blocks.strips(ids, room=room):
             piece = None if work is None else work / f"strip-{words[0]}-{words[-1]}"
             if piece is not None and piece.exists():
                 found.append(read_piece(piece)[1])

@@ -173,9 +173,8 @@ class Reader:
 
         None where it must be read from its beginning, or has fewer bytes than ``least``.
         """
-        if (
-            path == STANDARD_INPUT or is_address(path) or not Path(path).is_file()
-        ):  # what can be read once is not looked into
+        # What can be read once is not looked into.
+        if path == STANDARD_INPUT or is_address(path) or not Path(path).is_file():
             return None
         if self.encoding != UTF8 or self.byte_range is not None or self.kind(path) != "text":
             return None

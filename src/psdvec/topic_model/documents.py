@@ -44,20 +44,16 @@ class Files:
 
 
 Source: TypeAlias = str | Path | Files | Iterable[Any]
-Record: TypeAlias = tuple[
-    str, str, Mapping[str, Any]
-]  # a name, where it is from, and fields, one of them the text
+# A name, where it is from, and fields, one of them the text.
+Record: TypeAlias = tuple[str, str, Mapping[str, Any]]
 _ROWS = 1024
 _FEWEST, _THOUSANDTH = 5, 1000  # a word counts if five documents have it, or one in a thousand
 _LITTLE = 0.01  # the least that an occurrence counts: all documents may be about one thing
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-\d\d.*)?)?")
 _DAY = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 _DIGITS = 10  # of a longer number, which is no time
-TITLE, _LINE, _BEGIN = (
-    "title",
-    80,
-    1000,
-)  # the field of a title; letters of a line; of a text, those with its subject
+# The field of a title; letters of a line; of a text, those with its subject.
+TITLE, _LINE, _BEGIN = "title", 80, 1000
 _SUBJECT = re.compile(r"^Subject: *(\S.*)$", re.MULTILINE)
 _WHOLE = 1 << 26  # bytes of a file that is one document, at most
 

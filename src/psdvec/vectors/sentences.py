@@ -34,9 +34,8 @@ def make_tokenizer(embeddings: Embeddings, tokenizer: str | Tokenizer | None = N
     if tokenizer is None:
         return embeddings.tokenize
     own = choose_tokenizer(tokenizer)  # refuses an unknown one before any work
-    if callable(tokenizer) and not is_custom(
-        embeddings.tokenizer
-    ):  # words that were cut elsewhere may hold blanks
+    # Words that were cut elsewhere may hold blanks.
+    if callable(tokenizer) and not is_custom(embeddings.tokenizer):
         return lambda text: words_of(tokenizer(text), own, joined=False)
     return partial(split_words, tokenizer=own)
 
