@@ -98,7 +98,7 @@ def test_a_table_is_kept_as_csv_whatever_its_words_contain(page, tmp_path, libra
     expected = formats.load(library.model).most_similar("guitar", topn=20)
     assert [row[0] for row in rows] == ["word", *(word for word, _ in expected)]
     assert [float(row[1]) for row in rows[1:]] == pytest.approx([score for _, score in expected], abs=1e-5)
-    nasty = """async () => (await import("/static/csv.js")).writeCsv(
+    nasty = """async () => (await import("/static/download.js")).writeCsv(
       { columns: ["a"], rows: [['say "x", y'], ["two\\nlines"], [null, 1]] })"""
     assert list(csv.reader(io.StringIO(page.evaluate(nasty)))) == [
         ["a"],

@@ -3,14 +3,12 @@
 import { coveredBy, membersOf, readArea, writeCorners, writeRegion } from "/static/area.js";
 import { hue, paint } from "/static/colours.js";
 import { announce, byId, fill, make, whole } from "/static/dom.js";
-import { Flight } from "/static/flight.js";
-import { about, around, everythingBelow } from "/static/framing.js";
 import { Gestures } from "/static/gestures.js";
 import { Labels } from "/static/labels.js";
 import { Marks } from "/static/marks.js";
 import { Painter } from "/static/painter.js";
 import { change, look, on, same, state } from "/static/state.js";
-import { View } from "/static/view.js";
+import { about, around, everythingBelow, Flight, View } from "/static/view.js";
 
 const REST = 250; // milliseconds after which a moved map is written into the address
 const REACH = 12; // pixels from a dot at which it is meant

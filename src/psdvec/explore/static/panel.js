@@ -1,7 +1,7 @@
 // A panel: a form that stays, and the answer to what the state asks. Late answers to old questions are dropped.
 
 import { Notes, Trouble } from "/static/api.js";
-import { csvButton } from "/static/csv.js";
+import { csvButton } from "/static/download.js";
 import { announce, fill, make } from "/static/dom.js";
 import { empty, troubleBox } from "/static/pieces.js";
 import { suggest } from "/static/suggest.js";
