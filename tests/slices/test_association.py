@@ -271,9 +271,6 @@ def test_lists_of_ones_own_are_read_by_their_names(model, tmp_path, name):
     assert found.rows() == associate(model).rows()
 
 
-TWO = {"a": ["he0", "he1"], "b": ["she0", "she1"]}
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

@@ -9,7 +9,6 @@ from psdvec.evaluation.tagging import Counts, count_by_label, count_spans, read_
 
 tags = st.sampled_from(["O"] + [f"{prefix}-{label}" for prefix in "BIES" for label in ("PER", "LOC")])
 taggings = st.lists(st.tuples(tags, tags), max_size=12)
-iob_tags = st.sampled_from(["O"] + [f"{prefix}-{label}" for prefix in "BI" for label in ("PER", "LOC")])
 
 
 @pytest.mark.parametrize(
