@@ -11,13 +11,12 @@ what it uses has changed.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, publish
 from benchmarks.studies.nine_sets import score
 from benchmarks.studies.search import best_settings
 from benchmarks.studies.split import all_parts
@@ -128,9 +127,7 @@ def points_of(record: dict[str, Any], name: str) -> dict[str, tuple[float, float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("corpus", type=Path, help="raw text, plain or compressed")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--testsets", type=Path, required=True)
@@ -141,7 +138,6 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="unicode")
     parser.add_argument("--best", type=Path, help="record of a search, whose best settings are taken")
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
     methods = options.methods.split(",")
     found = best_settings(json.loads(options.best.read_text(encoding="utf-8"))) if options.best else []
@@ -161,9 +157,7 @@ def main() -> None:
         "settings": settings, "parts": parts,
         "report": json.loads((options.work / "report.json").read_text(encoding="utf-8")),
     }  # fmt: skip
-    if options.record:
-        write_record(options.record, figures)
-    print(table(figures))
+    publish(figures, table, record=options.record)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ Then a tenth of the nodes is left out of the graph, and placed later from their 
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.lib.measure import markdown, run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, write_record
 from scipy import sparse
 from scipy.io import loadmat
 from scipy.sparse.linalg import svds
@@ -38,9 +37,7 @@ PUBLISHED = {"DeepWalk, published": {"micro": {0.1: 35.9, 0.9: 42.4}, "macro": {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("graph", type=Path)
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--methods", nargs="*", help="names of the methods to judge; all by default")
@@ -48,7 +45,6 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3, help="how often a tenth of the nodes is left out")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("work"))
-    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     file = loadmat(options.graph)
     A, labels = sparse.csr_array(file["network"]).astype(np.float64), file["group"].toarray() > 0

@@ -12,7 +12,6 @@ by the command line. implicit, which is no dependency of psdvec, must be install
 
 from __future__ import annotations
 
-import argparse
 import csv
 import tempfile
 import time
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, write_record
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -328,13 +327,10 @@ def memory_table(record: dict[str, Any]) -> str:
 
 def main() -> None:
     """Compare the methods on the files, or count drawn orders."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, required=True)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--drawn", type=float, help="count so many million drawn orders instead")
     parser.add_argument("--memory", default="1G")
-    parser.add_argument("--record", type=Path, required=True)
     options = parser.parse_args()
     if options.drawn is not None:
         figures: dict[str, Any] = {"drawn": count_drawn(round(options.drawn * 1e6), options.memory)}

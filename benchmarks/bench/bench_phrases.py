@@ -13,7 +13,6 @@ phrases, which are asked the questions, are trained alike, once, and kept.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import resource
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, write_record
 
 import psdvec
 from psdvec.evaluation.tasks import read_task
@@ -228,9 +227,7 @@ def judge(text: Path, articles: Path, work: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("text", type=Path)
     parser.add_argument("--articles", type=Path, help="time and precision by the titles of this text")
     parser.add_argument("--questions", type=Path, help="the phrase analogies")
@@ -238,7 +235,6 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=100_000, help="vocabulary of the models")
     parser.add_argument("--dim", type=int, default=200)
     parser.add_argument("--gensim", action="store_true", help="only gensim's part, in a process of its own")
-    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     work, figures = options.work, dict[str, Any]()
     work.mkdir(parents=True, exist_ok=True)

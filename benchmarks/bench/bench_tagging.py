@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.lib.corpora import add_corpus_arguments, count_once
 from benchmarks.lib.measure import run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, publish
 
 import psdvec
 from psdvec.evaluation.tagging import BASELINE, PENALTIES, SCALES, TaggingData, choose_and_tag, load_tagging
@@ -75,16 +75,13 @@ def tag(name: str, data: TaggingData, penalty: float | None, options: argparse.N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     add_corpus_arguments(parser)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", required=True, metavar="NAME=FOLDER")
     parser.add_argument("--words", type=int, default=50_000)
     parser.add_argument("--dim", type=int, default=50)
     parser.add_argument("--models", nargs="+", choices=[*OURS, *RIVALS], default=[*OURS, *RIVALS])
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
     records = Records(options.work / "steps.jsonl")
     tasks: dict[str, dict[str, Any]] = {}
@@ -103,9 +100,7 @@ def main() -> None:
             print(f"{task}, {name}: {100 * found['dev_f1']:.2f}, {100 * found['f1']:.2f}", flush=True)
     titles = {name: f"ours, {name}" if name in OURS else name for name in (BASELINE, *options.models)}
     figures = {"tasks": tasks, "models": titles, "dim": options.dim, "words": options.words}
-    if options.record:
-        write_record(options.record, figures)
-    print(table(figures))
+    publish(figures, table, record=options.record)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ _IMPORTED = {"scikit-learn": "sklearn"}
 LOAD = os.getloadavg()[0]  # processes that wanted a processor in the minute before the benchmark began
 
 
-def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser that shows the ``description`` as it is written, and knows ``--record``."""
+def make_parser(description: str | None, *, required: bool = False) -> argparse.ArgumentParser:
+    """Return a parser that shows the ``description`` as it is written, and knows ``--record``, perhaps ``required``."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
+    parser.add_argument("--record", type=Path, required=required, help="file for all raw results, as JSON")
     return parser
 
 

@@ -9,7 +9,6 @@ of ``bench_items``, whose rows are read and split alike.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from benchmarks.bench.bench_items import FEWEST, TRIED, Data, by_scores, hits_of, read_data
 from benchmarks.lib.measure import markdown, run_script
-from benchmarks.lib.records import write_record
+from benchmarks.lib.records import make_parser, write_record
 from scipy import sparse
 
 import psdvec
@@ -74,11 +73,8 @@ def table(record: dict[str, Any]) -> str:
 
 def main() -> None:
     """Count, fit and measure in every way."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, required=True)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--record", type=Path, required=True)
     options = parser.parse_args()
     runs = []
     for path in options.files:

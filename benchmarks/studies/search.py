@@ -13,7 +13,6 @@ Counts, models and results are kept below FOLDER: a run that was killed goes on 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from benchmarks.lib.corpora import add_corpus_arguments, count_once
 from benchmarks.lib.measure import PSDVEC, markdown, run, run_script
-from benchmarks.lib.records import Records, write_record
+from benchmarks.lib.records import Records, make_parser, publish
 from benchmarks.studies.nine_sets import score
 from benchmarks.studies.split import all_parts
 
@@ -163,9 +162,7 @@ def best_settings(record: dict[str, Any]) -> list[str]:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     add_corpus_arguments(parser)
     parser.add_argument("testsets")
     parser.add_argument("--work", type=Path, required=True, help="folder for counts, models and results")
@@ -174,7 +171,6 @@ def main():
     parser.add_argument("--methods", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--jobs", type=int, default=1, help="how many methods are trained at once")
     parser.add_argument("--threads", type=int, default=1, help="of each")
-    parser.add_argument("--record", type=Path, help="file for all raw results, as JSON")
     options = parser.parse_args()
     tasks = all_parts(options.testsets)
     records = Records(options.work / "search.jsonl")
@@ -191,9 +187,7 @@ def main():
         "corpus": Path(options.corpus).name, "words": options.words, "dim": options.dim,
         "tries": [{"method": one.method, "settings": one.settings, **one.result} for one in tries],
     }  # fmt: skip
-    if options.record:
-        write_record(options.record, figures)
-    print(table(figures))
+    publish(figures, table, record=options.record)
 
 
 def count(name: str, settings: dict[str, Any], options) -> Path:
