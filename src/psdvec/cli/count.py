@@ -30,8 +30,7 @@ def phrases(
         int, typer.Option(help="Leave out phrases that occur less often than this.")
     ] = Finding.min_count,
     min_score: Annotated[
-        float,
-        typer.Option(help="Leave out phrases of a lower score: discounted normalised PMI, at most 1."),
+        float, typer.Option(help="Leave out phrases of a lower score: discounted normalised PMI, at most 1.")
     ] = Finding.min_score,
     fdr: Annotated[
         float, typer.Option(help="False discovery rate: share of phrases that may be chance.")

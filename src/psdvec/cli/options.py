@@ -69,8 +69,7 @@ Punctuation = Annotated[
     str, typer.Option(help="Whether to keep or drop words of nothing but punctuation, if there are any.")
 ]
 Numbers = Annotated[
-    str,
-    typer.Option(help="What becomes of numbers such as 1999: keep, drop, or merge: all are one word, #."),
+    str, typer.Option(help="What becomes of numbers such as 1999: keep, drop, or merge: all are one word, #.")
 ]
 Column = Annotated[
     str | None,
@@ -95,8 +94,7 @@ Phrases = Annotated[
 MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often than this.")]
 MaxWords = Annotated[int | None, typer.Option(help="Keep only the N most frequent words.", metavar="N")]
 Items = Annotated[
-    bool,
-    typer.Option("--items", help="Read baskets of items instead of text, such as orders; see --basket."),
+    bool, typer.Option("--items", help="Read baskets of items instead of text, such as orders; see --basket.")
 ]
 Basket = Annotated[
     str | None,

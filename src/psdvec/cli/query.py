@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 Topn = Annotated[int, typer.Option("--topn", "-n", min=1, help="Number of words to show.")]
 Restrict = Annotated[
-    int | None,
-    typer.Option("--restrict-vocab", min=1, help="Search only the first N words.", metavar="N"),
+    int | None, typer.Option("--restrict-vocab", min=1, help="Search only the first N words.", metavar="N")
 ]
 Oov = Annotated[
     Unseen, typer.Option("--oov", help="Refuse a word without a vector, or give it one by its spelling.")
@@ -277,8 +276,7 @@ def explore(
     ] = None,
     points: Annotated[int, typer.Option(min=2, max=200_000, help="Number of words on the map.")] = 20_000,
     host: Annotated[
-        str,
-        typer.Option(help="Address to listen at; any but 127.0.0.1 lets others on the network in."),
+        str, typer.Option(help="Address to listen at; any but 127.0.0.1 lets others on the network in.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 is any free one.")] = 8765,
     open_browser: Annotated[

@@ -22,15 +22,7 @@ from scipy import sparse
 
 from psdvec.arrays import Array, Float64s, Int32s, Int64s
 from psdvec.counts.matrix import KIND, UNIT, Cooccurrence, Rows, Tally, in_memory, pair_weights, write_counts
-from psdvec.counts.vocabulary import (
-    MOST,
-    TEXT_KEYS,
-    TOO_MANY,
-    Key,
-    Vocabulary,
-    as_key,
-    kind_of_all,
-)
+from psdvec.counts.vocabulary import MOST, TEXT_KEYS, TOO_MANY, Key, Vocabulary, as_key, kind_of_all
 from psdvec.errors import InputError, checked, demand_positive, demand_seed
 from psdvec.kernels import kernel
 from psdvec.progress import LogProgress, Progress, SilentProgress, count_of

@@ -18,15 +18,7 @@ from typing import Any
 import numpy as np
 
 from psdvec.errors import InputError, checked, import_extra
-from psdvec.evaluation.scores import (
-    FEWEST_ITEMS,
-    NO_DIFFERENCE,
-    Difference,
-    Score,
-    best_of,
-    holm,
-    spread_of,
-)
+from psdvec.evaluation.scores import FEWEST_ITEMS, NO_DIFFERENCE, Difference, Score, best_of, holm, spread_of
 from psdvec.evaluation.statistics import Parts, variance_of
 from psdvec.evaluation.tagging import BASELINE, Counts, TaggingResult
 from psdvec.evaluation.tasks import Oov

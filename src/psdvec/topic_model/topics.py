@@ -289,11 +289,7 @@ class Topics(Shown):
 
     @checked
     def plot(
-        self,
-        topics: int | Sequence[int] | None = None,
-        *,
-        by: str | None = None,
-        topn: int | None = None,
+        self, topics: int | Sequence[int] | None = None, *, by: str | None = None, topn: int | None = None
     ) -> Any:
         """Draw how large topics are, with their words, or their sizes ``by`` a field: lines over times, else dots.
 

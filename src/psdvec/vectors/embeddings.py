@@ -230,13 +230,7 @@ class Embeddings(Lexicon):
     ) -> float | Interval: ...
 
     def similarity(
-        self,
-        a: Key,
-        b: Key,
-        *,
-        interval: bool = False,
-        confidence: float = 0.95,
-        unseen: Unseen = "error",
+        self, a: Key, b: Key, *, interval: bool = False, confidence: float = 0.95, unseen: Unseen = "error"
     ) -> float | Interval:
         """Return the cosine of the vectors of ``a`` and ``b``; with ``interval``, its bounds as well.
 
