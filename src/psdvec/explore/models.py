@@ -118,17 +118,8 @@ def open_model(
     changed = None if change is None else read_change(change)
     documents = None if index is None else read_index(index)
     return ExploredModel(
-        Path(path),
-        embeddings,
-        model,
-        contexts,
-        no_extending,
-        no_contexts,
-        map_words,
-        found,
-        changed,
-        documents,
-    )
+        Path(path), embeddings, model, contexts, no_extending, no_contexts, map_words, found, changed, documents,
+    )  # fmt: skip
 
 
 # New words from sentences that were pasted into the page.

@@ -64,16 +64,11 @@ def spell(
     mean = np.asarray(np.mean(embeddings.vectors, axis=0, dtype=np.float64), np.float32)
     rest = np.asarray(embeddings.vectors - mean)
     lengths, recipe, seen = lengths_of(rest), Recipe(), seen_about(embeddings)
+    units = np.asarray(rest / lengths[:, None], np.float32)
     subwords = learn_subwords(
-        embeddings.words,
-        np.asarray(rest / lengths[:, None], np.float32),
-        seen,
-        length=float(lengths.mean()),
-        recipe=recipe,
-        mean=mean,
-        workers=workers,
+        embeddings.words, units, seen, length=float(lengths.mean()), recipe=recipe, mean=mean, workers=workers,
         progress=progress,
-    )
+    )  # fmt: skip
     if subwords is None:
         raise InputError(
             "no two words have three letters in common, so nothing can be learned; give more words"
