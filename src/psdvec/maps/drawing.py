@@ -156,12 +156,14 @@ LAYOUT: LayoutName = "neighbours"  # the only one that is kept; PCA is quick
 _LEVELS = ("coarse", "fine")
 
 
-def make_map(path: str | Path, *, progress: Progress = LogProgress()) -> tuple[Drawing, Path | None]:
-    """Draw the most frequent words of the vectors at ``path``, unless that was kept, and keep it.
+def make_map(
+    path: str | Path, *, words: int = WORDS, progress: Progress = LogProgress()
+) -> tuple[Drawing, Path | None]:
+    """Draw the most frequent ``words`` of the vectors at ``path``, unless that was kept, and keep it.
 
     Return the drawing, and where it is kept; None if it could not be kept.
     """
-    mapped = take_words(load(path, progress=progress), words=WORDS)
+    mapped = take_words(load(path, progress=progress), words=words)
     found = find_map(mapped, path)
     if found is not None:
         return found
