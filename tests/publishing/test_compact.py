@@ -107,6 +107,8 @@ def test_what_it_tells_of_itself_stays_with_what_is_made_of_it(folder, tmp_path,
         assert code == 0
         for said in ABOUT.values():
             assert said in output
+    compact(psdvec.load(folder), tmp_path / "smaller", about={"title": "Fewer letters"}, ngrams=9, quiet=True)
+    assert psdvec.load(tmp_path / "smaller").about == {**ABOUT, "title": "Fewer letters"}
 
 
 def test_it_is_saved_as_any_model_and_comes_back_the_same(folder, tmp_path):

@@ -49,7 +49,8 @@ def compact(
         How many n-grams of letters to keep, those that the most words share; all of them, if None. They are learned
         anew, so that what is left says what it can.
     about
-        What the model tells of itself: ``"title"``, ``"licence"`` and ``"attribution"``, each a line of text.
+        What the model tells of itself, where it tells another thing or none: ``"title"``, ``"licence"`` and
+        ``"attribution"``, each a line of text.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def compact(
         raise InputError(
             f"{len(model) - model.core:,} words of the model were placed later; fit all of its words together"
         )
-    told = _check_about(dict(about or {}))
+    told = {**model.about, **_check_about(dict(about or {}))}
     small = _with_fewer_ngrams(replace(model, about=told), ngrams, progress)
     write_model(small, folder, is_compact=True, overwrite=overwrite)
     return measure_loss(model, load(folder, progress=progress))
