@@ -137,10 +137,53 @@ def test_what_is_not_known_is_said_and_not_made_up(tmp_path):
     assert not (tmp_path / "out" / "psdvec.safetensors").exists()
 
 
-def test_a_licence_without_an_identifier_is_another(kept, tmp_path):
-    published(kept, tmp_path / "out", license="Only for my friends")
+@pytest.mark.parametrize(
+    ("license", "name"),
+    [
+        ("Only for my friends", "only-for-my-friends"),
+        ("AGPL-3.0-or-later", "agpl-3.0-or-later"),
+        ("許可", None),
+    ],
+)
+def test_a_licence_that_hubs_do_not_know_is_another_with_a_name_that_they_allow(
+    kept, tmp_path, license, name
+):
+    published(kept, tmp_path / "out", license=license)
     assert metadata_of(tmp_path / "out")["license"] == "other"
-    assert metadata_of(tmp_path / "out")["license_name"] == "Only for my friends"
+    assert metadata_of(tmp_path / "out").get("license_name") == name
+    assert section(tmp_path / "out", "Licence") == f"{license}.\n"
+
+
+def test_hubs_get_bare_codes_of_languages_and_longer_ones_apart(kept, tmp_path):
+    published(kept, tmp_path / "out", languages=["zh-Hans", "en", "zh-Hant", "en"])
+    said = metadata_of(tmp_path / "out")
+    assert said["language"] == ["zh", "en"]
+    assert said["language_bcp47"] == ["zh-Hans", "zh-Hant"]
+
+
+def test_the_card_keeps_what_a_model_says_of_its_licence(kept, tmp_path):
+    about = {"title": "Cows", "licence": "CC-BY-SA-4.0", "attribution": "made from the text of a_farm"}
+    psdvec.save(replace(psdvec.load(kept), about=about), tmp_path / "told")
+    for name, license, said in (("one", None, "No licence was given"), ("other", "mit", "mit.")):
+        published(tmp_path / "told", tmp_path / name, license=license)
+        text = section(tmp_path / name, "Licence")
+        assert text.startswith(said)
+        assert "\n- licence: CC-BY-SA-4.0\n- attribution: made from the text of a\\_farm\n" in text
+
+
+def test_the_card_of_an_extended_model_says_of_each_count_how_large_it_is(kept, tmp_path):
+    text = ["the vet gave the cow a zorblax", "a zorblax helps the horse"] * 5
+    extended = psdvec.extend(psdvec.load(kept), text, quiet=True)
+    published(extended, tmp_path / "out")
+    assert "The counts 'in memory' are of 60 words in 10 sentences.\n" in section(tmp_path / "out", "Text")
+
+
+def test_the_card_says_that_phrases_are_not_joined_by_others(tmp_path):
+    model = psdvec.train(
+        ["we saw new york in the rain"] * 9, phrases=["new york"], dim=2, min_count=1, quiet=True
+    )
+    published(model, tmp_path / "out")
+    assert "where they stand so: `new_york`." in card_of(tmp_path / "out")
 
 
 SCORES = {
@@ -176,12 +219,34 @@ def test_a_report_from_python_is_taken_too(kept, tmp_path):
 def test_a_report_of_other_models_is_refused(kept, tmp_path):
     rows = [{**row, "model": name} for row in SCORES["scores"] for name in ("sheep", "goats")]
     (tmp_path / "report.json").write_text(json.dumps({"scores": rows, "tagging": []}))
-    with pytest.raises(InputError, match="the report is of sheep, goats, and none of them is 'cows'"):
+    with pytest.raises(InputError, match="the report is of sheep, goats, and not of 'cows'"):
         published(kept, tmp_path / "out", report=tmp_path / "report.json")
     published(kept, tmp_path / "out", report=tmp_path / "report.json", name="goats")
+    (tmp_path / "report.json").write_text(json.dumps({"scores": rows[:1], "tagging": []}))
+    with pytest.raises(InputError, match="the report is of sheep, and not of 'cows'"):
+        published(kept, tmp_path / "again", report=tmp_path / "report.json")
     (tmp_path / "report.json").write_text("[]")
     with pytest.raises(InputError, match="is not the report of an evaluation"):
         published(kept, tmp_path / "again", report=tmp_path / "report.json")
+
+
+def test_vectors_from_python_have_no_name_and_take_the_only_model_of_a_report(kept, tmp_path):
+    baseline = {"model": "no vectors", "task": "ner", "f1": 0.5, "too_few": False}
+    report = {"scores": SCORES["scores"], "tagging": [baseline, {**baseline, "model": "cows", "f1": 0.75}]}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    published(psdvec.load(kept), tmp_path / "out", report=tmp_path / "report.json")
+    assert "| ner | f1 | 0.750 |" in section(tmp_path / "out", "Scores")
+    assert "0.500 |  |" not in section(tmp_path / "out", "Scores")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"score": "high"}, {"covered": "many"}, {"low": float("nan")}, {"metric": None}]
+)
+def test_a_report_with_something_else_than_scores_is_refused(kept, tmp_path, wrong):
+    rows = [{**SCORES["scores"][0], **wrong}]
+    (tmp_path / "report.json").write_text(json.dumps({"scores": rows, "tagging": []}))
+    with pytest.raises(InputError, match="is not the report of an evaluation"):
+        published(kept, tmp_path / "out", report=tmp_path / "report.json")
 
 
 def test_own_text_is_put_in(kept, tmp_path):
@@ -239,6 +304,19 @@ def test_eight_bits_are_mapped_and_take_a_quarter_of_the_place(many, tmp_path):
     assert (np.abs(np.asarray(rounded.vectors) - exact.vectors) <= 0.501 * step).all()
     assert not (tmp_path / "q" / "modules.json").exists()
     assert "cannot load them" in section(tmp_path / "q", "How to load it")
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_vectors_that_came_in_eight_bits_say_so_and_claim_no_loss(many, tmp_path, quantize):
+    published(many, tmp_path / "q", quantize="int8")
+    again = published(tmp_path / "q", tmp_path / "again", quantize=quantize)
+    assert again == psdvec.load(tmp_path / "q")
+    assert not (tmp_path / "again" / "modules.json").exists()
+    assert "sentence-transformers" not in metadata_of(tmp_path / "again")["tags"]
+    assert "cannot load them" in section(tmp_path / "again", "How to load it")
+    assert "They were given so, and what was lost by that is not known." in section(
+        tmp_path / "again", "Size"
+    )
 
 
 def test_the_loss_in_the_card_is_what_was_measured(many, tmp_path):
@@ -321,7 +399,7 @@ def test_vectors_of_the_text_format_are_those_of_the_folder(many, tmp_path):
         ({"name": " "}, "name is"),
         ({"languages": ["English"]}, "no code of a language"),
         ({"card": "nowhere.md"}, "cannot be read"),
-        ({"report": "nowhere.json"}, "is not the report"),
+        ({"report": "nowhere.json"}, r"'nowhere.json' cannot be read \(No such file or directory\)"),
         ({"formats": ["excel"]}, "formats"),
         ({"quantize": "int4"}, "quantize"),
     ],
@@ -330,6 +408,16 @@ def test_what_cannot_be_is_refused_before_anything_is_written(kept, tmp_path, op
     with pytest.raises(PSDVecError, match=said):
         published(kept, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
+
+
+def test_vectors_without_dimensions_are_refused(tmp_path):
+    e = Embeddings(("to", "be"), np.zeros((2, 0), np.float32))
+    for write in (
+        lambda: published(e, tmp_path / "out", formats=["vec"]),
+        lambda: e.save(tmp_path / "e.txt"),
+    ):
+        with pytest.raises(InputError, match="the vectors have no dimensions"):
+            write()
 
 
 def test_words_with_spaces_need_another_sign(tmp_path):

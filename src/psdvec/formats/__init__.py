@@ -136,6 +136,8 @@ def demand_writable(embeddings: Embeddings) -> None:
     """Raise :class:`InputError` where no file can hold these vectors."""
     if len(embeddings.key_to_index) == 0:  # which refuses a word given twice
         raise InputError("there are no vectors to write; give embeddings with at least one word")
+    if embeddings.dim == 0:
+        raise InputError("the vectors have no dimensions, and no file can hold them; give some that have one")
     for i in rows_not_finite(embeddings.vectors):
         raise InputError(
             f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"

@@ -21,12 +21,21 @@ from psdvec.progress import count_of
 from psdvec.resources import format_size
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
+from psdvec.vectors.neighbours import eight_bits_of
 
 CARD = "README.md"
 SHOWN = 20  # words with their neighbours
 _NEAREST = 5  # neighbours of each
 _FIRST = 50  # rank of the first of them, among words enough
-_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+# Identifiers that hubs take; a card with another one they refuse
+_LICENCES = """
+afl-3.0 agpl-3.0 apache-2.0 artistic-2.0 bsd bsd-2-clause bsd-3-clause bsd-3-clause-clear bsl-1.0 c-uda cc cc-by-2.0
+cc-by-2.5 cc-by-3.0 cc-by-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nc-nd-3.0 cc-by-nc-nd-4.0 cc-by-nc-sa-2.0
+cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 cc-by-nd-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc0-1.0 cdla-permissive-1.0
+cdla-permissive-2.0 cdla-sharing-1.0 ecl-2.0 epl-1.0 epl-2.0 etalab-2.0 eupl-1.1 eupl-1.2 gfdl gpl gpl-2.0 gpl-3.0
+isc lgpl lgpl-2.1 lgpl-3.0 lgpl-lr lppl-1.3c mit mpl-2.0 ms-pl ncsa odbl odc-by ofl-1.1 openrail openrail++ osl-3.0
+pddl postgresql unlicense wtfpl zlib other unknown
+"""
 _SPECIAL = re.compile(r"([\\`*_|<>\[\]#~$])")
 _KINDS = {"spearman": "word-similarity", "accuracy": "synonyms", "f1": "token-classification"}
 
@@ -67,6 +76,11 @@ class Described:
     own_text: str
     loss: Loss | None
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the published vectors are in eight bits, rounded here, with a ``loss``, or given so."""
+        return eight_bits_of(self.published.vectors) is not None
+
 
 def write_card(told: Described, sizes: Mapping[str, int]) -> str:
     """Return the card of a folder whose other files have these ``sizes`` in bytes."""
@@ -91,10 +105,9 @@ def write_card(told: Described, sizes: Mapping[str, int]) -> str:
 
 def _metadata(told: Described) -> str:
     tags = ["embeddings", "static-embeddings", "word-vectors", "psdvec"]
-    if told.loss is None:
+    if not told.is_rounded:
         tags.append("sentence-transformers")
-    lines = [f"language: {json.dumps(list(told.languages))}"] if told.languages else []
-    lines += _licence_lines(told.license)
+    lines = [*_language_lines(told.languages), *_licence_lines(told.license)]
     lines += ["library_name: model2vec", f"tags: {json.dumps(tags)}"]
     results = list(_results(told.scores))
     if results:
@@ -103,13 +116,22 @@ def _metadata(told: Described) -> str:
     return "\n".join(["---", *lines, "---"])
 
 
+def _language_lines(languages: Sequence[str]) -> list[str]:
+    """Return the languages as hubs know them: bare codes in one line, those with more to them in another, too."""
+    bare = list(dict.fromkeys(language.partition("-")[0] for language in languages))
+    longer = [language for language in dict.fromkeys(languages) if "-" in language]
+    lines = {"language": bare, "language_bcp47": longer}
+    return [f"{name}: {json.dumps(codes)}" for name, codes in lines.items() if codes]
+
+
 def _licence_lines(license: str | None) -> list[str]:
-    """Return a licence as hubs know it, by its identifier, or by its name where it is none."""
+    """Return a licence as hubs know it, or as another, with a name of the letters that they allow."""
     if license is None:
         return []
-    if _IDENTIFIER.fullmatch(license.lower()):
+    if license.lower() in _LICENCES.split():
         return [f"license: {json.dumps(license.lower())}"]
-    return ["license: other", f"license_name: {json.dumps(license, ensure_ascii=False)}"]
+    name = re.sub(r"[^a-z0-9.]+", "-", license.lower()).strip("-.")
+    return ["license: other", *([f"license_name: {json.dumps(name)}"] if name else [])]
 
 
 def _results(scores: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
@@ -178,13 +200,24 @@ def _what(told: Described) -> str:
     if isinstance(told.own, Model) and not told.own.adopted:
         made = "Vectors learned by weighted low-rank approximation of the PMI matrix:"
     of = f"{made} {count_of(len(e), noun)}, {e.dim} dimensions each. Published with psdvec {psdvec.__version__}."
-    return "\n\n".join(filter(None, [of, describe_reach(e), told.own_text]))
+    joined = ""
+    if told.own.phrases is not None and len(told.own.phrases):
+        example = told.own.phrases.phrases[0].replace(" ", "_")
+        joined = (
+            f"Phrases were joined in that text; in others they are found where they stand so: `{example}`."
+        )
+    return "\n\n".join(filter(None, [of, describe_reach(e), joined, told.own_text]))
 
 
 def _licence(told: Described) -> str:
-    if told.license is None:
-        return "No licence was given with these vectors: ask whoever published them before you use them."
-    return f"{_plain(told.license)}."
+    said = "No licence was given with these vectors: ask whoever published them before you use them."
+    if told.license is not None:
+        said = f"{_plain(told.license)}."
+    about = told.own.about if isinstance(told.own, Model) else {}
+    if not about:
+        return said
+    lines = [f"- {_plain(name)}: {_plain(text)}" for name, text in about.items()]
+    return "\n".join([f"{said} The model that they were taken from says of itself:\n", *lines])
 
 
 def _text(own: Embeddings) -> str:
@@ -198,9 +231,11 @@ def _text(own: Embeddings) -> str:
         ]
         for one in files
     ]
+    grouped = "baskets" if own.noun == "item" else "sentences"
     said = [
-        f"Read were {source['words']:,} {own.noun}s in {source['sentences']:,} "
-        f"{'baskets' if own.noun == 'item' else 'sentences'}; the counts have the digest `{source.get('digest')}`."
+        f"The counts '{_plain(str(source.get('counts')))}' are of {source['words']:,} {own.noun}s in "
+        f"{source['sentences']:,} {grouped}"
+        + (f"; they have the digest `{source['digest']}`." if "digest" in source else ".")
         for source in sources
         if isinstance(source.get("words"), int) and isinstance(source.get("sentences"), int)
     ]
@@ -229,6 +264,8 @@ def _recipe(own: Embeddings) -> str:
         [
             "\n".join(counted) or "How pairs were counted is not known.",
             f"{count_of(own.core, own.noun)} {fitted}{placed}, by the recipe *{own.recipe.name}*: {_plain(numbers)}.",
+            "How long that took, and in how much memory, is not recorded, since a model has the same bytes each time "
+            "it is made.",
         ]
     )
 
@@ -279,64 +316,60 @@ def _neighbours(e: Embeddings) -> str:
 
 
 def choose_words(e: Embeddings) -> list[str]:
-    """Return up to 20 words, at ranks of frequency that grow by the same factor; of letters, where there are such.
+    """Return up to 20 words, at ranks of frequency that grow by the same factor; of letters, if there are so many.
 
     >>> e = Embeddings(("a", "the", "3", "king"), np.eye(4, dtype=np.float32))
     >>> choose_words(e)
-    ['the', 'king']
+    ['a', 'the', '3', 'king']
     """
     order = range(len(e)) if e.counts is None else np.argsort(-e.counts, kind="stable").tolist()
     ranked = [str(e.words[i]) for i in order]
-    ranked = [word for word in ranked if word.isalpha() and len(word) > 2] or ranked
+    long = [word for word in ranked if word.isalpha() and len(word.encode()) > 2]
+    ranked = long if len(long) >= SHOWN else ranked
     ranks = np.geomspace(min(_FIRST, max(len(ranked) // SHOWN, 1)), len(ranked), SHOWN)
     return [ranked[rank] for rank in dict.fromkeys((ranks.round().astype(int) - 1).tolist())]
 
 
 def _size(told: Described, sizes: Mapping[str, int]) -> str:
     table = _table(["file", "size"], [[f"`{name}`", format_size(size)] for name, size in sizes.items()])
-    if told.loss is None:
+    if not told.is_rounded:
         return table
+    rounded = "Vectors are kept in eight bits, with a step for each word."
+    if told.loss is None:
+        return f"{table}\n\n{rounded} They were given so, and what was lost by that is not known."
     words, cosine, kept = told.loss
     return (
-        f"{table}\n\nVectors are kept in eight bits, with a step for each word. On {count_of(words, 'word')}, evenly "
-        f"from the most frequent to the rarest, their mean cosine with the exact vectors is {cosine:.5f}, and "
-        f"{100 * kept:.1f} % of the ten nearest words are the same."
+        f"{table}\n\n{rounded} On {count_of(words, 'word')}, evenly from the most frequent to the rarest, their mean "
+        f"cosine with the exact vectors is {cosine:.5f}, and {100 * kept:.1f} % of the ten nearest words are the same."
     )
 
 
 def _loading(told: Described, sizes: Mapping[str, int]) -> str:
-    text = "vectors.vec" if "vectors.vec" in sizes else ""
-    first = "" if text else "psdvec convert folder/ vectors.vec\n"
-    language = told.languages[0].partition("-")[0] if told.languages else "xx"
-    python = ["import psdvec", 'e = psdvec.load("folder")', 'e.most_similar("word")']
-    parts = [
-        ("psdvec", "python", python),
-        (
-            "model2vec",
-            "python",
-            ["from model2vec import StaticModel", 'model = StaticModel.from_pretrained("folder")'],
-        ),
-    ]
-    if told.loss is None:
-        loading = [
-            "from sentence_transformers import SentenceTransformer",
-            'model = SentenceTransformer("folder")',
-        ]
-        parts.append(("sentence-transformers", "python", loading))
-    made = [] if text else ["# first: psdvec convert folder/ vectors.vec"]
-    place = "folder/vectors.vec" if text else "vectors.vec"
-    gensim = ["from gensim.models import KeyedVectors", f'kv = KeyedVectors.load_word2vec_format("{place}")']
-    parts.append(("gensim", "python", [*made, *gensim]))
+    has_text = "vectors.vec" in sizes
+    place = "folder/vectors.vec" if has_text else "vectors.vec"
+    convert = "" if has_text else "psdvec convert folder/ vectors.vec\n"
+    code = {
+        "psdvec": 'import psdvec\ne = psdvec.load("folder")\ne.most_similar("word")',
+        "model2vec": 'from model2vec import StaticModel\nmodel = StaticModel.from_pretrained("folder")',
+    }
+    if not told.is_rounded:
+        code["sentence-transformers"] = (
+            'from sentence_transformers import SentenceTransformer\nmodel = SentenceTransformer("folder")'
+        )
+    first = convert and f"# first: {convert}"
+    code["gensim"] = (
+        f'{first}from gensim.models import KeyedVectors\nkv = KeyedVectors.load_word2vec_format("{place}")'
+    )
     if any(name.startswith("spacy/") for name in sizes):
-        parts.append(("spaCy", "python", ["import spacy", 'nlp = spacy.load("folder/spacy")']))
+        code["spaCy"] = 'import spacy\nnlp = spacy.load("folder/spacy")'
     else:
-        spacy = f"{first}python -m spacy init vectors {language} {place} spacy-vectors"
-        parts.append(("spaCy", "console", spacy.splitlines()))
+        language = told.languages[0].partition("-")[0] if told.languages else "xx"
+        code["spaCy"] = f"{convert}python -m spacy init vectors {language} {place} spacy-vectors"
     if "words.parquet" in sizes:
-        frame = ["import pandas", 'words = pandas.read_parquet("folder/words.parquet")']
-        parts.append(("pandas", "python", frame))
-    shown = [f"{name}:\n\n```{kind}\n" + "\n".join(lines) + "\n```" for name, kind, lines in parts]
-    if told.loss is not None:
+        code["pandas"] = 'import pandas\nwords = pandas.read_parquet("folder/words.parquet")'
+    kinds = {name: "console" if "python -m" in lines else "python" for name, lines in code.items()}
+    shown = [f"{name}:\n\n```{kinds[name]}\n{lines}\n```" for name, lines in code.items()]
+    if told.is_rounded:
         shown.append(
             "sentence-transformers does not know the steps of vectors in eight bits, and cannot load them."
         )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,6 +22,7 @@ import psdvec
 from psdvec.arrays import Array, Float32s, Int64s
 from psdvec.errors import InputError, PSDVecError, checked, import_extra
 from psdvec.evaluation.report import Report, as_values
+from psdvec.evaluation.tagging import BASELINE
 from psdvec.formats import demand_writable, load, without_spaces
 from psdvec.formats.model2vec import FACTS, demand_single_words, write_static_files
 from psdvec.formats.word2vec import format_rows, write_text
@@ -39,7 +41,7 @@ from psdvec.storage.artefact import (
 from psdvec.storage.files import is_unfinished, replaced_folder
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.model import Model
-from psdvec.vectors.neighbours import csr_of, eight_bit_vectors, lengths_of
+from psdvec.vectors.neighbours import csr_of, eight_bit_vectors, eight_bits_of, lengths_of
 from psdvec.vectors.subwords import in_eight_bits
 
 More: TypeAlias = Literal["vec", "parquet", "projector", "spacy"]
@@ -50,6 +52,7 @@ VEC, PARQUET, PROJECTOR, SPACY = "vectors.vec", "words.parquet", "projector", "s
 JUDGED = 1_000  # words by which the loss of eight bits is measured, from the most frequent to the rarest
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _ROWS = 4096  # written at once
+_NUMBERS = ("score", "f1", "low", "high", "covered", "total")  # in the rows of a report; each may be missing
 
 
 @checked
@@ -110,14 +113,14 @@ def publish(
         _import_parquet()
     pipeline = _spacy_pipeline(languages) if "spacy" in formats else None
     scores = None if report is None else read_report(report)
-    own_text = "" if card is None else _read_own(Path(card))
+    own_text = "" if card is None else _read(card, "a Markdown file in UTF-8").strip()
     path = None if isinstance(model, Embeddings) else Path(model)
     own = model if isinstance(model, Embeddings) else load(model, progress=progress)
     e = _writable(own, spaces)
     title = name or ("vectors" if path is None else path.resolve().name)
     told = None if scores is None else _scores_of(scores, title, path)
     loss = None
-    if quantize is not None:
+    if quantize is not None and eight_bits_of(e.vectors) is None:
         exact, e = e, replace(e, vectors=eight_bit_vectors(*in_eight_bits(np.asarray(e.vectors))))
         loss = measure_loss(exact, e)
     described = Described(
@@ -190,11 +193,13 @@ def _check_choices(formats: Sequence[str], quantize: str | None) -> None:
         raise InputError(f"quantize is {quantize!r:.60}; give {get_args(Quantized)[0]}, or leave it out")
 
 
-def _read_own(path: Path) -> str:
+def _read(path: str | Path, wanted: str) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise InputError(f"'{path}' cannot be read ({error}); give a Markdown file in UTF-8") from error
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"'{path}' cannot be read ({getattr(error, 'strerror', error)}); give {wanted}"
+        ) from error
 
 
 def _writable(own: Embeddings, spaces: str | None) -> Embeddings:
@@ -213,28 +218,39 @@ def read_report(report: Report | str | Path) -> Mapping[str, Any]:
     """Return what a report, or the file that ``psdvec evaluate --json`` has written, says as plain values."""
     if isinstance(report, Report):
         return as_values(report)
+    wanted = "what the command evaluate writes as JSON"
+    text = _read(report, wanted)
     try:
-        values = parse_json(Path(report).read_text(encoding="utf-8"))
-        rows = [*values["scores"], *values["tagging"]]
-        if not all(isinstance(row["model"], str) and isinstance(row["task"], str) for row in rows):
-            raise ValueError("a model or a task has no name")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"'{report}' is not the report of an evaluation ({error}); it is what the command evaluate writes as JSON"
-        ) from error
+        values = parse_json(text)
+        for part, names in (("scores", ("model", "task", "metric")), ("tagging", ("model", "task"))):
+            for row in values[part]:
+                if not all(isinstance(row[name], str) for name in names):
+                    raise ValueError(f"a row of its {part} lacks one of {', '.join(names)}")
+                numbers = [row[name] for name in _NUMBERS if row.get(name) is not None]
+                if not all(type(one) in (int, float) and isfinite(one) for one in numbers):
+                    raise ValueError(f"a row of its {part} holds something else than numbers")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"'{report}' is not the report of an evaluation ({error}); give {wanted}") from error
     return dict(values)
 
 
 def _scores_of(values: Mapping[str, Any], title: str, path: Path | None) -> Mapping[str, Any]:
-    """Return the rows of a report that are of this model: of its name, or of the only model in it."""
-    models = list(dict.fromkeys(row["model"] for row in [*values["scores"], *values["tagging"]]))
-    named = [model for model in models if model in (title, None if path is None else path.resolve().name)]
-    if len(models) != 1 and len(named) != 1:
+    """Return the rows of a report that are of this model, by its name, or by that of what :func:`evaluate` was given.
+
+    Vectors from Python have no name: a report of one model is taken for theirs.
+    """
+    rows = [*values["scores"], *values["tagging"]]
+    models = [model for model in dict.fromkeys(row["model"] for row in rows) if model != BASELINE]
+    names = (title, None if path is None else path.resolve().name)
+    named = [model for model in models if model in names]
+    if not named and len(models) == 1 and (path is None or models == ["model"]):
+        named = models
+    if len(named) != 1:
         raise InputError(
-            f"the report is of {', '.join(models) or 'no model'}, and none of them is '{title}'; give a report of this "
-            "model alone, or its name there as name"
+            f"the report is of {', '.join(models) or 'no model'}, and not of '{title}'; give a report of this model, "
+            "or its name there as name"
         )
-    wanted = (named or models)[0]
+    wanted = named[0]
     return {part: [row for row in values[part] if row["model"] == wanted] for part in ("scores", "tagging")}
 
 
