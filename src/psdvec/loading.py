@@ -24,52 +24,7 @@ TOPICS, CHANGE, ASSOCIATION, STABILITY, INDEX = "topics", "change", "association
 DISTINCTIVE = "distinctive"
 
 
-def _load_topics(artefact: Artefact) -> Any:
-    from psdvec.topic_model.page import read_topics
-
-    return read_topics(artefact)
-
-
-def _load_change(artefact: Artefact) -> Any:
-    from psdvec.slices.page import read_change
-
-    return read_change(artefact)
-
-
-def _load_association(artefact: Artefact) -> Any:
-    from psdvec.slices.association_page import read_association
-
-    return read_association(artefact)
-
-
-def _load_stability(artefact: Artefact) -> Any:
-    from psdvec.slices.stability import read_stability
-
-    return read_stability(artefact)
-
-
-def _load_index(artefact: Artefact) -> Any:
-    from psdvec.search.index import read_index
-
-    return read_index(artefact)
-
-
-def _load_distinctive(artefact: Artefact) -> Any:
-    from psdvec.documents.distinctive import read_distinctive
-
-    return read_distinctive(artefact)
-
-
-LOADERS: dict[str, Callable[[Artefact], Any]] = {
-    matrix.KIND: matrix.load_counts,
-    model.KIND: model.read_model,
-    TOPICS: _load_topics,
-    CHANGE: _load_change,
-    ASSOCIATION: _load_association,
-    STABILITY: _load_stability,
-    INDEX: _load_index,
-    DISTINCTIVE: _load_distinctive,
-}
+KINDS = (matrix.KIND, model.KIND, TOPICS, CHANGE, ASSOCIATION, STABILITY, INDEX, DISTINCTIVE)
 COUNTED = ("tokenizer", "phrases", "window", "weighting", "gaps", *CHANGES)
 SHOWN = 5  # sources in a summary
 _DIGITS = 12  # of a digest there
@@ -126,11 +81,29 @@ def _demand_kind(path: str | Path, kind: type, expected: type, *, told: str) -> 
 
 
 def _load(artefact: Artefact) -> Any:
-    if artefact.kind not in LOADERS:
-        raise StoreError(
-            f"'{artefact.path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
-        )
-    return LOADERS[artefact.kind](artefact)
+    read: Callable[[Artefact], Any]
+    match artefact.kind:
+        case matrix.KIND:
+            read = matrix.load_counts
+        case model.KIND:
+            read = model.read_model
+        case "topics":
+            from psdvec.topic_model.page import read_topics as read
+        case "change":
+            from psdvec.slices.page import read_change as read
+        case "association":
+            from psdvec.slices.association_page import read_association as read
+        case "stability":
+            from psdvec.slices.stability import read_stability as read
+        case "index":
+            from psdvec.search.index import read_index as read
+        case "distinctive":
+            from psdvec.documents.distinctive import read_distinctive as read
+        case _:
+            raise StoreError(
+                f"'{artefact.path}' holds {artefact.kind}, which this version of psdvec does not know; update psdvec"
+            )
+    return read(artefact)
 
 
 def verify(artefact: Artefact) -> None:
@@ -219,7 +192,7 @@ def _check_parameters(artefact: Artefact) -> None:
 
 def _extent(artefact: Artefact) -> dict[str, int]:
     """Return how much an artefact holds, whoever wrote it."""
-    if artefact.kind not in LOADERS or artefact.kind in (CHANGE, ASSOCIATION, INDEX, DISTINCTIVE):
+    if artefact.kind not in KINDS or artefact.kind in (CHANGE, ASSOCIATION, INDEX, DISTINCTIVE):
         return {}
     extent = {"words": int(artefact.array("word_offsets", np.int64).size) - 1}
     if artefact.kind == matrix.KIND:

@@ -193,11 +193,11 @@ class Lexicon(Shown):
     def get_index(self, word: Key, default: T | None = None) -> int | T:
         """Return the id of ``word`` as it is written, or else ``default``; without one, a missing word is an error."""
         found = self._exact_id_of(word)
-        if found < 0 and default is not None:
-            return default
-        if found < 0:
+        if found >= 0:
+            return found
+        if default is None:
             raise MissingWordError(word, self.closest_spellings, kind=self._kind)
-        return found
+        return default
 
     def _known_id_of(self, word: Key) -> int:
         """Return the id of ``word`` as :meth:`look_up` finds it; the error for a missing one names similar words."""
