@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -264,6 +265,21 @@ def test_words_with_signs_of_markdown_stand_in_the_card_as_they_are(tmp_path):
     assert "# x\\_y\\|z\n" in card_of(tmp_path / "out")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8 are of Linux")
+def test_names_of_files_that_no_card_can_hold_are_escaped(tmp_path):
+    (tmp_path / os.fsdecode(b"co\nws\xff.txt")).write_text("the cow ate hay and the cow ate grass\n" * 9)
+    model = psdvec.train(tmp_path / os.fsdecode(b"co\nws\xff.txt"), dim=2, min_count=1, quiet=True)
+    psdvec.save(model, tmp_path / os.fsdecode(b"mo\ndel\xff"))
+    published(tmp_path / os.fsdecode(b"mo\ndel\xff"), tmp_path / "out", formats=["projector"])
+    assert "| co\\\\nws\\\\udcff.txt |" in section(tmp_path / "out", "Text")
+    assert "# mo\\\\ndel\\\\udcff\n" in card_of(tmp_path / "out")
+
+
+def test_words_with_joiners_stand_in_the_card_as_they_are(tmp_path):
+    published(Embeddings(("می\u200cشود", "be"), np.eye(2, dtype=np.float32)), tmp_path / "out")
+    assert "| می\u200cشود |" in section(tmp_path / "out", "Neighbours")
+
+
 def test_twenty_words_from_frequent_to_rare(kept):
     e = psdvec.load(kept)
     words = choose_words(e)
@@ -408,6 +424,16 @@ def test_what_cannot_be_is_refused_before_anything_is_written(kept, tmp_path, op
     with pytest.raises(PSDVecError, match=said):
         published(kept, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"counts": np.array([5, -1])}, {"deviations": np.array([0.5, np.inf], np.float32)}]
+)
+def test_numbers_that_would_be_refused_when_they_are_read_are_not_written(tmp_path, wrong):
+    e = Embeddings(("to", "be"), np.eye(2, dtype=np.float32), **wrong)
+    for write in (lambda: published(e, tmp_path / "out"), lambda: e.save(tmp_path / "e")):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} has .* for 'be'"):
+            write()
 
 
 def test_vectors_without_dimensions_are_refused(tmp_path):

@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import numpy as np
+
 from psdvec.errors import InputError, ResourceError, checked, demand_positive
 from psdvec.formats.model2vec import MODEL2VEC
 from psdvec.formats.npz import NPZ
@@ -138,6 +140,13 @@ def demand_writable(embeddings: Embeddings) -> None:
         raise InputError("there are no vectors to write; give embeddings with at least one word")
     if embeddings.dim == 0:
         raise InputError("the vectors have no dimensions, and no file can hold them; give some that have one")
+    for name in ("counts", "deviations"):
+        values = getattr(embeddings, name)
+        wrong = [] if values is None else np.flatnonzero((values < 0) | np.isinf(values)).tolist()
+        for i in wrong:
+            raise InputError(
+                f"{name} has {values[i]} for '{embeddings.words[i]}'; give each word a finite number from 0 on"
+            )
     for i in rows_not_finite(embeddings.vectors):
         raise InputError(
             f"the vector of '{embeddings.words[i]}' holds a number that is not finite; leave out the word"

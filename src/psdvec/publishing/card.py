@@ -36,6 +36,7 @@ cdla-permissive-2.0 cdla-sharing-1.0 ecl-2.0 epl-1.0 epl-2.0 etalab-2.0 eupl-1.1
 isc lgpl lgpl-2.1 lgpl-3.0 lgpl-lr lppl-1.3c mit mpl-2.0 ms-pl ncsa odbl odc-by ofl-1.1 openrail openrail++ osl-3.0
 pddl postgresql unlicense wtfpl zlib other unknown
 """
+_BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")  # lines, and what is no UTF-8
 _SPECIAL = re.compile(r"([\\`*_|<>\[\]#~$])")
 _KINDS = {"spearman": "word-similarity", "accuracy": "synonyms", "f1": "token-classification"}
 
@@ -186,7 +187,16 @@ def _plain(text: str) -> str:
     >>> print(_plain("a|b_c"))
     a\|b\_c
     """
-    return _SPECIAL.sub(r"\\\1", text)
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text``, such as the name of a file, in one line of UTF-8: what cannot stand there is an escape.
+
+    >>> print(one_line("new\nyork"))
+    new\nyork
+    """
+    return _BREAKING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:

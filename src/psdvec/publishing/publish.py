@@ -29,7 +29,7 @@ from psdvec.formats.word2vec import format_rows, write_text
 from psdvec.maps.drawing import FOLDER, WORDS, find_map, take_words
 from psdvec.maps.layouts import nearest_to, nearest_to_each
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.publishing.card import CARD, Described, Loss, write_card
+from psdvec.publishing.card import CARD, Described, Loss, one_line, write_card
 from psdvec.storage.artefact import (
     MAP,
     check_folder_output,
@@ -117,8 +117,9 @@ def publish(
     path = None if isinstance(model, Embeddings) else Path(model)
     own = model if isinstance(model, Embeddings) else load(model, progress=progress)
     e = _writable(own, spaces)
-    title = name or ("vectors" if path is None else path.resolve().name)
-    told = None if scores is None else _scores_of(scores, title, path)
+    own_name = "vectors" if path is None else path.resolve().name
+    title = name or one_line(own_name)
+    told = None if scores is None else _scores_of(scores, (title, own_name), is_named=path is not None)
     loss = None
     if quantize is not None and eight_bits_of(e.vectors) is None:
         exact, e = e, replace(e, vectors=eight_bit_vectors(*in_eight_bits(np.asarray(e.vectors))))
@@ -234,21 +235,20 @@ def read_report(report: Report | str | Path) -> Mapping[str, Any]:
     return dict(values)
 
 
-def _scores_of(values: Mapping[str, Any], title: str, path: Path | None) -> Mapping[str, Any]:
+def _scores_of(values: Mapping[str, Any], names: tuple[str, str], *, is_named: bool) -> Mapping[str, Any]:
     """Return the rows of a report that are of this model, by its name, or by that of what :func:`evaluate` was given.
 
     Vectors from Python have no name: a report of one model is taken for theirs.
     """
     rows = [*values["scores"], *values["tagging"]]
     models = [model for model in dict.fromkeys(row["model"] for row in rows) if model != BASELINE]
-    names = (title, None if path is None else path.resolve().name)
     named = [model for model in models if model in names]
-    if not named and len(models) == 1 and (path is None or models == ["model"]):
+    if not named and len(models) == 1 and (not is_named or models == ["model"]):
         named = models
     if len(named) != 1:
         raise InputError(
-            f"the report is of {', '.join(models) or 'no model'}, and not of '{title}'; give a report of this model, "
-            "or its name there as name"
+            f"the report is of {', '.join(models) or 'no model'}, and not of '{names[0]}'; give a report of this "
+            "model, or its name there as name"
         )
     wanted = named[0]
     return {part: [row for row in values[part] if row["model"] == wanted] for part in ("scores", "tagging")}
@@ -281,9 +281,9 @@ def _units(e: Embeddings) -> Float32s:
 # Further formats.
 
 
-def _import_parquet() -> Any:
-    import_extra("pyarrow", extra="parquet", purpose="publishing Parquet")
-    return import_extra("pyarrow.parquet", extra="parquet", purpose="publishing Parquet")
+def _import_parquet() -> list[Any]:
+    modules = ("pyarrow", "pyarrow.parquet")
+    return [import_extra(each, extra="parquet", purpose="publishing Parquet") for each in modules]
 
 
 def _places(own: Embeddings, path: Path | None) -> Array | None:
@@ -307,7 +307,7 @@ def _write_parquet(e: Embeddings, path: Path, *, places: Array | None, progress:
 
     ``neighbors`` says the same in rows and distances, as embedding-atlas reads it.
     """
-    parquet, arrow = _import_parquet(), import_extra("pyarrow", extra="parquet", purpose="publishing Parquet")
+    arrow, parquet = _import_parquet()
     units, words = _units(e), np.array(e.words, dtype=object)
     near = nearest_to_each(units, progress=progress)
     cosines = np.clip(np.einsum("ij,ikj->ik", units, units[near]), -1, 1).round(4) if near.size else near
