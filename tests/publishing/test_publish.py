@@ -223,9 +223,12 @@ def test_a_report_of_other_models_is_refused(kept, tmp_path):
     with pytest.raises(InputError, match="the report is of sheep, goats, and not of 'cows'"):
         published(kept, tmp_path / "out", report=tmp_path / "report.json")
     published(kept, tmp_path / "out", report=tmp_path / "report.json", name="goats")
-    (tmp_path / "report.json").write_text(json.dumps({"scores": rows[:1], "tagging": []}))
-    with pytest.raises(InputError, match="the report is of sheep, and not of 'cows'"):
-        published(kept, tmp_path / "again", report=tmp_path / "report.json")
+    for name in ("sheep", "model"):
+        (tmp_path / "report.json").write_text(
+            json.dumps({"scores": [{**rows[0], "model": name}], "tagging": []})
+        )
+        with pytest.raises(InputError, match=f"the report is of {name}, and not of 'cows'"):
+            published(kept, tmp_path / "again", report=tmp_path / "report.json")
     (tmp_path / "report.json").write_text("[]")
     with pytest.raises(InputError, match="is not the report of an evaluation"):
         published(kept, tmp_path / "again", report=tmp_path / "report.json")

@@ -119,7 +119,8 @@ def publish(
     e = _writable(own, spaces)
     own_name = "vectors" if path is None else path.resolve().name
     title = name or one_line(own_name)
-    told = None if scores is None else _scores_of(scores, (title, own_name), is_named=path is not None)
+    is_named = path is not None and not isinstance(report, Report)
+    told = None if scores is None else _scores_of(scores, (title, own_name), is_named=is_named)
     loss = None
     if quantize is not None and eight_bits_of(e.vectors) is None:
         exact, e = e, replace(e, vectors=eight_bit_vectors(*in_eight_bits(np.asarray(e.vectors))))
@@ -236,14 +237,14 @@ def read_report(report: Report | str | Path) -> Mapping[str, Any]:
 
 
 def _scores_of(values: Mapping[str, Any], names: tuple[str, str], *, is_named: bool) -> Mapping[str, Any]:
-    """Return the rows of a report that are of this model, by its name, or by that of what :func:`evaluate` was given.
+    """Return the rows of a report that are of a model of one of these ``names``.
 
-    Vectors from Python have no name: a report of one model is taken for theirs.
+    Vectors and reports from Python have none: the only model of a report is taken for it.
     """
     rows = [*values["scores"], *values["tagging"]]
     models = [model for model in dict.fromkeys(row["model"] for row in rows) if model != BASELINE]
     named = [model for model in models if model in names]
-    if not named and len(models) == 1 and (not is_named or models == ["model"]):
+    if len(models) == 1 and not is_named:
         named = models
     if len(named) != 1:
         raise InputError(
