@@ -476,7 +476,7 @@ def test_damaged_facts_of_words_are_refused(kept, tmp_path, name):
 
 def test_the_command_publishes_and_says_what_it_wrote(run, kept, tmp_path):
     out = tmp_path / "out"
-    code, said, _ = run("publish", kept, "-o", out, "--with", "vec,projector", "--language", "en", "-q")
+    code, said, _ = run("publish", kept, "-o", out, "--with", "vec, projector", "--language", "en", "-q")
     assert code == 0
     assert "written to" in said
     assert (out / "vectors.vec").is_file()

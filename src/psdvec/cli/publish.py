@@ -55,7 +55,7 @@ def publish(
     """
     from psdvec.publishing.publish import publish as write
 
-    also = [] if formats is None else formats.split(",")
+    also = [] if formats is None else [each.strip() for each in formats.split(",")]
     write(
         model, output, formats=cast("list[More]", also), name=name, license=license, languages=language or [],
         report=report, card=card, quantize=quantize, spaces=spaces, overwrite=overwrite,

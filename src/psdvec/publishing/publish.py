@@ -311,7 +311,9 @@ def _write_parquet(e: Embeddings, path: Path, *, places: Array | None, progress:
     arrow, parquet = _import_parquet()
     units, words = _units(e), np.array(e.words, dtype=object)
     near = nearest_to_each(units, progress=progress)
-    cosines = np.clip(np.einsum("ij,ikj->ik", units, units[near]), -1, 1).round(4) if near.size else near
+    blocks = (slice(start, start + _ROWS) for start in range(0, len(e), _ROWS))
+    each = [np.einsum("ij,ikj->ik", units[block], units[near[block]]) for block in blocks]
+    cosines = np.clip(np.concatenate(each), -1, 1).round(4)
     columns: dict[str, Any] = {"word": arrow.array(e.words, arrow.string())}
     if e.counts is not None:
         columns["count"] = arrow.array(np.asarray(e.counts))
