@@ -278,8 +278,11 @@ def test_names_of_files_that_no_card_can_hold_are_escaped(tmp_path):
     assert "# mo\\\\ndel\\\\udcff\n" in card_of(tmp_path / "out")
 
 
-def test_words_with_joiners_stand_in_the_card_as_they_are(tmp_path):
-    published(Embeddings(("می\u200cشود", "be"), np.eye(2, dtype=np.float32)), tmp_path / "out")
+def test_words_and_titles_with_joiners_stand_in_the_card_as_they_are(tmp_path):
+    published(
+        Embeddings(("می\u200cشود", "be"), np.eye(2, dtype=np.float32)), tmp_path / "out", name="کتاب\u200cها"
+    )
+    assert "# کتاب\u200cها\n" in card_of(tmp_path / "out")
     assert "| می\u200cشود |" in section(tmp_path / "out", "Neighbours")
 
 

@@ -27,7 +27,7 @@ CARD = "README.md"
 SHOWN = 20  # words with their neighbours
 _NEAREST = 5  # neighbours of each
 _FIRST = 50  # rank of the first of them, among words enough
-# Identifiers that hubs take; a card with another one they refuse
+# Licences that hubs know, but for those of single models; a card with an identifier that they do not know is refused
 _LICENCES = """
 afl-3.0 agpl-3.0 apache-2.0 artistic-2.0 bsd bsd-2-clause bsd-3-clause bsd-3-clause-clear bsl-1.0 c-uda cc cc-by-2.0
 cc-by-2.5 cc-by-3.0 cc-by-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nc-nd-3.0 cc-by-nc-nd-4.0 cc-by-nc-sa-2.0

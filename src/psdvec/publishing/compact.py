@@ -18,7 +18,7 @@ from psdvec.arrays import Float32s
 from psdvec.errors import InputError, checked, demand_positive
 from psdvec.formats import load
 from psdvec.progress import LogProgress, Progress, SilentProgress
-from psdvec.publishing.card import Loss
+from psdvec.publishing.card import Loss, one_line
 from psdvec.publishing.publish import measure_loss
 from psdvec.vectors.model import ABOUT, Model, write_model
 from psdvec.vectors.subwords import Subwords, learn_subwords, mix, mixing_factors, own_pull, unit_rows
@@ -76,7 +76,7 @@ def compact(
 
 def _check_about(about: dict[str, str]) -> dict[str, str]:
     for name, said in about.items():
-        if name not in ABOUT or not isinstance(said, str) or not said.strip() or not said.isprintable():
+        if name not in ABOUT or not isinstance(said, str) or not said.strip() or one_line(said) != said:
             raise InputError(f"about[{name!r}] is {said!r:.60}; give lines of text for {', '.join(ABOUT)}")
     return about
 

@@ -178,7 +178,7 @@ def _files(folder: Path) -> list[Path]:
 def _check_said(name: str | None, license: str | None, languages: Sequence[str]) -> None:
     """Refuse a name, a licence or languages that cannot stand in the lines of a card."""
     for what, said in (("name", name), ("license", license)):
-        if said is not None and (not said.strip() or said.splitlines() != [said] or not said.isprintable()):
+        if said is not None and (not said.strip() or one_line(said) != said):
             raise InputError(f"{what} is {said!r:.60}; give one line of text, or leave it out")
     for language in languages:
         if not _LANGUAGE.fullmatch(language):
