@@ -12,6 +12,7 @@ import errno
 import glob
 import hashlib
 import re
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,10 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from io import RawIOBase
 from itertools import chain, islice
 from pathlib import Path
-from threading import Event
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -67,7 +68,9 @@ from psdvec.text.tokenizers import (
 
 # Fixed, so that lines longer than this are cut at the same places whatever the memory and the workers.
 BLOCK_BYTES = 1 << 23
+_DIGESTED = 1 << 18  # bytes at a time, so few that they stay in the cache
 _LOOKED_AT = 1 << 16  # bytes at the end of a block, among which a line end is looked for first
+_held = threading.local()  # the room for what each thread reads
 NO_WORDS = "the corpus holds no words; give a corpus with text in it"
 
 
@@ -205,9 +208,15 @@ class Block:
     raw_bytes: int
 
     @property
-    def data(self) -> bytes:
+    def data(self) -> bytes | bytearray:
         """The text; if it lies in a plain file, it is read now, by the thread that asks."""
         return self.source if isinstance(self.source, bytes) else self.source.read()
+
+    def read(self) -> bytes | bytearray:
+        """Return the text, which is valid until this thread reads another block."""
+        if isinstance(self.source, bytes):
+            return self.source
+        return self.source.read(_held.__dict__.setdefault("room", bytearray()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,9 +261,10 @@ class Corpus(Shown):
     def space(self, block: Block) -> tuple[Bytes, int]:
         """Return a block as spaced text, and how many stretches of it were not UTF-8, and are U+FFFD now.
 
-        In spaced text, spaces separate words and newlines separate sentences.
+        In spaced text, spaces separate words and newlines separate sentences. It is valid until this thread asks for
+        that of another block.
         """
-        data, replaced = block.data, 0
+        data, replaced = block.read(), 0
         try:
             if not data.isascii():
                 data.decode("utf-8")
@@ -356,13 +366,13 @@ def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
     """
     files = text.files if isinstance(text, Corpus) else ()
     local = [file for file in files if file != STANDARD_INPUT and not is_address(file)]
-    given_up = Event()
+    given_up = threading.Event()
 
     def digest(file: str) -> str:
-        found = hashlib.sha256()
-        with open_file(file) as source:
-            while not given_up.is_set() and (data := source.read(BLOCK_BYTES)):
-                found.update(data)
+        found, room = hashlib.sha256(), memoryview(bytearray(_DIGESTED))
+        with cast(RawIOBase, open_file(file)) as source:
+            while not given_up.is_set() and (count := source.readinto(room)):
+                found.update(room[:count])
         return found.hexdigest()
 
     with ThreadPoolExecutor(1) as beside:
@@ -374,7 +384,7 @@ def digested(text: Any) -> Iterator[Callable[[], dict[str, str]]]:
 
 
 # The number of a file, some of its text, or None where it ends, and how many bytes had been read from disk by then.
-_Piece: TypeAlias = tuple[int, bytes | Span | None, int]
+_Piece: TypeAlias = tuple[int, bytes | bytearray | Span | None, int]
 
 
 def _cut_blocks(pieces: Iterable[_Piece], start: Place, joined: bool) -> Iterator[Block]:

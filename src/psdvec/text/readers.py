@@ -493,7 +493,7 @@ def line_of(text: str, errors: str = "replace") -> bytes:
     return text.encode("utf-8", errors).rstrip(b"\n") + b"\n"
 
 
-def mend(data: bytes) -> tuple[str, int]:
+def mend(data: bytes | bytearray) -> tuple[str, int]:
     r"""Return bytes as text, and how many stretches of them were not UTF-8 and are U+FFFD now.
 
     >>> mend(b"caf\xe9")

@@ -65,21 +65,23 @@ class Span(NamedTuple):
         """Return what follows the first ``size`` bytes."""
         return self._replace(begin=self.begin + size)
 
-    def read(self) -> bytes:
-        """Return the bytes."""
+    def read(self, room: bytearray | None = None) -> bytearray:
+        """Return the bytes, in the place of what is in ``room``: new memory would cost as much as reading them."""
+        room, filled = bytearray() if room is None else room, 0
+        del room[self.size :]
+        room += bytes(self.size - len(room))
         try:
-            with self.path.open("rb", buffering=0) as file:
+            with self.path.open("rb", buffering=0) as file, memoryview(room) as view:
                 file.seek(self.begin)
-                data = file.read(self.size)
-                while len(data) < self.size and (more := file.read(self.size - len(data))):
-                    data += more
+                while filled < self.size and (count := file.readinto(view[filled:])):
+                    filled += count
         except OSError as error:
             raise _unreadable(self.path, error) from error
-        if len(data) < self.size:
+        if filled < self.size:
             raise InputError(
                 f"'{self.path}' became shorter while it was read; run the same command again when it is whole"
             )
-        return data
+        return room
 
 
 class Status(NamedTuple):

@@ -25,7 +25,7 @@ from psdvec.errors import InputError, checked
 from psdvec.options import NUMBERS, PUNCTUATION
 from psdvec.text.readers import read_lines
 
-Tokenizer: TypeAlias = Callable[[bytes], Bytes]
+Tokenizer: TypeAlias = Callable[[bytes | bytearray], Bytes]
 
 split_spaced: Callable[[str], list[str]] = re.compile(r"[^\x00-\x20]+").findall
 
@@ -373,7 +373,7 @@ def cut_lines(text: str, tokenizer: str, place: Callable[[int], str]) -> str:
     return "\n".join(lines)
 
 
-def _space_custom(text: bytes, *, tokenizer: str) -> Bytes:
+def _space_custom(text: bytes | bytearray, *, tokenizer: str) -> Bytes:
     """Cut by a function of one's own."""
     spaced = cut_lines(text.decode("utf-8"), tokenizer, lambda number: f"line {number + 1}")
     return np.frombuffer(spaced.encode("utf-8", "replace"), dtype=np.uint8)
@@ -388,12 +388,12 @@ def split_runs(text: str) -> list[str]:
     return re.findall(r"\w+(?:['’]\w+)*", text)
 
 
-def _space_unicode(text: bytes) -> Bytes:
+def _space_unicode(text: bytes | bytearray) -> Bytes:
     """Fold case and cut at Unicode's word boundaries."""
     return _space_unicode_cased(text.decode("utf-8").casefold().encode("utf-8"))
 
 
-def _space_unicode_cased(text: bytes) -> Bytes:
+def _space_unicode_cased(text: bytes | bytearray) -> Bytes:
     """Cut at Unicode's word boundaries, and leave the words as they stand."""
     from psdvec.text.tokenizer_kernels import space_unicode, word_break_roles
 
@@ -402,7 +402,7 @@ def _space_unicode_cased(text: bytes) -> Bytes:
     return out[: space_unicode(source, word_break_roles(), out)]
 
 
-def _space_paper(text: bytes) -> Bytes:
+def _space_paper(text: bytes | bytearray) -> Bytes:
     """Keep English words in lower case, as the paper does; a typographic apostrophe counts as one."""
     from psdvec.text.tokenizer_kernels import space_paper
 
@@ -412,7 +412,7 @@ def _space_paper(text: bytes) -> Bytes:
     return out
 
 
-def _space_whitespace(text: bytes) -> Bytes:
+def _space_whitespace(text: bytes | bytearray) -> Bytes:
     """Leave the text as it is: whatever stands between white space is a word."""
     return np.frombuffer(text, dtype=np.uint8)
 
