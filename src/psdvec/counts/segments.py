@@ -107,9 +107,11 @@ def short_key(bytes_, length):
 # word = text[start : start + length], of eight bytes or more; the last piece may overlap the one before
 @kernel(inline="always")
 def long_key(text, start, length):
-    """Return the key of a word of eight bytes or more."""
+    """Return the key of a word of eight bytes or more; up to sixteen, there is no loop to mispredict the end of."""
     h = np.uint64(length)
-    for k in range(start, start + length - 8, 8):
+    first = mixed(h ^ eight_bytes(text, start))
+    h = first if length > 8 else h
+    for k in range(start + 8, start + length - 8, 8):
         h = mixed(h ^ eight_bytes(text, k))
     return mixed(h ^ eight_bytes(text, start + length - 8)) | HASHED
 
@@ -132,7 +134,9 @@ def key_of(text, start, length):
 @kernel(inline="always")
 def same_bytes(text, start, blob, other, length):
     """Tell whether two long words are the same."""
-    for k in range(0, length - 8, 8):
+    if eight_bytes(text, start) != eight_bytes(blob, other):
+        return False
+    for k in range(8, length - 8, 8):
         if eight_bytes(text, start + k) != eight_bytes(blob, other + k):
             return False
     return eight_bytes(text, start + length - 8) == eight_bytes(blob, other + length - 8)
