@@ -51,7 +51,9 @@ def test_little_memory_gives_the_same_counts(tmp_path_factory, sentences, window
 
 @pytest.mark.slow
 @given(
-    st.text(alphabet="aB c\n\t\r\0é漢'", max_size=80).filter(lambda text: any(c in text for c in "aBcé漢")),
+    st.text(alphabet="aB c\n\t\r\0é漢'", max_size=80).filter(
+        lambda text: any(c in text for c in "aBcé漢") and 8 * text.count("\0") <= len(text)  # more is UTF-16
+    ),
     st.integers(4, 20),
     st.sampled_from(["unicode", "unicode-cased", "whitespace"]),
     st.integers(1, 9),
