@@ -12,7 +12,17 @@ from psdvec.counts import matrix
 from psdvec.errors import InputError, StoreError, checked
 from psdvec.options import Recipe
 from psdvec.resources import format_size
-from psdvec.storage.artefact import MAP, META, Artefact, find_model, open_artefact, verify_artefact
+from psdvec.storage.artefact import (
+    MANIFEST,
+    MAP,
+    META,
+    PUBLISHED,
+    Artefact,
+    find_model,
+    open_artefact,
+    open_published,
+    verify_artefact,
+)
 from psdvec.text.tokenizers import CHANGES
 from psdvec.vectors import model
 from psdvec.vectors.embeddings import Embeddings
@@ -106,11 +116,20 @@ def _load(artefact: Artefact) -> Any:
     return read(artefact)
 
 
+def open_made(path: str | Path) -> Artefact:
+    """Open whatever folder psdvec has made, also one that is published for other programs."""
+    folder = find_model(path)
+    is_published = not (folder / META).is_file() and (folder / MANIFEST).is_file()
+    return open_published(folder) if is_published else open_artefact(folder)
+
+
 def verify(artefact: Artefact) -> None:
     """Raise :class:`StoreError` unless every file of ``artefact`` is as it was written, and :func:`load` opens it."""
     if artefact.kind != matrix.KIND:  # counts are compared with their checksums whenever they are opened
         verify_artefact(artefact)
-    if artefact.kind != MAP:
+    if artefact.kind == PUBLISHED:
+        load(artefact.path)
+    elif artefact.kind != MAP:
         _load(artefact)
 
 
@@ -221,6 +240,10 @@ def _recipe_name(parameters: Mapping[str, Any]) -> str | None:
 def _what(facts: Mapping[str, Any], noun: str) -> str:
     if facts["kind"] == matrix.KIND:
         return f"counts of {noun}s and of pairs of {noun}s"
+    if facts["kind"] == PUBLISHED:
+        return (
+            f"word vectors{' in eight bits' if facts.get('quantized') else ''}, published for other programs"
+        )
     if facts["kind"] == MAP:
         return "a map of words, which psdvec explore shows"
     if facts["kind"] == TOPICS:

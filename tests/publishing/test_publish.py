@@ -15,8 +15,8 @@ import psdvec
 from psdvec.errors import InputError, MissingExtraError, PSDVecError
 from psdvec.maps.drawing import make_map
 from psdvec.publishing.card import choose_words
-from psdvec.publishing.publish import MANIFEST, measure_loss
-from psdvec.storage.artefact import digest_file
+from psdvec.publishing.publish import measure_loss
+from psdvec.storage.artefact import MANIFEST, digest_file
 from psdvec.vectors.embeddings import Embeddings
 from psdvec.vectors.neighbours import EightBitRows, eight_bit_vectors
 from psdvec.vectors.subwords import in_eight_bits
@@ -79,6 +79,23 @@ def test_the_same_model_gives_the_same_bytes_and_a_list_of_them(kept, tmp_path):
     for name, record in listed.items():
         path = tmp_path / "one" / name
         assert record == {"bytes": path.stat().st_size, "sha256": digest_file(path, is_parted=False)}
+
+
+def test_info_says_what_a_published_folder_is_and_whether_it_is_whole(run, kept, tmp_path):
+    folder = tmp_path / "out"
+    published(kept, folder, name="Cows", license="cc0-1.0", quantize="int8")
+    code, told, _ = run("info", folder, "--verify")
+    assert code == 0
+    for line in ("in eight bits, published", "Cows", "cc0-1.0", "recipe      default", "text.txt", "intact"):
+        assert line in told
+    (folder / "README.md").write_text("a card of my own")
+    code, _, complaint = run("info", folder, "--verify")
+    assert (code, "README.md" in complaint) == (1, True)
+    said = json.loads((folder / MANIFEST).read_text())
+    said["files"]["../elsewhere"] = {"bytes": 1, "sha256": "0"}
+    (folder / MANIFEST).write_text(json.dumps(said))
+    code, _, complaint = run("info", folder)
+    assert (code, "does not describe a published folder" in complaint) == (1, True)
 
 
 def test_only_a_published_folder_is_replaced(kept, tmp_path):

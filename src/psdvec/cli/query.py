@@ -339,9 +339,8 @@ def info(
     Example: `psdvec info counts/ --verify`
     """
     from psdvec import loading
-    from psdvec.storage.artefact import open_artefact
 
-    artefact = open_artefact(path)
+    artefact = loading.open_made(path)
     if verify:
         loading.verify(artefact)
     if as_json:

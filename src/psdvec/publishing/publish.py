@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,7 +20,7 @@ import numpy as np
 
 import psdvec
 from psdvec.arrays import Array, Float32s, Int64s
-from psdvec.errors import InputError, PSDVecError, checked, import_extra
+from psdvec.errors import InputError, PSDVecError, StoreError, checked, import_extra
 from psdvec.evaluation.report import Report, as_values
 from psdvec.evaluation.tagging import BASELINE
 from psdvec.formats import demand_writable, load, without_spaces
@@ -31,10 +31,13 @@ from psdvec.maps.layouts import nearest_to, nearest_to_each
 from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.publishing.card import CARD, Described, Loss, one_line, write_card
 from psdvec.storage.artefact import (
+    MANIFEST,
     MAP,
+    PUBLISHED,
     check_folder_output,
     digest_file,
     open_artefact,
+    open_published,
     parse_json,
     write_safetensors,
 )
@@ -47,7 +50,7 @@ from psdvec.vectors.subwords import in_eight_bits
 More: TypeAlias = Literal["vec", "parquet", "projector", "spacy"]
 Quantized: TypeAlias = Literal["int8"]
 
-MANIFEST, KIND, VERSION = "psdvec.json", "published vectors", 1
+KIND, VERSION = PUBLISHED, 1
 VEC, PARQUET, PROJECTOR, SPACY = "vectors.vec", "words.parquet", "projector", "spacy"
 JUDGED = 1_000  # words by which the loss of eight bits is measured, from the most frequent to the rarest
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
@@ -158,15 +161,13 @@ def check_published_output(path: Path, *, overwrite: bool) -> None:
 def _foreign_in(folder: Path) -> Path | None:
     """Return what psdvec did not write: ``folder`` itself, or something in it, or a file that was changed since."""
     try:
-        said = parse_json((folder / MANIFEST).read_bytes())
-        sizes = {name: record["bytes"] for name, record in said["files"].items()}
-        if said["kind"] != KIND:
-            return folder
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        listed = open_published(folder).files
+    except StoreError:
         return folder
     for path in _files(folder):
         name = path.relative_to(folder).as_posix()
-        if name != MANIFEST and sizes.get(name) != path.stat().st_size and not is_unfinished(path.name):
+        size = listed[name]["bytes"] if name in listed else None
+        if name != MANIFEST and size != path.stat().st_size and not is_unfinished(path.name):
             return path
     return None
 
@@ -375,7 +376,7 @@ def _write_manifest(described: Described, folder: Path) -> None:
     made: dict[str, Any] = {}
     if isinstance(own, Model):
         made = {
-            "recipe": own.recipe.name,
+            "recipe": asdict(own.recipe),
             "counting": dict(own.counting),
             "sources": [dict(s) for s in own.sources],
         }

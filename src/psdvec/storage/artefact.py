@@ -243,6 +243,7 @@ FORMAT = "psdvec"
 SEAL = "checksum"
 MAP = "map"  # the kind of a map, and the name of the folder that a model may have it in
 MODEL = "model"  # the name of the folder that an index has its model in
+MANIFEST, PUBLISHED = "psdvec.json", "published vectors"  # what describes a folder for others, and its kind
 _INNER = {MAP: MAP, MODEL: "embeddings"}  # folders that an artefact may have in it, and their kinds
 
 
@@ -394,6 +395,39 @@ def _check_meta(meta: Any) -> None:
             raise ValueError(f"it does not say how large '{name}' is, and what its checksum")
         if record.get(PARTED, PART) != PART:
             raise ValueError(f"the checksum of '{name}' is made of parts of another size")
+
+
+_PUBLISHED_FACTS = ("words", "dim", "languages", "quantized", "recipe", "counting")  # each may be missing
+
+
+def open_published(folder: Path) -> Artefact:
+    """Open a published folder as an artefact, whose parameters are what ``psdvec.json`` says of it."""
+    try:
+        said = parse_json((folder / MANIFEST).read_text(encoding="utf-8"))
+        if said["kind"] != PUBLISHED:
+            raise ValueError(f"it is of {said['kind']!r:.60}")
+        sizes = [(type(one["bytes"]), type(one["sha256"])) for one in said["files"].values()]
+        if any(one != (int, str) for one in sizes) or any(map(_leads_elsewhere, said["files"])):
+            raise ValueError("its 'files' are not those of a folder")
+        about = {"title": said["name"], "licence": said["license"] or "none was given"}
+        return Artefact(
+            folder, PUBLISHED, int(said["version"]), str(said["made_by"]),
+            {**{name: said[name] for name in _PUBLISHED_FACTS if name in said}, "about": about},
+            tuple(dict(source) for source in said.get("sources", [])),
+            dict(said["files"]),
+        )  # fmt: skip
+    except OSError as error:
+        raise StoreError(
+            f"'{folder / MANIFEST}' cannot be read ({error.strerror}); check its permissions"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"'{folder / MANIFEST}' does not describe a published folder ({error}); publish it again"
+        ) from error
+
+
+def _leads_elsewhere(name: str) -> bool:
+    return ".." in name.split("/") or name.startswith("/") or not {"\\", ":", "\0"}.isdisjoint(name)
 
 
 def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
