@@ -204,7 +204,9 @@ def test_documents_are_found_with_marked_words_and_why(page, trouble):
     assert "guitar" in page.locator("#panel-documents mark").all_inner_texts()
     assert "meaning" in page.inner_text("#panel-documents .why >> nth=0")
     page.click("#panel-documents >> text=Only these words")
-    page.wait_for_selector("#panel-documents .why >> text=meaning 0.00")
+    wait_until(
+        page, "() => document.querySelector('#panel-documents .hits').textContent.includes('meaning')", False
+    )
     page.click("#panel-documents .met >> text=guitar >> nth=0")
     page.wait_for_selector("#panel-similar h2 >> text=guitar")
     page.click("#tab-documents")

@@ -105,6 +105,17 @@ def test_what_is_quoted_stands_so_in_every_hit():
     assert index.search('"york new"') == []
 
 
+def test_what_is_quoted_is_found_in_every_document_that_has_it_however_unlike_it_is():
+    given = [{**one, "text": f"the {one['text']}"} for one in texts()]
+    index = DocumentIndex.build(given, keep=["kind"], quiet=True)
+    assert len(index.search('"the" bond', topn=60)) == 60
+    assert len(index.search('"the" bond', topn=60, where={"kind": "animals"})) == 30
+
+
+def test_what_vectors_give_is_nothing_where_they_are_left_out(built):
+    assert {hit.meaning for hit in built.search("cat bank number7", topn=20, exact=True)} == {0.0}
+
+
 def test_a_misspelt_word_meets_the_one_that_was_meant(built):
     hit = built.search("marklet", topn=1)[0]
     assert ("marklet", "market") in {(met.question, met.document) for met in hit.why}
@@ -247,8 +258,21 @@ def test_ids_and_texts_may_have_other_names(tmp_path):
         file, column="body", id="key", keep=["party"], where={"party": "B"}, quiet=True
     )
     assert [(hit.id, hit.fields) for hit in index.search("the")] == [("y", {"party": "B"})]
-    with pytest.raises(InputError, match="no document has a field 'year'"):
-        DocumentIndex.build(file, column="body", keep=["year"], quiet=True)
+    for wrong, sentence in (
+        ({"keep": ["year"]}, "a field 'year'"),
+        ({"id": "no"}, "a field 'no' with its id"),
+    ):
+        with pytest.raises(InputError, match=f"no document has {sentence}"):
+            DocumentIndex.build(file, column="body", quiet=True, **wrong)
+
+
+def test_ids_that_are_numbers_are_whole_and_those_that_are_none_are_places():
+    given = [7.0, 7, float("nan"), None, "", ["a", 1], "a/b\n,c"]
+    records = [{"id": one, "text": "the cat"} for one in given]
+    with pytest.raises(InputError, match="the document '7' is there twice"):
+        DocumentIndex.build(records, quiet=True)
+    index = DocumentIndex.build(records[1:], quiet=True)
+    assert [hit.id for hit in index.search("cat")] == ["7", "1", "2", "3", "['a', 1]", "a/b\n,c"]
 
 
 def test_a_folder_of_files_is_indexed_by_their_names(tmp_path):

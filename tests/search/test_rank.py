@@ -74,8 +74,25 @@ def test_a_snippet_is_the_part_with_the_words_and_marks_them_as_they_are_written
     assert shown.endswith(" …")
 
 
+def test_a_snippet_is_short_whatever_stands_around_and_between_the_words():
+    much = "= " * 50_000
+    text = f"{much}the {much} cat {'x' * 50_000} sat {much}"
+    shown = cut_snippet(text, ["the", "cat", "x" * 50_000, "sat"], {"the": 1.0, "sat": 1.0})
+    assert len(shown) < 1000
+    assert [piece for place, piece in enumerate(shown.split("**")) if place % 2] == ["the", "sat"]
+    assert shown.startswith("… =")
+    assert shown.endswith("= …")
+    assert len(cut_snippet("nothing", ["z" * 50_000], {"z" * 50_000: 1.0})) < 1000
+
+
+def test_words_that_nothing_stands_between_are_marked_as_one():
+    assert cut_snippet("北京大 a", [*"北京大a"], dict.fromkeys("北京a", 1.0)) == "**北京**大 **a**"
+    assert cut_snippet("**so** it is", ["**so**", "it", "is"], {"**so**": 1.0}) == "*** *so* *** it is"
+
+
 def test_what_is_quoted_is_found():
     assert quoted_in('"new york" and "" or "x"') == ["new york", "x"]
+    assert quoted_in("„das Boot“ or “das Boot” or \u201cit") == ["das Boot"]
 
 
 def read_only(*arrays):

@@ -125,5 +125,5 @@ def search(
             for one in hit.why
             if one.score >= 0.005
         ]
-        meaning = [] if exact else [f"meaning {round(hit.meaning, 2) + 0.0:.2f}"]  # + 0: not -0.00
+        meaning = [f"meaning {round(hit.meaning, 2) + 0.0:.2f}"] if hit.meaning else []  # + 0: not -0.00
         print(printable(f"   why: {', '.join([*met, *meaning])}"))

@@ -26,7 +26,7 @@ from psdvec.progress import Progress
 from psdvec.resources import map_ordered
 from psdvec.storage.files import check_file_output, check_name, replaced_file
 from psdvec.text.corpus import read_corpus, report_damage
-from psdvec.text.readers import Reader, as_written, written_value
+from psdvec.text.readers import Reader, as_written
 from psdvec.text.streams import STANDARD_INPUT, file_status
 from psdvec.text.tokenizers import changes_words, find_tokenizer, is_custom, split_words
 from psdvec.topic_model.documents import Files, Source, read_texts
@@ -39,12 +39,10 @@ _MARK = b" x\n"  # ends every document, so that an empty one leaves a trace
 
 
 class Batch(NamedTuple):
-    """Some documents: the place of the first among all, their names, texts, and fields by name."""
+    """Some documents: their names and texts."""
 
-    begin: int
     names: list[str]
     texts: list[Text]
-    fields: dict[str, list[str | None]]
 
 
 class Cut(NamedTuple):
@@ -58,42 +56,24 @@ class Cut(NamedTuple):
     starts: Int64s
 
 
-def read_batches(
-    source: Source, reader: Reader, *, id: str = "id", by: Sequence[str] = ()
-) -> Iterator[Batch]:
-    """Yield documents in batches; ``id`` names the field that names them, ``by`` fields to keep."""
-    names: list[str] = []
-    texts: list[Text] = []
-    fields: dict[str, list[str | None]] = {field: [] for field in by}
-    begin = letters = 0
-    is_named = id == "id"  # which few need; another name was asked for
-    for given, text, record in read_texts(source, reader, by=(id, *by)):
-        own = record.get(id)
-        is_named = is_named or own is not None
-        names.append(as_written(given if own is None else str(own)))
-        texts.append(text)
+def read_batches(source: Source, reader: Reader, *, id: str = "id") -> Iterator[Batch]:
+    """Yield documents in batches; ``id`` is the field that names them."""
+    batch, letters, is_first = Batch([], []), 0, True
+    for name, text, _ in read_texts(source, reader, id=id):
+        batch.names.append(name)
+        batch.texts.append(text)
         letters += len(text)
-        for field, values in fields.items():
-            values.append(written_value(record.get(field)))
-        if len(names) == _ROWS or letters >= _LETTERS:
-            _check_named(is_named, id)
-            yield Batch(begin, names, texts, fields)
-            begin += len(names)
-            names, texts, fields, letters = [], [], {field: [] for field in by}, 0
-    if names:
-        _check_named(is_named, id)
-        yield Batch(begin, names, texts, fields)
-    elif not begin:
+        if len(batch.names) == _ROWS or letters >= _LETTERS:
+            yield batch
+            batch, letters, is_first = Batch([], []), 0, False
+    if batch.names:
+        yield batch
+    elif is_first:
         raise InputError(
             reader.choice.why_none()
             if reader.choice.where
             else "there are no documents; give a file with one document a line, or a folder of texts"
         )
-
-
-def _check_named(is_named: bool, id: str) -> None:
-    if not is_named:
-        raise InputError(f"no document has a field '{id}' with its id; check the name, or leave it out")
 
 
 def worked(
@@ -103,7 +83,6 @@ def worked(
     *,
     label: str,
     id: str = "id",
-    by: Sequence[str] = (),
     threads: int,
     progress: Progress,
 ) -> Iterator[Out]:
@@ -112,7 +91,7 @@ def worked(
     size = _size_of(source)
     unit = "documents" if size is None else "B"
     with ThreadPoolExecutor(threads) as pool, progress.stage(label, total=size, unit=unit) as stage:
-        batches = read_batches(source, reader, id=id, by=by)
+        batches = read_batches(source, reader, id=id)
 
         def both(batch: Batch) -> tuple[int, Out]:
             return len(batch.names), work(batch)

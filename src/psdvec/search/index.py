@@ -334,10 +334,10 @@ class DocumentIndex(Shown):
         scores = found.bm25(terms, spans)
         if not exact:
             found.add_meaning(words, scores, topn=None if phrases else topn, chosen=chosen)
+        if phrases:  # a document that has them is found, however little its vector has of the question's
+            scores = np.where(found.have_all(phrases), np.maximum(scores, _TINY), 0)
         if chosen is not None:
             scores[~chosen] = 0
-        if phrases:
-            scores[~found.have_all(phrases)] = 0
         places = (one for one in best_first(scores, topn) if not phrases or found.has_phrases(one, phrases))
         best = [(one, float(scores[one])) for one in islice(places, topn)]
         return [

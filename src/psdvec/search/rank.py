@@ -44,10 +44,11 @@ _WIDENED = 256  # different words of a question, the first ones, for which other
 _SHORTEST = 4  # letters of a word that is taken for misspelt
 _LITTLE = 0.05  # of what the first word gave: a word that gave less is not shown
 _COARSE = 0.02  # more than a cosine of coded vectors may be off
+_ROUNDED = 1e-6  # of a score: as much may be off by rounding
 _LARGEST = (1 << 31) - 1  # of the sums of coded products
 _KEPT = 1 << 16  # words of questions of which is kept what was looked up
 _SORTED_IN = 1000  # best ones are kept in order up to so many; of more, all are sorted
-_QUOTED = re.compile(r'"([^"]*)"')
+_QUOTED = re.compile('["“”„]([^"“”„]*)["“”]')
 
 Found = TypeVar("Found")
 
@@ -395,10 +396,11 @@ class Documents:
             ]
         met.sort(key=lambda one: -one.score)
         rest = score - sum(one.score for one in met)
+        meaning = rest if abs(rest) > _ROUNDED * score else 0.0
         text = segment.text_of(own)
         gave = {one.document: one.score for one in met if one.score > _LITTLE * met[0].score}
         snippet = cut_snippet(text, self.model.tokenize(text), gave)
-        return Hit(segment.id_of(own), score, tuple(met), rest, snippet, segment.fields_of(own))
+        return Hit(segment.id_of(own), score, tuple(met), meaning, snippet, segment.fields_of(own))
 
 
 # Loops. All take postings as documents int32[p], counts int32[p], and spans int64[k, 2], where those of words lie.
@@ -540,10 +542,10 @@ def _stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def quoted_in(question: str) -> list[str]:
-    """Return what stands in quotes in a question, each once.
+    """Return what stands in double quotes in a question, straight or not, each once.
 
-    >>> quoted_in('the mayor of "New York", "New York"')
-    ['New York']
+    >>> quoted_in('the mayor of "New York", “New York” or „Bad Aibling“')
+    ['New York', 'Bad Aibling']
     """
     return list(dict.fromkeys(one for one in _QUOTED.findall(question) if one.strip()))
 

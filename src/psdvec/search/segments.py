@@ -24,7 +24,7 @@ from psdvec.progress import Progress, count_of
 from psdvec.storage.artefact import Artefact, ArtefactWriter, map_array, parse_json
 from psdvec.system import map_file
 from psdvec.text.corpus import report_damage
-from psdvec.text.readers import Reader, as_written, written_value
+from psdvec.text.readers import Reader, written_value
 from psdvec.topic_model.documents import Source, read_texts
 from psdvec.vectors.sentences import common_direction
 from psdvec.vectors.subwords import in_eight_bits
@@ -178,8 +178,7 @@ def gather(
         (folder / TEXTS).open("wb") as texts,
         progress.stage("reading", total=None, unit="documents") as stage,
     ):
-        for given, text, record in read_texts(source, reader, by=(name, *keep)):
-            own = as_written(given if record.get(name) is None else str(record[name]))
+        for own, text, record in read_texts(source, reader, by=keep, id=name):
             if own in known or own in ids:
                 if not skip_known:
                     raise InputError(_there_twice(own, is_indexed=own in known))

@@ -17,8 +17,9 @@ from psdvec.text.phrases import JOINT
 
 _SHOWN = 8  # words on either side, more only if the context is further away
 _SNIPPET = 30  # words of a snippet
-_BLANKS = re.compile(r"\s+")
+_BLANKS, _LETTER = re.compile(r"\s+"), re.compile(r"\w")
 _FAR = 100  # letters that may stand between two words of a line
+_LONGEST = 1000  # letters of a snippet between two words that are marked, or of one of these
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,8 @@ def word_places(line: str, words: list[str]) -> list[tuple[int, int] | None]:
         origins = [i for i, letter in enumerate(line) for _ in _fold(letter)] + [len(line)]
     places: list[tuple[int, int] | None] = []
     for word in map(_fold, words):
+        if word[:1].isalnum():  # a line of dashes, say, may be long
+            at = next((found.start() for found in _LETTER.finditer(text, at)), at)
         start = text.find(word, at, at + _FAR + len(word))
         if start >= 0 and word and (start == at or not text[start - 1].isalnum()):
             at = start + len(word)
@@ -187,7 +190,8 @@ def _find(text: str, pieces: list[str], at: int) -> tuple[int, int] | None:
 def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> str:
     """Return the part of a text in which words that gave most stand together, these words between ``**``.
 
-    Two stars of the text itself are set apart, so that every second piece between ``**`` is such a word.
+    Two stars of the text itself are set apart, so that every second piece between ``**`` is such a word, or several
+    with nothing between them.
 
     >>> cut_snippet("The cat sat.", ["the", "cat", "sat"], {"cat": 1.0})
     'The **cat** sat.'
@@ -197,19 +201,27 @@ def cut_snippet(text: str, words: Sequence[str], gave: Mapping[str, float]) -> s
     places = word_places(text, list(words[:last]))
     known = [place for place in places[first:last] if place is not None]
     if not known:
-        return " ".join(f"**{word}**" if word in gave else word for word in words[first:last])
-    begin, end = known[0][0] if first else 0, known[-1][1] if last < len(words) else len(text)
-    pieces, at = [], begin
+        return " ".join(f"**{_apart(word)}**" if word in gave else _apart(word) for word in words[first:last])
+    begin = known[0][0] if first else max(0, known[0][0] - _FAR)
+    end = known[-1][1] if last < len(words) else min(len(text), known[-1][1] + _FAR)
+    pieces: list[str] = []  # every second one is marked
+    at = begin
     for word, place in zip(words[first:last], places[first:last], strict=True):
         if place is not None and word in gave:
-            pieces += [_apart(text[at : place[0]]), "**", text[slice(*place)], "**"]
+            own = _apart(text[slice(*place)])
+            if pieces and place[0] == at:
+                pieces[-1] += own
+            else:
+                pieces += [_apart(text[at : place[0]]), own]
             at = place[1]
-    shown = " ".join("".join([*pieces, _apart(text[at:end])]).split())
-    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) else ''}"
+    shown = " ".join("**".join([*pieces, _apart(text[at:end])]).split())
+    return f"{'… ' if begin else ''}{shown}{' …' if end < len(text) else ''}"
 
 
 def _apart(text: str) -> str:
-    return text.replace("**", "* *")
+    """Set two stars apart, and leave out the middle of what nobody reads, such as a picture sent as letters."""
+    short = text if len(text) <= _LONGEST else f"{text[:_FAR]} … {text[-_FAR:]}"
+    return short.replace("**", "* *")
 
 
 def _best_window(words: Sequence[str], gave: Mapping[str, float]) -> int:

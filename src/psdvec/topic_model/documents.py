@@ -168,9 +168,8 @@ def read_documents(
         progress=progress,
     )  # fmt: skip
     kept = {as_written(name): tuple(values) for name, values in fields.items()}
-    named = tuple(map(as_written, names))
     return Documents(
-        named, np.frombuffer(tokens, np.intc), starts, kept, lines=tuple(told) if lines else None
+        tuple(names), np.frombuffer(tokens, np.intc), starts, kept, lines=tuple(told) if lines else None
     )
 
 
@@ -212,15 +211,35 @@ def texts_at(sources: Sequence[Source], places: Int64s, **how: Any) -> list[Any]
 
 
 def read_texts(
-    source: Source, reader: Reader, *, by: Sequence[str] = ()
+    source: Source, reader: Reader, *, by: Sequence[str] = (), id: str = "id"
 ) -> Iterator[tuple[str, str | Sequence[str], Mapping[str, Any]]]:
-    """Yield documents one at a time: the name, the text or the words that it was cut into, and the fields ``by``."""
-    text = reader.name_of_text
-    for name, place, record in _records(source, reader, by=by):
+    """Yield documents one at a time: the name, the text or the words that it was cut into, and the fields ``by``.
+
+    The field ``id`` names a record, or else ``id``, or where it stands; a field of ids that no document has is refused.
+    """
+    text, is_named, number = reader.name_of_text, id == "id", 0
+    for number, (name, place, record) in enumerate(_records(source, reader, by=(id, *by)), 1):
         if place:
             check_text(record, text, place)
-            name = name if record.get("id") is None else str(record["id"])
-        yield name, record[text], record
+        is_named = is_named or record.get(id) is not None
+        if not is_named and number == _ROWS:  # soon enough
+            break
+        yield _name_in(record, id) or as_written(name), record[text], record
+    if number and not is_named:
+        raise InputError(f"no document has a field '{id}' with its id; check the name, or leave it out")
+
+
+def _name_in(record: Mapping[str, Any], id: str) -> str:
+    """Return what the field ``id``, or else ``id``, calls a document; nothing if it has neither.
+
+    >>> _name_in({"id": 7.0}, "key"), _name_in({"key": "a/b", "id": 7}, "key"), _name_in({"id": float("nan")}, "id")
+    ('7', 'a/b', '')
+    """
+    for value in (record.get(id), record.get("id")):
+        name = as_written(str(value)) if isinstance(value, list | dict) else written_value(value)
+        if name:
+            return name
+    return ""
 
 
 def _records(source: Source, reader: Reader, *, by: Sequence[str]) -> Iterator[Record]:

@@ -52,7 +52,7 @@ export class DocumentsPanel extends Panel {
     return {
       children: [heading, make("ol", { class: "hits" }, hits.map(one))],
       marks: { self: null, near: [...new Set(hits.flatMap((hit) => hit.why.map((met) => met.document)))].slice(0, 50), spread: true },
-      said: hits.length ? `${hits.length} documents; the first is ${hits[0].id}` : "No document was found",
+      said: hits.length ? `${many}; the first is ${hits[0].id}` : "No document was found",
       table: {
         name: `documents ${question.question}`,
         columns: ["id", "score", "meaning", "snippet"],
@@ -75,14 +75,12 @@ function one(hit) {
 const marked = (snippet) => snippet.split("**").map((text, place) => (place % 2 ? make("mark", {}, text) : text));
 
 function reasons(hit) {
-  const told = hit.why.slice(0, TOLD).map((met) => [met.document, met.question, met.score]);
-  const rest = hit.why.slice(TOLD).reduce((sum, met) => sum + met.score, 0);
-  return [
-    ...told.flatMap(([word, asked, score]) => [
-      make("button", { type: "button", class: "met", onclick: () => look(word) }, word),
-      ` ${asked === word ? "" : `for ${asked} `}${number(score)}, `,
-    ]),
-    hit.why.length > TOLD ? `${hit.why.length - TOLD} more ${hit.why.length - TOLD === 1 ? "word" : "words"} ${number(rest)}, ` : "",
-    `meaning ${number(hit.meaning)}`,
-  ];
+  const button = (word) => make("button", { type: "button", class: "met", onclick: () => look(word) }, word);
+  const told = hit.why.slice(0, TOLD).map((met) => [
+    button(met.document), ` ${met.question === met.document ? "" : `for ${met.question} `}${number(met.score)}`,
+  ]);
+  const rest = hit.why.slice(TOLD);
+  if (rest.length) told.push([`${rest.length} more ${rest.length === 1 ? "word" : "words"} ${number(rest.reduce((sum, met) => sum + met.score, 0))}`]);
+  if (hit.meaning) told.push([`meaning ${number(hit.meaning)}`]);
+  return told.flatMap((one, place) => (place ? [", ", ...one] : one));
 }

@@ -30,5 +30,5 @@ export function announce(sentence) {
   byId("live").textContent = sentence;
 }
 
-export const number = (value, digits = 2) => (value == null ? "–" : value.toFixed(digits).replace("-", "−"));
+export const number = (value, digits = 2) => (value == null ? "–" : (Number(value.toFixed(digits)) || 0).toFixed(digits).replace("-", "−")); // no −0.00
 export const whole = (value) => value.toLocaleString("en");
