@@ -34,6 +34,17 @@ def test_json_is_a_list_of_ids_and_scores_best_first(run, tmp_path, documents):
     assert [one["id"] for one in json.loads(output)] == ["b"]
 
 
+def test_a_filter_in_quotes_may_have_a_comma(run, tmp_path):
+    file = tmp_path / "documents.csv"
+    file.write_text('id,text,author\na,the cat,"Smith, J."\nb,the cat,Smith\n')
+    run("index", file, "-o", tmp_path / "index", "--keep", "author")
+    for asked, found in (('"Smith, J."', ["a"]), ('"Smith, J.",Smith', ["a", "b"]), ("Smith, J.", ["b"])):
+        _, output, _ = run(
+            "search", "cat", "--in", tmp_path / "index", "--json", "--where", f"author={asked}"
+        )
+        assert [one["id"] for one in json.loads(output)] == found
+
+
 def test_documents_are_added_and_found(run, tmp_path, documents):
     run("index", documents, "-o", tmp_path / "index")
     more = tmp_path / "more.jsonl"

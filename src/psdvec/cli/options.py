@@ -6,6 +6,7 @@ In help texts, :func:`grouped` lets what people set stand first, and the rest be
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields
@@ -179,18 +180,21 @@ def share_or_off(text: str | float) -> float:
         raise typer.BadParameter(f"'{text}' is not a share; give off, or a number such as 2") from None
 
 
-def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Read conditions of records; several values of one field are alternatives.
+_VALUE = re.compile(r'"([^"]+)"(?=,|$)|([^,]+)')
 
-    >>> read_where(["party=A,B", "year=2000"])
-    {'party': ['A', 'B'], 'year': ['2000']}
+
+def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Read conditions of records; several values of one field are alternatives, and one in quotes may have commas.
+
+    >>> read_where(["party=A,B", "year=2000"]), read_where(['author="Smith, J."'])
+    ({'party': ['A', 'B'], 'year': ['2000']}, {'author': ['Smith, J.']})
     """
     found: dict[str, list[str]] = {}
     for text in texts or ():
         name, equals, values = text.partition("=")
         if not equals or not name or not values:
             raise InputError(f"where={text!r} is no condition; write one as --where party=A, or party=A,B")
-        found.setdefault(name, []).extend(values.split(","))
+        found.setdefault(name, []).extend(quoted or one for quoted, one in _VALUE.findall(values))
     return found or None
 
 
