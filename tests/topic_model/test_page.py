@@ -95,6 +95,13 @@ def test_names_over_a_field_are_whole_where_there_is_room_and_whole_words_where_
     assert "…" not in wide + narrow
 
 
+def test_a_single_topic_beside_the_largest_has_a_name_over_a_field(found, monkeypatch):
+    for largest, others in ((3, False), (2, True)):
+        monkeypatch.setattr("psdvec.topic_model.page._LARGEST", largest)
+        assert any(text == "2 others" for text in page_of(found).texts) == others
+        assert "1 others" not in page_of(found).texts
+
+
 def test_months_and_days_are_drawn_as_times(found):
     days = tuple(f"2020-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(len(found.names)))
     for values in (days, tuple(day[:7] for day in days)):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
+from unicodedata import east_asian_width
 
 # Axes of plots: from numbers to pixels, with round ticks, between ends that fit the data.
 
@@ -95,7 +96,7 @@ def short(value: float) -> str:
 COLOURS = tuple(f"var(--c{i})" for i in range(12))  # the page's, light or dark
 WIDTH = 400
 _LETTER = 7.5  # pixels, on average
-_BESIDE = 16  # letters of a name to the right of a plot
+_BESIDE, _NAME = 16, 26  # letters of a name to the right of a plot, and to its left
 _ROW, _LINE = 20, 14  # heights of a row of dots, and of names below one another
 _LEFT, _TOP, _RIGHT, _BELOW = 40, 22, 10, 40
 _TALL = 190
@@ -147,9 +148,9 @@ def draw_rows(rows: Sequence[Row], *, label: str, bars: bool = False, top: float
 
     The axis reaches up to ``top``, if that is given.
     """
-    names = [shorten(row.name, 20) for row in rows]
-    left = 14 + _LETTER * max(map(len, names), default=0)
-    right = WIDTH - 14 - _LETTER * max((len(row.text) for row in rows), default=0)
+    names = [shorten(row.name, _NAME) for row in rows]
+    left = 14 + _LETTER * max(map(letters_in, names), default=0)
+    right = WIDTH - 14 - _LETTER * max((letters_in(row.text) for row in rows), default=0)
     ends = [end for row in rows for end in (row.value, row.low, row.high)]
     axis = fit_axis([*ends, top], start=left, stop=right, zero=bars)
     foot = _ROW * len(rows) + 6
@@ -266,7 +267,7 @@ def place_names(wanted: Sequence[tuple[str, float, float, str]], width: float) -
     shown: list[str] = []
     taken: list[tuple[float, ...]] = []
     for text, place, y, kind in wanted:
-        half = _NAME_LETTER * len(text) / 2
+        half = _NAME_LETTER * letters_in(text) / 2
         x = max(half, min(width - half, place))
         # A line below does not touch it, however y is rounded.
         box = (x - half, x + half, y - NAME_HEIGHT + 1, y)
@@ -285,12 +286,23 @@ def _cover(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 
 def shorten(name: str, most: int) -> str:
-    """Return a name of at most ``most`` letters.
+    """Return a name of at most ``most`` letters, of which wide ones count twice.
 
-    >>> shorten("vectors", 20), shorten("vectors", 4)
-    ('vectors', 'vec…')
+    >>> shorten("vectors", 20), shorten("vectors", 4), shorten("词向量", 4)
+    ('vectors', 'vec…', '词…')
     """
-    return name if len(name) <= most else name[: most - 1] + "…"
+    if letters_in(name) <= most:
+        return name
+    return next(name[:end] for end in range(most, -1, -1) if letters_in(name[:end]) < most) + "…"
+
+
+def letters_in(text: str) -> int:
+    """Return how many letters are as wide as a text; one of Chinese, say, is two.
+
+    >>> letters_in("cat"), letters_in("词向量")
+    (3, 6)
+    """
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
 def spread(wanted: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
@@ -324,7 +336,7 @@ def _place_names(places: Mapping[int, str], x: Axis, foot: float) -> str:
     """Write the names of some places below their axis, as many as there is room for."""
     written, free = "", -math.inf
     for at in sorted(places)[:: math.ceil(len(places) / _MOST_NAMES)]:
-        half = _LETTER * len(places[at]) / 2
+        half = _LETTER * letters_in(places[at]) / 2
         if x.place(at) - half >= free:
             written += _text(x.place(at), foot + 17, places[at], "tick", anchor="middle")
             free = x.place(at) + half + _APART
@@ -343,7 +355,7 @@ def _left_of(y: Axis) -> float:
 
 def _right_of(series: Sequence[Series], *, width: int = WIDTH, letters: int = _BESIDE) -> float:
     """Return where a plot ends that has the names of ``series`` to its right."""
-    return width - 22 - _LETTER * max((len(shorten(one.name, letters)) for one in series), default=0)
+    return width - 22 - _LETTER * max((letters_in(shorten(one.name, letters)) for one in series), default=0)
 
 
 def _lines(series: Sequence[Series], x: Axis, y: Axis, *, right: float) -> str:

@@ -528,7 +528,8 @@ def _over(topics: Topics, field: str) -> str:
 
 
 def _areas(topics: Topics, sizes: Sizes, places: Mapping[int, str]) -> str:
-    largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:_LARGEST].tolist()
+    named = _LARGEST if len(topics) > _LARGEST + 1 else len(topics)  # a single other one has a name, too
+    largest = np.argsort(-sizes.means.mean(axis=0), kind="stable")[:named].tolist()
     rest = [k for k in range(len(topics)) if k not in largest]
 
     def series(name: str, colour: str, shares: Float64s) -> Series:
