@@ -15,7 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -168,10 +168,9 @@ class DocumentIndex(Shown):
             first = given or Embeddings((), np.zeros((0, 1), np.float32), tokenizer=TOKENIZER)
             gathered = reading.gather(work, first, (), progress)
             learned = _learn(gathered, given, work, memory=memory, workers=workers, progress=progress)
-            weights = _weights(learned, gathered, np.zeros(0, np.float32))
-            placing = Placing(*_rows(gathered, learned, weights), None)
-            direction, vectors = document_vectors(gathered, placing)
-            having = _having(gathered, learned, np.zeros(0, np.int64))
+            having = _having(gathered, learned)
+            weights = _weights(having, len(gathered.ids))
+            direction, vectors = document_vectors(gathered, Placing(*_rows(gathered, learned, weights), None))
             parameters = {
                 "documents": len(gathered.ids),
                 "segments": 1,
@@ -231,10 +230,12 @@ class DocumentIndex(Shown):
             if not gathered.ids:  # all of them are in the index already
                 return read_index(artefact, left_out=gathered.empty, keeper=self._keeper)
             learned = _learn(gathered, old.model, work, memory=memory, workers=workers, progress=progress)
-            weights = _weights(learned, gathered, old.collection.weights)
+            having, many = _having(gathered, learned), len(old.model)
+            # idf of new words is that among the documents at hand, so that no vector of an old document changes
+            weights = np.concatenate([old.collection.weights, _weights(having[many:], len(gathered.ids))])
+            having[:many] += old.collection.having
             placing = Placing(*_rows(gathered, learned, weights), old.collection.direction)
             direction, vectors = document_vectors(gathered, placing)
-            having = _having(gathered, learned, old.collection.having)
             number = len(old.collection.segments)
             parameters = dict(artefact.parameters)
             parameters |= {"documents": len(known) + len(gathered.ids), "segments": number + 1}
@@ -380,7 +381,7 @@ class _Reading:
         say_empty(found.empty, progress)
         if found.skipped:
             progress.say(f"{count_of(found.skipped, 'document')} left out, as there are some of these ids")
-        return Gathered(**{**vars(found), "folder": work / "documents"})
+        return replace(found, folder=work / "documents")
 
 
 def _learn(
@@ -430,31 +431,26 @@ def _learn(
     return fit(counts, dim=DIM, memory=memory, output=place, **common)
 
 
-def _having(gathered: Gathered, model: Embeddings, old: Int64s) -> Int64s:
-    """Return how many documents have each word of the model: as many as had ``old`` words, and those at hand."""
-    found = np.zeros(len(gathered.words), np.int64)
-    for number in range(gathered.blocks):
-        found += np.bincount(gathered.block(number)[0], minlength=len(found))
-    ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
-    having = np.pad(old, (0, len(model) - len(old)))
-    having[ids[ids >= 0]] += found[ids >= 0]
+def _having(gathered: Gathered, model: Embeddings) -> Int64s:
+    """Return how many of the documents have each word of the model."""
+    ids = _ids(gathered, model)
+    having = np.zeros(len(model), np.int64)
+    having[ids[ids >= 0]] = gathered.having[ids >= 0]
     return having
 
 
-def _weights(model: Embeddings, gathered: Gathered, old: Float32s) -> Float32s:
-    """Return what each word of the model counts in vectors of documents: the ``old`` weights, then idf for new words.
+def _weights(having: Int64s, documents: int) -> Float32s:
+    """Return what words count in vectors of documents: their idf."""
+    return np.array([rank.idf(n, documents) for n in having.tolist()], np.float32)
 
-    Only the documents at hand are counted, so that no vector of an old document changes.
-    """
-    having = _having(gathered, model, np.zeros(0, np.int64))[len(old) :]
-    return np.concatenate(
-        [old, np.array([rank.idf(n, len(gathered.ids)) for n in having.tolist()], np.float32)]
-    )
+
+def _ids(gathered: Gathered, model: Embeddings) -> Int64s:
+    return np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
 
 
 def _rows(gathered: Gathered, model: Embeddings, weights: Float32s) -> tuple[Int64s, Float32s]:
     """Return the row of each of the documents' words, -1 for none, and the rows: their weighted unit vectors."""
-    ids = np.array([model.key_to_index.get(word, -1) for word in gathered.words], np.int64)
+    ids = _ids(gathered, model)
     known = ids[ids >= 0]
     places = np.full(len(ids), -1, np.int64)
     places[ids >= 0] = np.arange(len(known))

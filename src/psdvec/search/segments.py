@@ -11,6 +11,7 @@ import json
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,14 @@ class Gathered:
     values: Mapping[str, Sequence[str]]
     empty: tuple[str, ...]
     skipped: int
+
+    @cached_property
+    def having(self) -> Int64s:
+        """How many documents have each word, (T,)."""
+        having = np.zeros(len(self.words), np.int64)
+        for number in range(self.blocks):
+            having += np.bincount(self.block(number)[0], minlength=len(having))
+        return having
 
     def block(self, number: int) -> Int32s:
         """Map the postings of a block, (3, n): words, documents and counts, in the order of words, then documents."""
@@ -393,10 +402,7 @@ def write_segment(
 
 def _starts(gathered: Gathered) -> Int64s:
     """Return where the postings of each word begin, (T + 1,)."""
-    has = np.zeros(len(gathered.words), np.int64)
-    for number in range(gathered.blocks):
-        has += np.bincount(gathered.block(number)[0], minlength=len(has))
-    return np.concatenate([[0], np.cumsum(has)])
+    return np.concatenate([[0], np.cumsum(gathered.having)])
 
 
 def _merged(gathered: Gathered) -> Iterator[Int32s]:
