@@ -58,22 +58,16 @@ class Cut(NamedTuple):
 
 def read_batches(source: Source, reader: Reader, *, id: str = "id") -> Iterator[Batch]:
     """Yield documents in batches; ``id`` is the field that names them."""
-    batch, letters, is_first = Batch([], []), 0, True
+    batch, letters = Batch([], []), 0
     for name, text, _ in read_texts(source, reader, id=id):
         batch.names.append(name)
         batch.texts.append(text)
         letters += len(text)
         if len(batch.names) == _ROWS or letters >= _LETTERS:
             yield batch
-            batch, letters, is_first = Batch([], []), 0, False
+            batch, letters = Batch([], []), 0
     if batch.names:
         yield batch
-    elif is_first:
-        raise InputError(
-            reader.choice.why_none()
-            if reader.choice.where
-            else "there are no documents; give a file with one document a line, or a folder of texts"
-        )
 
 
 def worked(

@@ -26,7 +26,7 @@ from psdvec.storage.artefact import Artefact, ArtefactWriter, map_array, parse_j
 from psdvec.system import map_file
 from psdvec.text.corpus import report_damage
 from psdvec.text.readers import Reader, written_value
-from psdvec.topic_model.documents import Source, read_texts
+from psdvec.topic_model.documents import Source, check_fields, read_texts
 from psdvec.vectors.sentences import common_direction
 from psdvec.vectors.subwords import in_eight_bits
 
@@ -207,9 +207,11 @@ def gather(
                 codes[field].append(-1 if value is None else seen.setdefault(value, len(seen)))
             if len(ids) % _ROWS == 0:
                 stage.advance(_ROWS)
-    _check_gathered(
-        ids, empty, skipped, {} if known else values, reader
-    )  # later documents may have no fields
+    if not ids and not skipped:
+        raise InputError(
+            f"there are no documents with words ({count_of(len(empty), 'document')} without words); give some"
+        )
+    check_fields({} if known else values)  # later documents may have no fields
     postings.flush()
     np.save(folder / "lengths.npy", np.frombuffer(lengths, np.intc))
     np.save(folder / "text_starts.npy", np.frombuffer(starts, np.int64))
@@ -260,30 +262,6 @@ class _Blocks:
 def _there_twice(name: str, *, is_indexed: bool) -> str:
     where = "is in the index already" if is_indexed else "is there twice"
     return f"the document '{name}' {where}; give each an id of its own, or leave the later ones out: skip_known=True"
-
-
-def _check_gathered(
-    ids: Collection[str],
-    empty: Sequence[str],
-    skipped: int,
-    values: Mapping[str, Collection[str]],
-    reader: Reader,
-) -> None:
-    """Raise :class:`InputError` if there is nothing to index, or a field that no document has."""
-    if not ids and not empty and not skipped and reader.choice.where:
-        raise InputError(reader.choice.why_none())
-    if not ids and not skipped:
-        left_out = f" ({count_of(len(empty), 'document')} without words)" if empty else ""
-        raise InputError(
-            f"there are no documents with words{left_out}; give a file with a document a line, JSON lines, or a folder "
-            "of texts"
-        )
-    for field, seen in values.items():
-        if not seen:
-            raise InputError(
-                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
-                "tables do)"
-            )
 
 
 def say_empty(empty: Sequence[str], progress: Progress) -> None:

@@ -152,16 +152,7 @@ def read_documents(
                 values.append(written_value(record.get(field)))
             if len(names) % _ROWS == 0:
                 stage.advance(_ROWS)
-    if not names and reader.choice.where:
-        raise InputError(reader.choice.why_none())
-    if not names:
-        raise InputError("there are no documents; give a file with one document a line, or a folder of texts")
-    for field, values in fields.items():
-        if all(value is None for value in values):
-            raise InputError(
-                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
-                "tables do)"
-            )
+    check_fields({name: set(values) - {None} for name, values in fields.items()})
     starts = np.cumsum(np.frombuffer(lengths, np.int64))
     report_damage(
         replaced=reader.replaced, words=len(tokens), files=reader.damaged, encoding=reader.encoding,
@@ -171,6 +162,16 @@ def read_documents(
     return Documents(
         tuple(names), np.frombuffer(tokens, np.intc), starts, kept, lines=tuple(told) if lines else None
     )
+
+
+def check_fields(values: Mapping[str, Collection[Any]]) -> None:
+    """Raise :class:`InputError` for a field of which there are no values."""
+    for field, found in values.items():
+        if not found:
+            raise InputError(
+                f"no document has a field '{field}'; check its name (plain text has no fields, but JSON lines and "
+                "tables do), and that it holds no lists"
+            )
 
 
 def line_of_document(title: Any, text: str | Sequence[str]) -> str:
@@ -215,7 +216,8 @@ def read_texts(
 ) -> Iterator[tuple[str, str | Sequence[str], Mapping[str, Any]]]:
     """Yield documents one at a time: the name, the text or the words that it was cut into, and the fields ``by``.
 
-    The field ``id`` names a record, or else ``id``, or where it stands; a field of ids that no document has is refused.
+    The field ``id`` names a record, or else ``id``, or where it stands; a field of ids that no document has is refused,
+    and so are no documents at all.
     """
     text, is_named, number = reader.name_of_text, id == "id", 0
     for number, (name, place, record) in enumerate(_records(source, reader, by=(id, *by)), 1):
@@ -225,7 +227,11 @@ def read_texts(
         if not is_named and number == _ROWS:  # soon enough
             break
         yield _name_in(record, id) or as_written(name), record[text], record
-    if number and not is_named:
+    if not number and reader.choice.where:
+        raise InputError(reader.choice.why_none())
+    if not number:
+        raise InputError("there are no documents; give a file with one document a line, or a folder of texts")
+    if not is_named:
         raise InputError(f"no document has a field '{id}' with its id; check the name, or leave it out")
 
 
