@@ -105,6 +105,12 @@ def test_what_is_quoted_stands_so_in_every_hit():
     assert index.search('"york new"') == []
 
 
+def test_the_snippet_shows_what_is_quoted_however_little_it_tells():
+    long = f"{'zebra ' * 40} {'so ' * 40} as it is {'and so ' * 40}"
+    index = DocumentIndex.build([long, *["this is as it is"] * 9], quiet=True)
+    assert "**as** **it** **is**" in index.search('zebra "as it is"')[0].snippet
+
+
 def test_what_is_quoted_is_found_in_every_document_that_has_it_however_unlike_it_is():
     given = [{**one, "text": f"the {one['text']}"} for one in texts()]
     index = DocumentIndex.build(given, keep=["kind"], quiet=True)

@@ -341,9 +341,10 @@ class DocumentIndex(Shown):
             scores[~chosen] = 0
         places = (one for one in best_first(scores, topn) if not phrases or found.has_phrases(one, phrases))
         best = [(one, float(scores[one])) for one in islice(places, topn)]
-        return [
-            found.explain(one, terms, spans, score) if why else found.hit(one, score) for one, score in best
-        ]
+        if not why:
+            return [found.hit(one, score) for one, score in best]
+        quoted = {word for phrase in phrases for word in phrase}
+        return [found.explain(one, terms, spans, score, quoted=quoted) for one, score in best]
 
 
 class _Temporary:

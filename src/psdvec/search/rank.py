@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log1p
@@ -370,8 +370,19 @@ class Documents:
         segment = self.segments[number]
         return Hit(segment.id_of(own), score, fields=segment.fields_of(own))
 
-    def explain(self, document: int, terms: Sequence[Term], spans: Int64s, score: float) -> Hit:
-        """Return a document as a hit, with what each word gave it; ``spans`` are those of the terms."""
+    def explain(
+        self,
+        document: int,
+        terms: Sequence[Term],
+        spans: Int64s,
+        score: float,
+        *,
+        quoted: Collection[str] = (),
+    ) -> Hit:
+        """Return a document as a hit, with what each word gave it; ``spans`` are those of the terms.
+
+        Its snippet is where the ``quoted`` words stand, and else those that gave most.
+        """
         number, own = self.place_of(document)
         segment, length = self.segments[number], float(self.lengths[document])
         counts = counts_in(segment.documents, segment.counts, spans[number], own).tolist()
@@ -399,6 +410,7 @@ class Documents:
         meaning = rest if abs(rest) > _ROUNDED * score else 0.0
         text = segment.text_of(own)
         gave = {one.document: one.score for one in met if one.score > _LITTLE * met[0].score}
+        gave |= {word: gave.get(word, 0.0) + sum(gave.values()) for word in quoted}
         snippet = cut_snippet(text, self.model.tokenize(text), gave)
         return Hit(segment.id_of(own), score, tuple(met), meaning, snippet, segment.fields_of(own))
 
