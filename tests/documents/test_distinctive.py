@@ -168,14 +168,24 @@ def test_what_cannot_be_done_is_said(call: dict[str, Any], sentence: str):
 
 
 def test_a_group_that_is_not_there_is_said():
-    with pytest.raises(InputError, match="there is no group 'c'; choose one of a, b"):
-        find(made_up()).rows("c")
+    pytest.importorskip("matplotlib")
+    for ask in (Distinctive.rows, Distinctive.plot):
+        with pytest.raises(InputError, match="there is no group 'c'; choose one of a, b"):
+            ask(find(made_up()), "c")
 
 
 def test_a_figure_shows_the_words_of_both_groups():
     pytest.importorskip("matplotlib")
     figure = find([*planted(), *[{"place": "a", "text": "the shore"}] * 30]).plot()
     assert {"sea", "shore"} <= {label.get_text() for label in figure.axes[0].get_yticklabels()}
+
+
+def test_a_figure_without_words_says_so():
+    pytest.importorskip("matplotlib")
+    alike = find([{"place": "ab"[i % 2], "text": "the same words"} for i in range(40)])
+    assert alike.plot().axes[0].get_title(loc="left") == "Words of a and b: nothing for sure"
+    with pytest.raises(InputError, match="topn is 0"):
+        alike.plot(topn=0)
 
 
 @pytest.mark.parametrize(("groups", "sections"), [(3, 4), (12, 2)])

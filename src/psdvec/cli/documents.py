@@ -138,7 +138,7 @@ def duplicates(
     groups, left = int(found.groups.max(initial=-1)) + 1, int((~found.keep).sum())
     print(
         f"{count_of(len(found), 'pair')} in {count_of(groups, 'group')} of {count_of(len(found.ids), 'document')}; "
-        f"leave out {left:,}, and {len(found.ids) - left:,} are kept"
+        f"leave out {left:,}, keep {len(found.ids) - left:,}"
     )
 
 
@@ -162,7 +162,10 @@ def distinctive(
         Path | None, typer.Option("--output", "-o", help="Folder to write a table, a page and JSON to.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Also draw the words, as PNG, SVG or PDF by the name of this file.")
+        Path | None,
+        typer.Option(
+            help="Also draw the words of both groups, or of the first of more: a PNG, SVG or PDF by its name."
+        ),
     ] = None,
     topn: Annotated[int, typer.Option("--topn", "-n", min=1, help="Words of each group to show.")] = 10,
     column: Column = None,
@@ -207,7 +210,10 @@ def distinctive(
              *map(str, numbers[6:])]
             for _, word, *numbers in found.rows(name, topn=topn)
         ]  # fmt: skip
-        print_table([name, *HEAD[2:]], rows)
+        if rows:
+            print_table([name, *HEAD[2:]], rows)
+        else:
+            print(f"{name}: nothing for sure")
         print()
     if output is not None:
         print(f"{count_of(len(found), 'word')} compared; have a look at {output / 'distinctive.html'}")

@@ -128,20 +128,22 @@ class Distinctive(Shown):
         matplotlib.figure.Figure
             A notebook shows it; ``figure.savefig("words.png")`` keeps it.
         """
+        demand_positive(topn, "topn")
         asked = self.groups[:1] if group is None and len(self.groups) > 2 else self.groups
         names = asked if group is None else (group,)
         drawn = [row for name in names for row in self._drawn(name, topn)]
         return rows_figure(
             drawn,
-            title=f"Words of {' and '.join(names)}",
+            title=f"Words of {' and '.join(names)}{'' if drawn else ': nothing for sure'}",
             x_title="log-odds against the others, 95 % interval over documents",
         )
 
     def _drawn(self, group: str, topn: int) -> list[Row]:
+        rows = self.rows(group, topn=topn)
         colour = colour_at(self.groups.index(group))
         sign = -1.0 if len(self.groups) == 2 and group == self.groups[1] else 1.0
         found = []
-        for _, word, effect, low, high, *_ in self.rows(group, topn=topn):
+        for _, word, effect, low, high, *_ in rows:
             ends = sorted((sign * low, sign * high))
             found.append(Row(word, sign * effect, f"{effect:.2f}", colour, ends[0], ends[1]))
         return found

@@ -94,13 +94,16 @@ def lines_figure(
             axes.fill_between(*zip(*one.band, strict=True), color=colour, alpha=0.18, linewidth=0)
     shown = _some_of(places)
     axes.set_xticks(shown, [places[at] for at in shown])
-    if sum(len(places[at]) for at in shown) > 60:
+    is_turned = sum(len(places[at]) for at in shown) > 60
+    if is_turned:
         axes.tick_params(axis="x", labelrotation=45)
     axes.set_axisbelow(True)
     axes.grid(axis="y", color=_colour("var(--line)"))
     axes.set_ylabel(y_title)
     if len(series) > 1:
         _add_legend(axes)
+    if not is_turned:
+        _hide_covered(figure, axes.get_xticklabels())
     return _plain(figure)
 
 
@@ -122,13 +125,18 @@ def map_figure(marks: Sequence[Mark], *, title: str, joined: Sequence[tuple[int,
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.15)
     axes.set_axis_off()
+    _hide_covered(figure, names)
+    return _plain(figure)
+
+
+def _hide_covered(figure: Any, names: Iterable[Any]) -> None:
+    """Hide names that would cover earlier ones."""
     figure.draw_without_rendering()
     taken: list[Any] = []
-    for name in names:  # one that would cover another is left out
+    for name in names:
         box = name.get_window_extent()
         name.set_visible(not box.count_overlaps(taken))
         taken += [box] if name.get_visible() else []
-    return _plain(figure)
 
 
 def check_figure_output(path: Path, *, overwrite: bool) -> None:
