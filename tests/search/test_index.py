@@ -319,6 +319,11 @@ def test_what_is_no_index_is_refused(tmp_path):
         read_index(tmp_path / "model")
 
 
+def test_an_index_in_place_of_its_model_is_refused_with_the_name_of_the_model(built):
+    with pytest.raises(StoreError, match=r"holds an index, not word vectors; give '.*index/model', its model"):
+        DocumentIndex.build(["a cat"], model=built.path, quiet=True)
+
+
 def test_an_index_is_not_replaced_unless_asked(tmp_path):
     DocumentIndex.build(texts(), output=tmp_path / "index", quiet=True)
     with pytest.raises(InputError, match="exists already"):

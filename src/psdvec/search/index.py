@@ -160,7 +160,8 @@ class DocumentIndex(Shown):
         path = keeper.path / KIND if keeper is not None else Path(output or "")
         check_resumable(path, kind=KIND, overwrite=overwrite)
         reading = _Reading(documents, column, id, where, tuple(keep), encoding, skip_known)
-        plan = {"index": VERSION, "model": _origin(given)}
+        sources = [] if given is None else [dict(getattr(given, "provenance", {"vectors": "in memory"}))]
+        plan = {"index": VERSION, "model": sources}
         with (
             open_workspace(path, plan=plan, progress=progress, overwrite=overwrite) as work,
             limit_blas(1),  # so that the last bits are the same for any number of threads
@@ -182,7 +183,7 @@ class DocumentIndex(Shown):
                 kind=KIND,
                 version=VERSION,
                 parameters=parameters,
-                sources=[_origin(given)],
+                sources=sources,
                 overwrite=overwrite,
             ) as writer:
                 write_segment(writer, 0, gathered, vectors)
@@ -479,12 +480,6 @@ def _link_segments(artefact: Artefact, writer: ArtefactWriter) -> None:
             except OSError:
                 shutil.copyfile(artefact.file(name), writer.folder / name)
             writer.digests[name] = str(record["sha256"])
-
-
-def _origin(model: Embeddings | None) -> dict[str, Any]:
-    if model is None:
-        return {"model": "of the documents"}
-    return dict(getattr(model, "provenance", {"vectors": "in memory"}))
 
 
 def read_index(

@@ -304,8 +304,10 @@ def open_artefact(
     """Open the artefact at ``path``, or take one that is open; if given, check its ``kind`` and highest ``version``."""
     artefact = path if isinstance(path, Artefact) else _read_meta(Path(path))
     if kind is not None and artefact.kind != kind:
+        own = artefact.path / MODEL
+        right = f"'{own}', its model" if kind == "embeddings" and own.is_dir() else "the right folder"
         raise StoreError(
-            f"'{artefact.path}' holds {_in_words(artefact.kind)}, not {_in_words(kind)}; give the right folder"
+            f"'{artefact.path}' holds {_in_words(artefact.kind)}, not {_in_words(kind)}; give {right}"
         )
     if version is not None and artefact.version > version:
         raise StoreError(
