@@ -322,3 +322,13 @@ def test_spell_writes_other_formats_and_says_what_they_lack(run, tmp_path: Path)
     code, _, err = run("spell", tmp_path / "vectors.txt", "-o", tmp_path / "better.bin", "-q")
     assert code == 1
     assert "--overwrite" in err
+
+
+def test_pairs_and_what_to_keep_are_not_written_over_each_other(run, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat sat\nthe cat sat\n")
+    both = tmp_path / "both.csv"
+    code, _, errors = run("duplicates", tmp_path / "a.txt", "-o", both, "--keep", both, "--overwrite")
+    assert (code, both.exists()) == (1, False)
+    assert "give each a name of its own" in errors
+    code, output, _ = run("duplicates", tmp_path / "a.txt", "-o", both)
+    assert (code, output) == (0, "1 pair in 1 group of 2 documents; leave out 1, keep 1\n")

@@ -320,7 +320,9 @@ def test_what_is_no_index_is_refused(tmp_path):
 
 
 def test_an_index_in_place_of_its_model_is_refused_with_the_name_of_the_model(built):
-    with pytest.raises(StoreError, match=r"holds an index, not word vectors; give '.*index/model', its model"):
+    with pytest.raises(
+        StoreError, match=r"holds an index, not word vectors; give '.*index/model', its model"
+    ):
         DocumentIndex.build(["a cat"], model=built.path, quiet=True)
 
 

@@ -20,6 +20,7 @@ from psdvec.cli.options import (
     read_where,
 )
 from psdvec.cli.tables import make_progress, print_table
+from psdvec.errors import InputError
 from psdvec.formats import load
 from psdvec.options import ENCODING, TOKENIZER
 from psdvec.progress import count_of
@@ -125,6 +126,10 @@ def duplicates(
     from psdvec.documents.rows import check_rows_output
     from psdvec.topic_model.documents import Files
 
+    if keep is not None and keep.absolute() == output.absolute():
+        raise InputError(
+            f"the pairs and what to keep would both be written to '{keep}'; give each a name of its own"
+        )
     for path in (output, keep):
         if path is not None:
             check_rows_output(path, overwrite=overwrite)
