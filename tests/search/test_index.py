@@ -134,6 +134,18 @@ def test_a_question_of_unknown_words_is_refused_in_a_sentence(built):
         built.search("♥ qq")
 
 
+def test_letters_with_accents_are_the_same_however_they_are_written():
+    index = DocumentIndex.build(["a cafe\u0301 au lait", "th\u00e9 vert", "rien"], quiet=True)
+    for question, name in (
+        ("caf\u00e9", "0"),
+        ("cafe\u0301", "0"),
+        ("the\u0301", "1"),
+        ('"the\u0301 vert"', "1"),
+    ):
+        assert [hit.id for hit in index.search(question, exact=True)] == [name]
+    assert index.search("cafe\u0301", exact=True)[0].snippet == "a **caf\u00e9** au lait"
+
+
 def test_equal_scores_come_in_the_order_of_the_documents():
     index = DocumentIndex.build(["same words here"] * 5 + ["other things there"] * 5, quiet=True)
     assert [hit.id for hit in index.search("words", topn=3, exact=True)] == ["0", "1", "2"]

@@ -37,6 +37,7 @@ from psdvec.search.segments import (
     TEXTS,
     Gathered,
     Placing,
+    composed,
     document_vectors,
     gather,
     read_segment,
@@ -326,7 +327,7 @@ class DocumentIndex(Shown):
         self, question: str, *, topn: int, chosen: Bools | None, exact: bool, why: bool
     ) -> list[Hit] | None:
         """Return the best documents; None if no document has a word of the question, nor one like them."""
-        found = self.collection
+        found, question = self.collection, composed(question)
         phrases = [self.model.tokenize(one) for one in quoted_in(question)]
         words = self.model.tokenize(question)
         terms = found.terms(words, exact=exact)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -193,7 +194,7 @@ def gather(
                     raise InputError(_there_twice(own, is_indexed=own in known))
                 skipped += 1
                 continue
-            line = " ".join((text if isinstance(text, str) else " ".join(text)).splitlines())
+            line = composed(" ".join((text if isinstance(text, str) else " ".join(text)).splitlines()))
             found = tokenize(line)
             if not found:
                 empty.append(own)
@@ -221,6 +222,15 @@ def gather(
     )  # fmt: skip
     kept = {field: list(seen) for field, seen in values.items()}
     return Gathered(folder, list(ids), list(words), postings.written, kept, tuple(empty), skipped)
+
+
+def composed(text: str) -> str:
+    """Return a text with letters and their accents in one, so that they are the same however they were written.
+
+    >>> composed("cafe\u0301") == "caf\u00e9"
+    True
+    """
+    return normalize("NFC", text)
 
 
 class _Numbers(dict[str, int]):
