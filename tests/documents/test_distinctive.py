@@ -180,6 +180,20 @@ def test_a_figure_shows_the_words_of_both_groups():
     assert {"sea", "shore"} <= {label.get_text() for label in figure.axes[0].get_yticklabels()}
 
 
+def test_a_single_word_among_thousands_is_found():
+    rng = np.random.default_rng(0)
+    records = [
+        {
+            "place": "ab"[i % 2],
+            "text": " ".join(f"w{k}" for k in rng.integers(0, 2000, 40)) + " ship" * (i % 10 == 0),
+        }
+        for i in range(300)
+    ]
+    found = distinctive(records, by="place", permutations=100, quiet=True)
+    assert [row[1] for row in found.rows("a")] == ["ship"]
+    assert found.rows("b") == []
+
+
 def test_a_figure_without_words_says_so():
     pytest.importorskip("matplotlib")
     alike = find([{"place": "ab"[i % 2], "text": "the same words"} for i in range(40)])

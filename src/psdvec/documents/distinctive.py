@@ -43,7 +43,12 @@ from psdvec.vectors.embeddings import Embeddings
 KIND, VERSION = "distinctive", 1
 SURE = 0.05  # false discoveries among the words that are called sure
 _AT_ONCE = 1 << 22  # statistics of permutations that are held at once
-_FEW, _TURNS = 200, 40  # units of a rare word at most, and how many times as many permutations it has at most
+_FEW, _TURNS = 200, 40  # units of a rare word at most, and how many times as many permutations it has
+_MOST_TURNS, _DEALT = (
+    1000,
+    1 << 32,
+)  # where it could not be sure else; units times groups times permutations, at most
+_NEARLY = 0.03  # of z: what is so near to it is as far out
 _DRAWN, _LISTED = 20, 60  # words of a group in its plot, and in its table
 _NAMED, _TOLD = 5, 12  # groups whose documents are told one by one, and words in the first sentence
 HEAD = (
@@ -425,8 +430,9 @@ def _tested(
     """Return z and p of all words and groups, (words, groups).
 
     What few units have can only be dealt in a few ways, so that no tail tells how far out a value is; the permutations
-    beyond it are counted, of more and more of them until enough are. A small group mostly lacks a rare word: the two
-    sides are not alike, and p is twice that of the nearer one.
+    beyond it are counted, of more and more of them until enough are, or until words that none is beyond could be called
+    sure, however many words are tested. A small group mostly lacks a rare word: the two sides are not alike, and p is
+    twice that of the nearer one.
     """
     z, p = (np.zeros((len(ids), used.counts.shape[1])) for _ in range(2))
     above, below = np.zeros(z.shape, np.int64), np.zeros(z.shape, np.int64)
@@ -438,22 +444,43 @@ def _tested(
     ):
         for part, found in _compared(used, ids, permutations, seed, pool, threads):
             z[part], null = found[:, :, 0], found[:, :, 1:]
-            above[part] = (null >= z[part][:, :, None]).sum(axis=2)
-            below[part] = (null <= z[part][:, :, None]).sum(axis=2)
+            above[part], below[part] = _beyond(z[part], null)
             for g in range(z.shape[1]):
                 one, other = chances(z[part, g], null[:, g]), chances(-z[part, g], -null[:, g])
                 p[part, g] = 2 * np.minimum(one, other)
             stage.advance(len(found))
-        for turn in range(1, _TURNS):
-            open_ones = np.flatnonzero(is_rare & (np.minimum(above, below) < ENOUGH).any(axis=1))
-            stage.note(f"{count_of(len(open_ones), 'rare word')} once more")
+        dealt = len(used.owners) * z.shape[1] * permutations  # in a turn
+        for turn in range(1, max(_TURNS, min(_MOST_TURNS, _DEALT // dealt))):
+            beyond = np.minimum(above, below)
+            open_ones = np.flatnonzero(is_rare & (beyond < ENOUGH).any(axis=1))
+            if not open_ones.size or (
+                turn >= _TURNS and _are_told(beyond[open_ones], turn * permutations, z.size)
+            ):
+                break
+            if turn.bit_count() == 1:
+                stage.note(f"{count_of(len(open_ones), 'rare word')} once more")
             for part, found in _compared(used, ids[open_ones], permutations, seed + turn, pool, threads):
                 own = open_ones[part]
-                above[own] += (found[:, :, 1:] >= z[own][:, :, None]).sum(axis=2)
-                below[own] += (found[:, :, 1:] <= z[own][:, :, None]).sum(axis=2)
+                more = _beyond(z[own], found[:, :, 1:])
+                above[own], below[own] = above[own] + more[0], below[own] + more[1]
                 done[own] += permutations
     p[is_rare] = (2 * (1 + np.minimum(above, below)) / (1 + done))[is_rare]
     return z, np.minimum(p, 1)
+
+
+def _beyond(z: Float64s, null: Float64s) -> tuple[Int64s, Int64s]:
+    """Return how many permutations are as far out as z, above and below.
+
+    Nearly as far is enough: how long documents are must not decide between deals of a word that are alike.
+    """
+    near = _NEARLY * np.abs(z)
+    return (null >= (z - near)[:, :, None]).sum(axis=2), (null <= (z + near)[:, :, None]).sum(axis=2)
+
+
+def _are_told(beyond: Int64s, permutations: int, tests: int) -> bool:
+    """Tell whether all words that no permutation went beyond can be called sure, or there are none."""
+    surest = int((beyond == 0).sum())
+    return not surest or 2 * tests / (1 + permutations) <= SURE * surest
 
 
 def _compared(
