@@ -1,11 +1,13 @@
 """Whether ``psdvec.change`` can be trusted: no change where there is none, what people say, and what it costs.
 
     python -m benchmarks.bench.bench_change null CORPUS ... --work FILE [--seeds 5] [--record FILE]
+    python -m benchmarks.bench.bench_change groups CORPUS ... --work FILE [--seeds 5] [--record FILE]
     python -m benchmarks.bench.bench_change people FOLDER --work FILE [--record FILE]
     python -m benchmarks.bench.bench_change cost SPEECHES.jsonl --by FIELD --work FOLDER [--record FILE]
 
 *Null*: random documents of each CORPUS, three million words, are dealt to two slices at random, half and half and one
-to ten, so that no word differs; 5 of 100 tests should reject at 0.05, whatever a word's frequency. *People*: the
+to ten, so that no word differs; 5 of 100 tests should reject at 0.05, whatever a word's frequency. *Groups*: the same
+of ``psdvec.distinctive``, with the time it takes. *People*: the
 samples of SemEval-2020 task 1 below FOLDER, two slices for each language: the rank correlation with people's
 judgements, of ours and of skip-gram with Procrustes. *Cost*: a model of 20,000 words, and then the command.
 
@@ -16,8 +18,10 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import time
 from dataclasses import asdict
 from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,6 @@ import numpy as np
 from benchmarks.bench.bench_power import (
     BANDS,
     band_names,
-    bands_of,
     draw_texts,
     kept_step,
     skipgram_distances,
@@ -42,6 +45,7 @@ SAMPLES = {
 }  # fmt: skip
 SHARES = (0.5, 1 / 11)
 COLOURS = ("#0b6e99", "#b5501f", "#4b7f2b")
+HAVING = (5, 20, 100, 1 << 40)  # documents that have a word, for the bands of groups
 DIM, EPOCHS = 100, 30
 QUANTILES = 10.0 ** -np.arange(0.1, 3.61, 0.1)  # shares of the words, for the picture
 MEASURES = {
@@ -57,7 +61,23 @@ MEASURES = {
 
 def null_table(record: dict[str, Any]) -> str:
     """Write the share of p below 0.05 and below 0.01, by occurrences in the smaller slice; ± is over the seeds."""
-    heads = ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "splits with a q < 0.1"]
+    return markdown(
+        ["text", "smaller slice", "words", "p < 0.05", "p < 0.01", *band_names(), "splits with a q < 0.1"],
+        _null_rows(record),
+        names=2,
+    )
+
+
+def groups_table(record: dict[str, Any]) -> str:
+    """Write the same of groups, by the documents that have a word, and the seconds of a split."""
+    names = [f"{low:,} to {high - 1:,}" for low, high in pairwise(HAVING[:-1])] + [f"{HAVING[-2]:,} or more"]
+    seconds = [f"{np.mean([step['seconds'] for step in steps]):.0f}" for steps in _by_split(record).values()]
+    rows = [[*row, one] for row, one in zip(_null_rows(record), seconds, strict=True)]
+    heads = ["text", "smaller group", "words", "p < 0.05", "p < 0.01", *names, "splits with a q < 0.05"]
+    return markdown([*heads, "seconds"], rows, names=2)
+
+
+def _null_rows(record: dict[str, Any]) -> list[list[str]]:
     rows = []
     for (name, share), steps in _by_split(record).items():
         tested = np.array([step["tested"] for step in steps])
@@ -71,7 +91,7 @@ def null_table(record: dict[str, Any]) -> str:
                 f"{sum(step['discoveries'] > 0 for step in steps)} of {len(steps)}",
             ]
         )  # fmt: skip
-    return markdown(heads, rows, names=2)
+    return rows
 
 
 def _by_split(record: dict[str, Any]) -> dict[tuple[str, float], list[dict[str, Any]]]:
@@ -156,21 +176,38 @@ def trained(corpus: Path, words: int) -> tuple[list[str], psdvec.Model]:
 def null(corpus: Path, words: int, share: float, seed: int) -> dict[str, Any]:
     """Return how often tests reject where documents were dealt to slices at random."""
     texts, model = trained(corpus, words)
+    found = psdvec.change(model, slices=dealt(texts, share, seed), seed=seed, quiet=True)
+    rejected = rejections(found.p, found.occurrences.min(axis=1), BANDS)
+    quantiles = np.round(-np.log10(np.quantile(found.p, QUANTILES)), 3).tolist()
+    return {**rejected, "discoveries": int((found.q < 0.1).sum()), "quantiles": quantiles}
+
+
+def null_of_groups(corpus: Path, words: int, share: float, seed: int) -> dict[str, Any]:
+    """Return how often the test of ``distinctive`` rejects, of the smaller group, and how long it takes."""
+    groups, begun = dealt(draw_texts(corpus, words, seed=0), share, seed), time.perf_counter()
+    found = psdvec.distinctive(slices=groups, seed=seed, quiet=True)
+    seconds = time.perf_counter() - begun
+    rejected = rejections(found.p[:, 0], found.having.sum(axis=1), HAVING)
+    return {**rejected, "discoveries": int((found.q < 0.05).sum()), "seconds": seconds}
+
+
+def dealt(texts: list[str], share: float, seed: int) -> dict[str, list[str]]:
+    """Deal documents to two groups at random; the first has this share of them."""
     chosen = np.random.default_rng(seed).random(len(texts)) < share
-    sides = {
+    return {
         str(side): [text for text, is_in in zip(texts, chosen, strict=True) if is_in == side]
         for side in (True, False)
     }
-    found = psdvec.change(model, slices=sides, seed=seed, quiet=True)
-    bands = bands_of(found.occurrences.min(axis=1))
-    in_bands = [bands == band for band in range(len(BANDS) - 1)]
+
+
+def rejections(p: Any, sizes: Any, bands: tuple[int, ...]) -> dict[str, list[int]]:
+    """Count the tests in each band of ``sizes``, and those with a p below 0.05 and 0.01."""
+    in_bands = [(low <= sizes) & (sizes < high) for low, high in pairwise(bands)]
     return {
         "tested": [int(band.sum()) for band in in_bands],
-        "below 0.05": [int((found.p[band] < 0.05).sum()) for band in in_bands],
-        "below 0.01": [int((found.p[band] < 0.01).sum()) for band in in_bands],
-        "discoveries": int((found.q < 0.1).sum()),
-        "quantiles": np.round(-np.log10(np.quantile(found.p, QUANTILES)), 3).tolist(),
-    }  # fmt: skip
+        "below 0.05": [int((p[band] < 0.05).sum()) for band in in_bands],
+        "below 0.01": [int((p[band] < 0.01).sum()) for band in in_bands],
+    }
 
 
 def null_steps(given: argparse.Namespace) -> dict[str, Any]:
@@ -180,7 +217,7 @@ def null_steps(given: argparse.Namespace) -> dict[str, Any]:
         for share in SHARES:
             for seed in range(given.seeds):
                 key = {"corpus": path.stem, "words": given.words, "share": share, "seed": seed}
-                steps.append(kept_step(kept, key, partial(null, path, given.words, share, seed)))
+                steps.append(kept_step(kept, key, partial(given.test, path, given.words, share, seed)))
     return {"steps": steps}
 
 
@@ -270,7 +307,9 @@ def main() -> None:
     one.add_argument("corpora", type=Path, nargs="+", help="JSON lines with a field text, or plain text")
     one.add_argument("--seeds", type=int, default=5)
     one.add_argument("--words", type=int, default=3_000_000)
-    one.set_defaults(steps=null_steps, tables=[null_table])
+    one.set_defaults(steps=null_steps, test=null, tables=[null_table])
+    four = kinds.add_parser("groups", parents=[one], add_help=False)
+    four.set_defaults(steps=null_steps, test=null_of_groups, tables=[groups_table])
     two = kinds.add_parser("people")
     two.add_argument("folder", type=Path, help="a folder for each language below it")
     two.add_argument(
@@ -281,7 +320,7 @@ def main() -> None:
     three.add_argument("speeches", type=Path, help="JSON lines")
     three.add_argument("--by", required=True, help="the field of the slices")
     three.set_defaults(steps=cost, tables=[cost_table])
-    for each in (one, two, three):
+    for each in (one, two, three, four):
         each.add_argument("--work", type=Path, required=True)
         each.add_argument("--record", type=Path)
     given = parser.parse_args()

@@ -44,10 +44,8 @@ KIND, VERSION = "distinctive", 1
 SURE = 0.05  # false discoveries among the words that are called sure
 _AT_ONCE = 1 << 22  # statistics of permutations that are held at once
 _FEW, _TURNS = 200, 40  # units of a rare word at most, and how many times as many permutations it has
-_MOST_TURNS, _DEALT = (
-    1000,
-    1 << 32,
-)  # where it could not be sure else; units times groups times permutations, at most
+_MOST_TURNS = 1000  # where it could not be sure else
+_DEALT = 1 << 32  # units times groups times permutations, at most
 _NEARLY = 0.03  # of z: what is so near to it is as far out
 _DRAWN, _LISTED = 20, 60  # words of a group in its plot, and in its table
 _NAMED, _TOLD = 5, 12  # groups whose documents are told one by one, and words in the first sentence
