@@ -40,6 +40,14 @@ def test_the_page_is_well_formed_and_shows_every_topic(found):
     assert "Topics over year" in text
 
 
+def test_a_document_of_very_many_words_does_not_decide_what_documents_are_about(found):
+    shares = np.zeros_like(found.proportions)
+    shares[:, 1], shares[0] = 1, (1, 0, 0, 0)
+    lengths = np.where(np.arange(40) == 0, 1e6, found.lengths)
+    source = as_html(replace(found, proportions=shares, lengths=lengths), describe_topics(found))
+    assert f"most about: {found.labels[1]};" in source
+
+
 def test_the_page_needs_nothing_from_elsewhere(found):
     source = as_html(found, describe_topics(found))
     assert not re.search(r"https?:|//|@import|url\(|\bsrc=", source)

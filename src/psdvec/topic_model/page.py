@@ -442,7 +442,9 @@ def as_html(topics: Topics, described: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of ``topics``, ``described`` as in ``topics.json``."""
     coherent = topics.coherence[np.isfinite(topics.coherence)]
     quality = f"coherence {coherent.mean():.3f} (NPMI of the ten top words), " if len(coherent) else ""
-    largest = [topics.labels[k] for k in np.argsort(-topics.sizes, kind="stable")[:3]]
+    # A few long documents, of lists or code say, may have most of all words: here each document counts alike.
+    shares = topics.proportions.mean(axis=0)
+    largest = [topics.labels[k] for k in np.argsort(-shares, kind="stable")[:3]]
     sections = [
         Section("Map", _maps(topics, described)),
         *(Section(f"Topics over {field}", _over(topics, field)) for field in topics.fields),
