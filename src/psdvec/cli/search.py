@@ -125,5 +125,5 @@ def search(
             for one in hit.why
             if one.score >= 0.005
         ]
-        meaning = [f"meaning {round(hit.meaning, 2) + 0.0:.2f}"] if hit.meaning else []  # + 0: not -0.00
+        meaning = [f"meaning {hit.meaning:.2f}"] if abs(hit.meaning) >= 0.005 else []
         print(printable(f"   why: {', '.join([*met, *meaning])}"))
