@@ -157,14 +157,14 @@ def word_places(line: str, words: list[str]) -> list[tuple[int, int] | None]:
         origins = [i for i, letter in enumerate(line) for _ in _fold(letter)] + [len(line)]
     places: list[tuple[int, int] | None] = []
     for word in map(_fold, words):
-        if word[:1].isalnum():  # a line of dashes, say, may be long
-            at = next((found.start() for found in _LETTER.finditer(text, at)), at)
         start = text.find(word, at, at + _FAR + len(word))
         if start >= 0 and word and (start == at or not text[start - 1].isalnum()):
             at = start + len(word)
             places.append((origins[start], origins[at - 1] + 1))
             continue
-        found = _find(text, [word], at) or _find(text, word.split(JOINT), at)
+        letter = _LETTER.search(text, at) if word[:1].isalnum() else None
+        begin = letter.start() if letter else at  # a line of dashes, say, may be long
+        found = _find(text, [word], begin) or _find(text, word.split(JOINT), begin)
         places.append(found and (origins[found[0]], origins[found[1] - 1] + 1))
         at = found[1] if found else at
     return places
@@ -228,10 +228,8 @@ def _best_window(words: Sequence[str], gave: Mapping[str, float]) -> int:
     """Return where the window begins whose different words gave most; a little before the first of them."""
     places = [i for i, word in enumerate(words) if word in gave]
     best, first = 0.0, 0
-    for i in places:
-        worth = sum(
-            gave[word] for word in {words[j] for j in range(i, min(i + _SNIPPET, len(words)))} & gave.keys()
-        )
+    for k, i in enumerate(places):
+        worth = sum(gave[word] for word in {words[j] for j in places[k : k + _SNIPPET] if j < i + _SNIPPET})
         if worth > best + 1e-12:
             best, first = worth, i
     return max(0, min(first - 3, len(words) - _SNIPPET))
