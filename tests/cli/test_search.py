@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from psdvec.cli.options import read_where
+from psdvec.errors import InputError
+
 RECORDS = [
     {"id": "a", "text": "Capital punishment in the states.", "party": "A"},
     {"id": "b", "text": "The capital of France is Paris.", "party": "B"},
@@ -43,6 +46,12 @@ def test_a_filter_in_quotes_may_have_a_comma(run, tmp_path):
             "search", "cat", "--in", tmp_path / "index", "--json", "--where", f"author={asked}"
         )
         assert [one["id"] for one in json.loads(output)] == found
+
+
+def test_an_empty_value_is_one_of_the_values_of_a_filter_and_open_quotes_are_refused():
+    assert read_where(["party=A,"]) == {"party": ["A", ""]}
+    with pytest.raises(InputError, match="cannot be cut into values"):
+        read_where(['author="Smith, J.'])
 
 
 def test_documents_are_added_and_found(run, tmp_path, documents):

@@ -5,8 +5,8 @@ In help texts, :func:`grouped` lets what people set stand first, and the rest be
 
 from __future__ import annotations
 
+import csv
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields
@@ -180,9 +180,6 @@ def share_or_off(text: str | float) -> float:
         raise typer.BadParameter(f"'{text}' is not a share; give off, or a number such as 2") from None
 
 
-_VALUE = re.compile(r'"([^"]+)"(?=,|$)|([^,]+)')
-
-
 def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
     """Read conditions of records; several values of one field are alternatives, and one in quotes may have commas.
 
@@ -194,7 +191,13 @@ def read_where(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
         name, equals, values = text.partition("=")
         if not equals or not name or not values:
             raise InputError(f"where={text!r} is no condition; write one as --where party=A, or party=A,B")
-        found.setdefault(name, []).extend(quoted or one for quoted, one in _VALUE.findall(values))
+        try:
+            found.setdefault(name, []).extend(next(csv.reader([values], strict=True)))
+        except csv.Error as error:
+            raise InputError(
+                f"where={text!r} cannot be cut into values ({error}); write a value that has commas or quotes as CSV "
+                'does, author="Smith, J."'
+            ) from error
     return found or None
 
 
