@@ -12,7 +12,7 @@ from psdvec.counts.count import count_pairs
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
 from psdvec.text.readers import Reader
-from psdvec.text.streams import ByteRange, open_file, open_stream
+from psdvec.text.streams import ByteRange, Span, open_file, open_stream
 from tests.helpers import contents
 
 fsspec = pytest.importorskip(
@@ -86,6 +86,16 @@ def test_only_plain_text_can_be_cut(memory, tmp_path):
     assert not Reader().can_be_cut(f"{memory}/b.txt.gz")
     assert not Reader().can_be_cut(str(tmp_path / "c.parquet"))
     assert not Reader().can_be_cut(str(tmp_path / "d.csv"))  # its cells may hold line ends
+
+
+def test_a_room_that_is_still_looked_at_is_left_as_it_is(tmp_path):
+    (tmp_path / "text").write_bytes(b"one two")
+    room = bytearray(b"long ago, and interrupted")
+    with memoryview(room):
+        assert Span(tmp_path / "text", 0, 7).read(room) == b"one two"
+    assert room == b"long ago, and interrupted"
+    assert Span(tmp_path / "text", 4, 7).read(room) is room
+    assert room == b"two"
 
 
 def test_a_file_that_cannot_be_opened_leaves_nothing_that_fails_to_close(tmp_path, monkeypatch):

@@ -68,8 +68,11 @@ class Span(NamedTuple):
     def read(self, room: bytearray | None = None) -> bytearray:
         """Return the bytes, in the place of what is in ``room``: new memory would cost as much as reading them."""
         room, filled = bytearray() if room is None else room, 0
-        del room[self.size :]
-        room += bytes(self.size - len(room))
+        try:
+            del room[self.size :]
+            room += bytes(self.size - len(room))
+        except BufferError:  # what was stopped meanwhile may still look at it
+            room = bytearray(self.size)
         try:
             with self.path.open("rb", buffering=0) as file, memoryview(room) as view:
                 file.seek(self.begin)
