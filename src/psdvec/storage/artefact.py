@@ -429,7 +429,7 @@ def open_published(folder: Path) -> Artefact:
 
 
 def _leads_elsewhere(name: str) -> bool:
-    return ".." in name.split("/") or name.startswith("/") or not {"\\", ":", "\0"}.isdisjoint(name)
+    return any(part in ("", "..") or not _ELSEWHERE.isdisjoint(part) for part in name.split("/"))
 
 
 def seal(meta: Mapping[str, Any]) -> dict[str, Any]:
