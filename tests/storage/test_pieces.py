@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.storage.artefact import SEAL, create_artefact
+from psdvec.storage.artefact import META, SEAL, create_artefact
 from psdvec.storage.workspace import find_damage, open_workspace, piece_file, piece_folder
 from tests.helpers import Watched
 
@@ -48,7 +48,8 @@ def test_no_byte_can_be_changed_added_or_lost_and_no_file_removed_unseen(work, d
     whole = path.read_bytes()
     at = data.draw(st.integers(0, len(whole)))
     changes = [whole[:at], whole[:at] + b"x" + whole[at:], whole[:at] + b"xy" + whole[at + 2 :], None]
-    changed = data.draw(st.sampled_from([change for change in changes if change != whole]))
+    told = whole.rstrip() if path.name == META else whole  # the line end after JSON says nothing
+    changed = data.draw(st.sampled_from([change for change in changes if change not in (whole, told)]))
     is_alone = path.parent == work
     try:
         if changed is not None:
