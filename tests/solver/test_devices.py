@@ -39,11 +39,13 @@ def torch():
     return pytest.importorskip("torch", reason="the code for GPUs needs torch; pip install 'psdvec[gpu]'")
 
 
-@pytest.fixture(params=["dense", "sparse"])
+@pytest.fixture(params=["one strip", "many strips"])
 def gpu(torch, request, monkeypatch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
-    monkeypatch.setattr(gpu_pairs, "SHARE", 0.8 if request.param == "dense" else 0.0)
+    if request.param == "many strips":
+        monkeypatch.setattr(gpu_pairs, "STRIP", 300)
+        monkeypatch.setattr(gpu_pairs, "UPLOADED", 200)
     return open_device("torch:cpu")
 
 
@@ -161,46 +163,38 @@ def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
     np.testing.assert_allclose(gpu.get(again.low_rank.vectors), whole, atol=1e-4)
 
 
-def test_no_room_is_answered_with_smaller_chunks_and_then_with_a_sentence(torch):
-    from psdvec.solver.devices.gpu import SMALLEST, for_chunks
-
-    done = []
-
-    def cramped(lo, hi):
-        if hi - lo > 1000:
-            raise torch.OutOfMemoryError
-        done.extend(range(lo, hi))
-
-    for_chunks(cramped, 5000, width=SMALLEST // 64)
-    assert done == list(range(5000))
-
-    def full(lo, hi):
-        raise torch.OutOfMemoryError
-
-    with pytest.raises(ResourceError, match="the device has no room"):
-        for_chunks(full, 10, width=10)
-
-
-def test_no_room_for_whole_matrices_is_answered_with_rows_and_then_with_a_sentence(monkeypatch, torch):
+def test_a_device_without_room_says_so_and_what_to_do(monkeypatch, torch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
     def full(*arguments):
         raise torch.OutOfMemoryError
 
-    kept = []
-    sparse_pairs = gpu_pairs._sparse_pairs
-    monkeypatch.setattr(gpu_pairs, "_dense_pairs", full)
-    monkeypatch.setattr(gpu_pairs, "_sparse_pairs", lambda *a: kept.append(sparse_pairs(*a)) or kept[0])
-    here, there = (fit(drawn_counts(), dim=4, device=device) for device in ("cpu", "torch:cpu"))
-    assert len(kept) == 1
-    grams = [model.vectors @ model.vectors.T for model in (here, there)]  # eigenvectors have either sign
-    np.testing.assert_allclose(grams[1], grams[0], atol=1e-2 * np.abs(grams[0]).max())
-    for name in ("_sparse_pairs", "directed_terms"):
-        monkeypatch.setattr(gpu_pairs, name, full)
-        with pytest.raises(
-            ResourceError, match=r"the device has no room for the pairs of .* words; fit fewer"
-        ):
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu_pairs, "directed_terms", full)
+        with pytest.raises(ResourceError, match=r"no room for the pairs of .* words; fit fewer"):
             fit(drawn_counts(), dim=4, device="torch:cpu")
+    monkeypatch.setattr(gpu_pairs, "available_memory", lambda device: 1000)
+    with pytest.raises(ResourceError, match=r"even without the pairs, and 800 B is free; fit fewer words"):
+        fit(drawn_counts(), dim=4, device="torch:cpu")
+
+
+def test_strips_that_a_device_has_no_room_for_stay_in_the_memory_of_the_machine(monkeypatch, torch):
+    from psdvec.solver.devices import gpu as gpu_pairs
+
+    moved, to = [], gpu_pairs.Strip.to
+
+    def noted(strip, device):
+        moved.append(strip.lo)
+        return to(strip, device)
+
+    monkeypatch.setattr(gpu_pairs, "STRIP", 300)
+    monkeypatch.setattr(gpu_pairs.Strip, "to", noted)
+    here, moves = fit(drawn_counts(), dim=4, device="torch:cpu").vectors, len(moved)
+    strips = len(set(moved))
+    there = fit(drawn_counts(), dim=4, device="torch:cpu", memory="1K").vectors
+    assert strips > 3
+    assert len(moved) - moves == moves + strips  # each left the device once more than it was asked for
+    np.testing.assert_array_equal(here, there)
 
 
 def test_no_room_for_a_batch_of_words_is_answered_with_its_halves_and_then_with_a_sentence(
@@ -314,7 +308,7 @@ def test_torch_computes_the_formula(recipe, torch):
 
     counts, here = drawn_counts(), torch.device("cpu")
     constants, scales, _, formula = formula_of(counts, recipe)
-    pairs = gpu_pairs.directed_pairs(here, counts, len(counts))
+    (pairs,) = gpu_pairs.directed_pairs(here, counts, len(counts))
     found = gpu_pairs.directed_terms(*pairs, gpu_pairs.put_scales(scales, here), constants)
     assert_to_float32(torch.stack(list(found)).numpy(), formula)
 

@@ -29,18 +29,22 @@ from psdvec.solver.devices import Room, Size
 from psdvec.solver.devices.cpu_pairs import TILE, lay_out
 from psdvec.solver.pmi import PairTerms, WordScales, pair_terms, target_unit
 from psdvec.solver.ridge import CALIBRATION, LEAST, SINGULAR, Setting, evidence
+from psdvec.solver.rounds import iterated_pairs
+from psdvec.storage.artefact import release_memory
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
 from psdvec.vectors.subwords import STEPS, Solve
 
-# The seen pairs of a problem on a GPU, in torch: whole matrices where the device has room for them, otherwise rows.
+# The seen pairs of a problem on a GPU, in torch, by strips of rows.
 
 Result = TypeVar("Result")
 
-SHARE = 0.8  # of the free memory that whole matrices may take
-MATRICES = 4  # the three that are kept, and what comes and goes beside them
-UPLOADED = 1 << 23  # numbers that are brought to the device at a time
-SMALLEST = 1 << 14  # numbers of a chunk below which it is not cut again
+SHARE = 0.8  # of the free memory that pairs and what comes and goes beside them may take
+TALL = 8  # matrices as large as X's basis that are alive together in the rounds
+UPLOADED = 1 << 23  # pairs that are brought to the device at a time
+STRIP = 1 << 26  # directed pairs that are put together at a time, at most
+PUT_TOGETHER = 200  # bytes that each of them takes meanwhile
+PAIR = 12  # bytes of a pair that is kept
 
 
 def put(array: Array, device: torch.device) -> Tensor:
@@ -60,62 +64,44 @@ def put_scales(scales: WordScales, device: torch.device) -> WordScales:
 
 
 def available_memory(device: torch.device) -> int:
-    """Return the bytes that are free on the device."""
+    """Return the bytes that are free on the device, those that torch holds for later among them."""
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
+        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + held
     return resources.available_memory()
 
 
-def _symmetric_terms(
-    device: torch.device, counts: Cooccurrence, scales: WordScales, constants: Constants, recipe: Recipe
-) -> tuple[Tensor, Tensor, float]:
-    """Return the places i n + j of all seen pairs, rising, their weight, target and first value, and Σ R G².
+def directed_pairs(
+    device: torch.device, counts: Cooccurrence, n: int
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Bring the directed pairs among the first n words to the device: rows, columns, counts, a part at a time.
 
-    The numbers are rounded to half precision as they are on the CPU, so that the problem is the same.
+    Threads copy what comes next, and the memory of mapped counts is given back.
     """
-    n, half = len(scales), recipe.start == "half"
-    rows, columns, H = directed_pairs(device, counts, n)
-    here = put_scales(scales, device)
-    one = directed_terms(rows, columns, H, here, constants)
-    both = torch.cat([rows * n + columns, columns * n + rows])
-    keys, place = torch.unique(both, return_inverse=True)
-    terms = torch.zeros(keys.numel(), 3 if half else 2, device=device)
-    directed = torch.stack([one.weights, one.targets, *([one.shifts] if half else [])], dim=1)
-    terms.index_add_(0, place, directed.repeat(2, 1))
-    sums = torch.zeros(keys.numel(), device=device, dtype=torch.float64)
-    sums.index_add_(0, place[: H.numel()], one.squares.double())
-    widths = put_long(lay_out(_squares(rows, columns, n), n), device)
-    kept = (terms[:, 1].abs() >= recipe.negligible) | (keys % n < widths[keys // n])
-    keys, terms = keys[kept], terms[kept]
-    first = _half_start(keys, terms, here, constants, recipe.relaxation) if half else terms[:, 1]
-    unit = target_unit(scales, constants)
-    numbers = [
-        terms[:, 0].half(),
-        (terms[:, 1] / unit).half().float() * unit,
-        (first / unit).half().float() * unit,
-    ]
-    return keys, torch.stack([number.float() for number in numbers], dim=1), float(sums[kept].sum())
-
-
-def directed_pairs(device: torch.device, counts: Cooccurrence, n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Bring the directed pairs among the first n words to the device: rows, columns, counts."""
     size = int(counts.indptr[n])
-    lengths = torch.from_numpy(np.diff(counts.indptr[: n + 1])).to(device)
-    rows = torch.repeat_interleave(torch.arange(n, device=device), lengths)
-    columns = _uploaded(counts.indices[:size], device, lambda part: part.long())
-    H = _uploaded(counts.values[:size], device, lambda part: (part.double() / UNIT).float())
-    if n == len(counts.vocabulary):
-        return rows, columns, H
-    inside = columns < n
-    return rows[inside], columns[inside], H[inside]
+    indptr = put_long(counts.indptr[: n + 1], device)
 
+    def copied(begin: int) -> tuple[int, Array, Array]:
+        end = min(begin + UPLOADED, size)
+        columns, values = np.array(counts.indices[begin:end]), np.array(counts.values[begin:end])
+        for array in (counts.indices, counts.values):
+            release_memory(array, begin, end)
+        return begin, columns, values
 
-def _uploaded(array: Array, device: torch.device, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """Bring an array to the device and ``change`` it there, a part at a time; threads copy what comes next."""
-    parts = [array[begin : begin + UPLOADED] for begin in range(0, max(array.size, 1), UPLOADED)]
     with ThreadPoolExecutor(resources.thread_limit()) as pool:
-        copies = resources.map_ordered(pool, np.array, parts, ahead=4)
-        return torch.cat([change(torch.from_numpy(copy).to(device)) for copy in copies])
+        for begin, *copies in resources.map_ordered(pool, copied, range(0, size, UPLOADED), ahead=4):
+            columns, values = (torch.from_numpy(copy).to(device) for copy in copies)
+            rows = _rows_of(indptr, torch.arange(begin, begin + columns.numel(), device=device))
+            H = (values.double() / UNIT).float()
+            if n < len(counts.vocabulary):
+                inside = columns < n
+                rows, columns, H = rows[inside], columns[inside], H[inside]
+            yield rows, columns.long(), H
+
+
+def _rows_of(indptr: Tensor, places: Tensor) -> Tensor:
+    """Return in which row each of ``places`` lies."""
+    return torch.searchsorted(indptr, places, right=True) - 1
 
 
 def directed_terms(
@@ -131,120 +117,205 @@ def directed_terms(
     )  # fmt: skip
 
 
-def _squares(rows: Tensor, columns: Tensor, n: int) -> Int64s:
-    """Return how many pairs each square of words has."""
-    size = -(-n // TILE)
-    tiles = torch.bincount((rows // TILE) * size + columns // TILE, minlength=size * size)
-    found: Int64s = tiles.cpu().numpy().reshape(size, size)
-    return found
+class _Directed:
+    """The directed pairs among the first n words on the device, as they are counted.
 
-
-def _half_start(keys: Tensor, terms: Tensor, scales: WordScales, constants: Constants, step: float) -> Tensor:
-    """Return the pairs' values in the paper's first matrix, X + ω R∘(G - X) at X = G/2, less the background's."""
-    s, rho = scales.emphases, scales.rho
-    rows, columns = keys // s.shape[0], keys % s.shape[0]
-    w, t, g = terms.T
-    level = 0.5 * float(np.log(constants.smoothing)) * s[rows] * s[columns]
-    values: Tensor = 0.5 * g * (1 - step * (w + rho[rows] * rho[columns])) + step * (t - level * w)
-    return values
-
-
-@dataclass
-class DensePairs:
-    """Pairs as whole matrices, (n, n) float32 each; see :class:`psdvec.solver.devices.DevicePairs`."""
-
-    squares: float
-    weights: Tensor
-    targets: Tensor
-    values: Tensor
-
-    def times(self, block: Tensor) -> Tensor:
-        """Return values · block."""
-        m = block.shape[0]
-        return self.values[:m, :m] @ block
-
-    def renew(
-        self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
-    ) -> tuple[Tensor | None, float, float]:
-        """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
-        n, P = Q.shape[0], Q * put(values, Q.device)
-        image = torch.zeros_like(Q) if with_image else None
-        sums = torch.zeros(2, dtype=torch.float64, device=Q.device)
-
-        def part(lo: int, hi: int) -> None:
-            x, w, t, old = P[lo:hi] @ Q.T, self.weights[lo:hi], self.targets[lo:hi], self.values[lo:hi]
-            sums[0] += (t * x).sum(dtype=torch.float64)
-            sums[1] += (w * x * x).sum(dtype=torch.float64)
-            new = t - w * x
-            if image is not None:
-                image[lo:hi] = torch.lerp(old, new, 1 + momentum) @ Q
-            old.copy_(new)
-
-        for_chunks(part, n, width=n)
-        return image, float(sums[0]), float(sums[1])
-
-
-@dataclass
-class SparsePairs:
-    """Pairs as sparse rows; see :class:`psdvec.solver.devices.DevicePairs`.
-
-    ``rows``, ``columns``: (m,) int64, others float32. ``head`` holds the values of the first rows and columns
-    while they are multiplied again and again.
+    ``indptr`` (n + 1,) int64, ``columns`` (m,) int32 and ``H`` (m,) float32; ``squares`` are how many pairs each square
+    of words has.
     """
 
-    squares: float
+    def __init__(self, device: torch.device, counts: Cooccurrence, n: int) -> None:
+        size, tiles = int(counts.indptr[n]), -(-n // TILE)
+        self.columns = torch.empty(size, dtype=torch.int32, device=device)
+        self.H = torch.empty(size, device=device)
+        lengths, squares = (torch.zeros(k, dtype=torch.int64, device=device) for k in (n + 1, tiles * tiles))
+        end = 0
+        for rows, columns, H in directed_pairs(device, counts, n):
+            begin, end = end, end + H.numel()
+            self.columns[begin:end], self.H[begin:end] = columns, H
+            lengths += torch.bincount(rows + 1, minlength=n + 1)
+            squares += torch.bincount(rows // TILE * tiles + columns // TILE, minlength=tiles * tiles)
+        self.columns, self.H = self.columns[:end], self.H[:end]
+        self.indptr = lengths.cumsum(0)
+        self.squares: Int64s = squares.cpu().numpy().reshape(tiles, tiles)
+
+    def strips(self, most: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows that have at most so many pairs with their columns, each of one row at least."""
+        n = self.indptr.numel() - 1
+        of_columns = torch.zeros(n, dtype=torch.int64, device=self.columns.device)
+        for part in self.columns.split(STRIP):
+            of_columns += torch.bincount(part, minlength=n)
+        ends = (self.indptr[1:] + of_columns.cumsum(0)).cpu().numpy()
+        first = before = 0
+        while first < n:
+            last = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+            yield first, last
+            first, before = last, int(ends[last - 1])
+
+    def both_directions(self, lo: int, hi: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Return the pairs of rows ``lo`` to ``hi`` and those of these columns: rows, columns and counts of each."""
+        begin, end = self.indptr[[lo, hi]].tolist()
+        places = torch.arange(begin, end, device=self.H.device)
+        yield _rows_of(self.indptr, places), self.columns[begin:end].long(), self.H[begin:end]
+        found = [
+            torch.nonzero((part >= lo) & (part < hi))[:, 0] + number * STRIP
+            for number, part in enumerate(self.columns.split(STRIP))
+        ]
+        places = torch.cat(found)
+        yield _rows_of(self.indptr, places), self.columns[places].long(), self.H[places]
+
+
+@dataclass
+class Strip:
+    """The pairs of rows ``lo`` to ``hi``, by row, both directions put together.
+
+    ``indptr`` and ``columns`` are int32, ``weights`` and ``targets`` float16 as on the CPU, ``values`` float32.
+    """
+
+    lo: int
+    hi: int
     indptr: Tensor
-    rows: Tensor
     columns: Tensor
     weights: Tensor
     targets: Tensor
     values: Tensor
-    head: Tensor | None = None
+
+    def to(self, device: torch.device) -> Strip:
+        """Return the strip in the memory of ``device``, itself if it is there."""
+        names = ("indptr", "columns", "weights", "targets", "values")
+        return Strip(self.lo, self.hi, *(getattr(self, name).to(device) for name in names))
+
+    def matrix(self, values: Tensor, n: int) -> Tensor:
+        """Return ``values`` of the pairs as a sparse matrix of n columns."""
+        return _csr(self.indptr, self.columns, values, width=n)
+
+
+class GpuPairs:
+    """Pairs as sparse strips; see :class:`psdvec.solver.devices.DevicePairs`.
+
+    Those that ``room`` bytes of the device hold are kept there, the others in the machine's memory.
+    """
+
+    def __init__(
+        self,
+        device: torch.device,
+        counts: Cooccurrence,
+        scales: WordScales,
+        constants: Constants,
+        *,
+        recipe: Recipe,
+        room: float,
+    ) -> None:
+        self._device, self._n, self._head = device, len(scales), Tensor()
+        self._unit = target_unit(scales, constants)
+        self.squares, self._strips = 0.0, list[Strip]()
+        directed, here = _Directed(device, counts, self._n), put_scales(scales, device)
+        widths = put_long(lay_out(directed.squares, self._n), device)
+        room -= 8 * directed.H.numel()
+        for lo, hi in directed.strips(min(STRIP, int(SHARE * available_memory(device)) // PUT_TOGETHER)):
+            strip, squares = self._put_together(directed, lo, hi, here, widths, constants, recipe)
+            room -= PAIR * strip.values.numel()
+            self._strips.append(strip if room >= 0 else strip.to(torch.device("cpu")))
+            self.squares += squares
+
+    def _put_together(
+        self,
+        directed: _Directed,
+        lo: int,
+        hi: int,
+        scales: WordScales,
+        widths: Tensor,
+        constants: Constants,
+        recipe: Recipe,
+    ) -> tuple[Strip, float]:
+        """Return the pairs of some rows, with weights, targets and first values, and Σ R G² of them.
+
+        They are rounded to half precision as they are on the CPU, so that the problem is the same.
+        """
+        n, half = self._n, recipe.start == "half"
+        after, before = directed.both_directions(lo, hi)
+        one, other = (directed_terms(*pairs, scales, constants) for pairs in (after, before))
+        keys = torch.cat([(after[0] - lo) * n + after[1], (before[1] - lo) * n + before[0]])
+        keys, place = torch.unique(keys, return_inverse=True)
+        names = ("weights", "targets", "shifts") if half else ("weights", "targets")
+        terms = torch.zeros(keys.numel(), len(names), device=keys.device)
+        directions = [torch.cat([getattr(one, name), getattr(other, name)]) for name in names]
+        terms.index_add_(0, place, torch.stack(directions, dim=1))
+        squares = torch.zeros(keys.numel(), device=keys.device, dtype=torch.float64)
+        squares.index_add_(0, place[: after[2].numel()], one.squares.double())
+        rows, columns = keys // n, keys % n
+        kept = (terms[:, 1].abs() >= recipe.negligible) | (columns < widths[rows + lo])
+        rows, columns, terms = rows[kept], columns[kept], terms[kept]
+        first = terms[:, 1]
+        if half:
+            first = _half_start(rows + lo, columns, terms, scales, constants, recipe.relaxation)
+        strip = Strip(
+            lo, hi,
+            indptr=torch.cat([rows.new_zeros(1), torch.bincount(rows, minlength=hi - lo).cumsum(0)]).int(),
+            columns=columns.int(),
+            weights=terms[:, 0].half(),
+            targets=(terms[:, 1] / self._unit).half(),
+            values=(first / self._unit).half().float() * self._unit,
+        )  # fmt: skip
+        return strip, float(squares[kept].sum())
 
     def times(self, block: Tensor) -> Tensor:
         """Return values · block."""
         m = int(block.shape[0])
-        if m + 1 == self.indptr.numel():
-            return _csr(self.indptr, self.columns, self.values) @ block
-        if self.head is None or self.head.shape[0] != m:
-            inside = (self.rows < m) & (self.columns < m)
-            lengths = torch.bincount(self.rows[inside], minlength=m)
-            indptr = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-            self.head = _csr(indptr, self.columns[inside], self.values[inside])
-        return self.head @ block
+        if m < self._n:
+            if self._head.shape[:1] != (m,):
+                self._head = self._first(m)
+            return self._head @ block
+        product = torch.empty_like(block)
+        for strip in self._strips:
+            here = strip.to(self._device)
+            product[strip.lo : strip.hi] = here.matrix(here.values, m) @ block
+        return product
+
+    def _first(self, m: int) -> Tensor:
+        """Return the values of the first m rows and columns, which are multiplied again and again."""
+        lengths, parts = [], []
+        for strip in self._strips:
+            if strip.lo < m:
+                here = strip.to(self._device)
+                places = torch.arange(int(here.indptr[min(m, strip.hi) - strip.lo]), device=self._device)
+                rows, columns = _rows_of(here.indptr.long(), places), here.columns[places]
+                inside = columns < m
+                lengths.append(torch.bincount(rows[inside], minlength=min(m, strip.hi) - strip.lo))
+                parts.append((columns[inside], here.values[places][inside]))
+        columns, values = (torch.cat(column) for column in zip(*parts, strict=True))
+        indptr = torch.cat([lengths[0].new_zeros(1), torch.cat(lengths).cumsum(0)])
+        return _csr(indptr.int(), columns, values)
 
     def renew(
         self, Q: Tensor, values: Float64s, *, momentum: float, with_image: bool
     ) -> tuple[Tensor | None, float, float]:
         """Set the values to T - W∘X; see :meth:`psdvec.solver.devices.DevicePairs.renew`."""
-        P = Q * put(values, Q.device)
-        x = torch.empty_like(self.values)
-
-        def part(lo: int, hi: int) -> None:
-            x[lo:hi] = (P[self.rows[lo:hi]] * Q[self.columns[lo:hi]]).sum(dim=1)
-
-        for_chunks(part, x.numel(), width=2 * Q.shape[1])
-        tx = float((self.targets * x).sum(dtype=torch.float64))
-        wxx = float((self.weights * x * x).sum(dtype=torch.float64))
-        new = self.targets - self.weights * x
-        ahead = torch.lerp(self.values, new, 1 + momentum) if with_image else new
-        self.values, self.head = new, None
-        return (_csr(self.indptr, self.columns, ahead) @ Q if with_image else None), tx, wxx
-
-
-def _dense_pairs(n: int, keys: Tensor, terms: Tensor, squares: float) -> DensePairs:
-    matrices = []
-    for column in terms.T:
-        matrix = torch.zeros(n * n, device=terms.device)
-        matrix[keys] = column
-        matrices.append(matrix.view(n, n))
-    return DensePairs(squares, *matrices)
+        n, P, self._head = self._n, Q * put(values, Q.device), Tensor()
+        image = torch.empty_like(Q) if with_image else None
+        sums = torch.zeros(2, dtype=torch.float64, device=Q.device)
+        for strip in self._strips:
+            rows, here = slice(strip.lo, strip.hi), strip.to(self._device)
+            x = torch.sparse.sampled_addmm(here.matrix(here.values, n), P[rows], Q.T, beta=0.0).values()
+            w, t = here.weights, here.targets.float() * self._unit
+            sums[0] += (t * x).sum(dtype=torch.float64)
+            sums[1] += (w * x * x).sum(dtype=torch.float64)
+            new = t - w * x
+            if image is not None:
+                image[rows] = here.matrix(torch.lerp(here.values, new, 1 + momentum), n) @ Q
+            strip.values.copy_(new)
+        return image, float(sums[0]), float(sums[1])
 
 
-def _sparse_pairs(n: int, keys: Tensor, terms: Tensor, squares: float) -> SparsePairs:
-    rows, columns = keys // n, keys % n
-    indptr = torch.cat([rows.new_zeros(1), torch.bincount(rows, minlength=n).cumsum(0)])
-    return SparsePairs(squares, indptr, rows, columns, *(column.contiguous() for column in terms.T))
+def _half_start(
+    rows: Tensor, columns: Tensor, terms: Tensor, scales: WordScales, constants: Constants, step: float
+) -> Tensor:
+    """Return the pairs' values in the paper's first matrix, X + ω R∘(G - X) at X = G/2, less the background's."""
+    s, rho = scales.emphases, scales.rho
+    w, t, g = terms.T
+    level = 0.5 * float(np.log(constants.smoothing)) * s[rows] * s[columns]
+    values: Tensor = 0.5 * g * (1 - step * (w + rho[rows] * rho[columns])) + step * (t - level * w)
+    return values
 
 
 def _csr(indptr: Tensor, columns: Tensor, values: Tensor, *, width: int | None = None) -> Tensor:
@@ -262,27 +333,6 @@ def if_there_is_room(work: Callable[[], Result]) -> Result | None:
         pass
     torch.cuda.empty_cache()
     return None
-
-
-def for_chunks(work: Callable[[int, int], None], size: int, *, width: int) -> None:
-    """Call ``work`` on ranges of ``size`` items, each of which takes ``width`` float32 numbers for a while.
-
-    Where the device has no room for a range, smaller ones are tried.
-    """
-    chunk = max((1 << 28) // max(width, 1), 1)
-    start = 0
-    while start < size:
-        try:
-            work(start, min(start + chunk, size))
-            start += chunk
-        except torch.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
-            if chunk * width <= SMALLEST:
-                raise ResourceError(
-                    f"the device has no room for {format_size(4 * chunk * width)} beside the pairs; fit fewer words "
-                    'together, or use device="cpu"'
-                ) from error
-            chunk = max(chunk // 4, 1)
 
 
 # The regression of spelling: that of psdvec.vectors.subwords, all columns at once.
@@ -351,13 +401,13 @@ class _Solver:
         place = np.full(len(counts.vocabulary), -1)
         place[ids] = np.arange(ids.size)
         new_of, row_of = put_long(place, device), put_long(self.setting.core_of, device)
-        first, second, H = directed_pairs(device, counts, len(counts.vocabulary))
         parts = []
-        for mine, other, after in ((first, second, True), (second, first, False)):
-            kept = (new_of[mine] >= 0) & (row_of[other] >= 0) & (first != second)
-            word, row = new_of[mine[kept]], row_of[other[kept]]
-            terms = self._terms(word, row, H[kept], after=after)
-            parts.append((word * core + row, 2 * terms.weights, 2 * terms.targets, terms.squares))
+        for first, second, H in directed_pairs(device, counts, len(counts.vocabulary)):
+            for mine, other, after in ((first, second, True), (second, first, False)):
+                kept = (new_of[mine] >= 0) & (row_of[other] >= 0) & (first != second)
+                word, row = new_of[mine[kept]], row_of[other[kept]]
+                terms = self._terms(word, row, H[kept], after=after)
+                parts.append((word * core + row, 2 * terms.weights, 2 * terms.targets, terms.squares))
         keys, w, t, square = (torch.cat([part[k] for part in parts]) for k in range(4))
         squares = torch.zeros(ids.size, dtype=torch.float64, device=device)
         squares.index_add_(0, keys // core, square.double())
@@ -544,27 +594,26 @@ class Gpu:
         return nullcontext()
 
     def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
-        """Return the ``limit``; how much there is will show while the pairs are built."""
-        return Room(inf if limit is None else limit, folder)
+        """Return what the pairs of a fit may take of the device's memory; the others stay in the machine's."""
+        besides = TALL * 4 * size.words * iterated_pairs(size.rank, size.words)
+        free = int(SHARE * available_memory(self.device))
+        if besides > free:
+            raise ResourceError(
+                f"fitting {size.words:,} words in {size.dim} dimensions needs {format_size(besides)} of the device's "
+                f"memory even without the pairs, and {format_size(free)} is free; fit fewer words together, or use "
+                'device="cpu"'
+            )
+        return Room(min(free - besides, inf if limit is None else limit), folder)
 
     def open_pairs(
         self, counts: Cooccurrence, scales: WordScales, constants: Constants, *, recipe: Recipe, room: Room
-    ) -> DensePairs | SparsePairs:
-        """Return the seen pairs of the first ``len(scales)`` words, as matrices if there is room for them.
-
-        Nothing is put into a folder.
-        """
-        n = len(scales)
-        found = if_there_is_room(lambda: _symmetric_terms(self.device, counts, scales, constants, recipe))
-        pairs: DensePairs | SparsePairs | None = None
-        most = min(SHARE * available_memory(self.device), room.bytes)
-        if found is not None and MATRICES * 4 * n * n < most:
-            pairs = if_there_is_room(lambda: _dense_pairs(n, *found))
-        if found is not None and pairs is None:
-            pairs = if_there_is_room(lambda: _sparse_pairs(n, *found))
+    ) -> GpuPairs:
+        """Return the seen pairs of the first ``len(scales)`` words. Nothing is put into a folder."""
+        build = partial(GpuPairs, self.device, counts, scales, constants, recipe=recipe, room=room.bytes)
+        pairs = if_there_is_room(build)
         if pairs is None:
             raise ResourceError(
-                f"the device has no room for the pairs of {n:,} words; fit fewer words together, or use "
+                f"the device has no room for the pairs of {len(scales):,} words; fit fewer words together, or use "
                 'device="cpu"'
             )
         return pairs
