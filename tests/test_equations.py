@@ -28,7 +28,7 @@ from psdvec.solver.ridge import CALIBRATION, evidence
 from psdvec.topic_model.kernels import expect_topics
 from psdvec.topic_model.learn import HOLD, learn, solve_topics, topic_word_probabilities
 from psdvec.vectors.neighbours import NEAR, TAIL, neighbour_intervals, similarity_interval
-from psdvec.vectors.subwords import what_others_say
+from psdvec.vectors.regression import what_others_say
 from tests.reference import ridge as ridge_reference
 from tests.reference import rounds as rounds_reference
 from tests.topic_model.planted import planted_texts, prepared

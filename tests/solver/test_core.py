@@ -260,6 +260,15 @@ def test_a_core_that_is_advised_for_lack_of_memory_is_accepted():
     assert "read in every round" in room.describe()
 
 
+def test_many_threads_share_more_columns_at_a_time_where_there_is_room():
+    usual = replace(LARGE, words=50_000, pairs=72_000_000)
+    roomy = Cpu(16).find_room(usual, limit=10**11, folder=None)
+    lean = Cpu(16).find_room(usual, limit=int(roomy.peak) - 1, folder=None)
+    assert roomy.building > lean.building
+    assert not roomy.on_disk
+    assert lean.peak < roomy.peak
+
+
 def test_it_is_said_how_much_goes_to_disk():
     room = Room(bytes=4 * 10**8, pairs=2 * 10**9, besides=10**9)
     assert room.describe() == (

@@ -20,7 +20,7 @@ from psdvec.solver.extend import extend
 from psdvec.solver.fit import fit
 from psdvec.solver.pmi import pair_terms
 from psdvec.solver.ridge import prepare
-from psdvec.vectors.subwords import regress
+from psdvec.vectors.regression import regress
 from tests.reference import rounds as rounds_reference
 from tests.toy import drawn_counts, fit_recipe, measured, problem_of, rounds_of
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from psdvec.errors import InputError, MissingWordError
 from psdvec.options import Recipe
-from psdvec.vectors import subwords as spelling
+from psdvec.vectors import regression
 from psdvec.vectors.subwords import (
     LONGEST,
     SHORTEST,
@@ -155,7 +156,7 @@ def dense_solution(words, units, counts, recipe: Recipe):
 
 
 def test_ngrams_learn_what_a_dense_solve_gives(monkeypatch):
-    monkeypatch.setattr(spelling, "STEPS", 200)
+    monkeypatch.setattr(regression, "STEPS", 200)
     recipe, (units, counts) = Recipe(spelling_ridge=0.5), drawn()
     shared, B = dense_solution(WORDS, units, counts, recipe)
     found = learn_subwords(WORDS, units, counts, length=2.0, recipe=recipe)
@@ -186,6 +187,42 @@ def test_any_number_of_workers_learns_the_same_bytes(workers):
     for name, array in one.arrays().items():
         assert array.tobytes() == several.arrays()[name].tobytes()
     assert one.parts()[3:] == several.parts()[3:]
+
+
+def sums_of(Z, X):
+    """Return Z X in float32, each sum in the order of the row's entries, as regression.sums_into takes it."""
+    Y = np.zeros((Z.shape[0], X.shape[1]), np.float32)
+    for i in range(Z.shape[0]):
+        for k in range(Z.indptr[i], Z.indptr[i + 1]):
+            Y[i] += Z.data[k] * X[Z.indices[k]]
+    return Y
+
+
+@pytest.mark.parametrize("d", [1, 3, 20])
+def test_sparse_products_are_summed_in_order_to_the_last_bit(d):
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((30, 20)) * (rng.random((30, 20)) < 0.3)
+    dense[[0, 7, 29]] = 0  # rows without entries
+    Z = sparse.csr_array(dense.astype(np.float32))
+    X = rng.standard_normal((20, d)).astype(np.float32)
+    Y = np.full((30, d), np.nan, np.float32)
+    X.flags.writeable = False
+    regression.sums_into(Z.indptr.astype(np.int64), Z.indices.astype(np.int32), Z.data, X, Y)
+    np.testing.assert_array_equal(Y, sums_of(Z, X))
+    np.testing.assert_allclose(Y, dense @ X, atol=1e-5)
+
+
+def test_a_step_of_the_regression_is_what_it_says():
+    rng = np.random.default_rng(1)
+    B, R, P, image = rng.standard_normal((4, 7, 3)).astype(np.float32)
+    step, inverse = rng.random(3).astype(np.float32), rng.random(7).astype(np.float32)
+    moved, left = B + step * P, R - step * image
+    regression.descend(B, R, P, image, step, inverse)
+    np.testing.assert_array_equal(B, moved)
+    np.testing.assert_array_equal(R, left)
+    np.testing.assert_array_equal(image, inverse[:, None] * left)
+    regression.add_multiples(np.float32(0.5), P, image)
+    np.testing.assert_array_equal(image, inverse[:, None] * left + np.float32(0.5) * P)
 
 
 def test_words_without_a_common_ngram_teach_nothing():

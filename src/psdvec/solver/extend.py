@@ -57,7 +57,8 @@ from psdvec.vectors.model import (
     write_model,
 )
 from psdvec.vectors.neighbours import csr_of, lengths_of
-from psdvec.vectors.subwords import certainty, feature_matrix, mix, own_pull, place_spelled, regress
+from psdvec.vectors.regression import regress
+from psdvec.vectors.subwords import certainty, feature_matrix, mix, own_pull, place_spelled
 
 # Vectors that psdvec did not fit, as a model that new words can be placed in.
 

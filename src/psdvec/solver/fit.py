@@ -38,7 +38,7 @@ from psdvec.solver.rounds import (
 from psdvec.storage.artefact import check_output, release_memory
 from psdvec.storage.workspace import check_resumable, open_workspace
 from psdvec.vectors.model import KIND, Constants, Model, demand_finite, say_empty, write_model
-from psdvec.vectors.subwords import Solve as SolveSpelling
+from psdvec.vectors.regression import Solve as SolveSpelling
 from psdvec.vectors.subwords import (
     Subwords,
     learn_subwords,

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,8 +21,11 @@ from psdvec.arrays import Array, Bools, Codes, Float32s, Float64s, Int64s, UInt6
 from psdvec.errors import InputError
 from psdvec.options import Recipe
 from psdvec.progress import LogProgress, Progress
-from psdvec.resources import for_each, map_ordered, resolve_workers
+from psdvec.resources import for_each
 from psdvec.vectors.neighbours import lengths_of
+
+if TYPE_CHECKING:
+    from psdvec.vectors.regression import Solve
 
 # The closest spellings of a missing word, for messages that help.
 
@@ -373,15 +375,6 @@ def _are_strings(each: Any) -> bool:
 
 
 FEWEST = 2  # words that must share an n-gram
-DOUBT = 0.1  # slope up to which letters tell nothing: those of other words, dealt at random, reach 0.08
-CHANCE = 8  # standard errors of a cosine up to which it may be chance: coordinates are not independent
-LEAST = 0.01  # trust, so that unseen words have a direction at least
-_MOST = 0.95  # s², and τ² s²: nothing is known for certain
-STEPS = 8  # of conjugate gradients: further ones change no score
-# Solved together at most, one cache line of each row; fewer, where so threads have equally much to do.
-_COLUMNS = 16
-_PROBES = 16  # random signs that measure the leverage
-_SEED = 0  # of the probes
 
 
 def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
@@ -403,10 +396,6 @@ def stretches(rows: Float32s, emphases: Float64s, *, power: float) -> Float32s:
     values = np.where(values > 0, values, values.max())  # of dimensions that a small vocabulary left empty
     t = values ** (power - 0.5)
     return np.asarray(t / np.sqrt(np.mean(t**2)), np.float32)
-
-
-# Solves (14) for columns of U: takes Z, C, U and the ridge, returns B and Z B.
-Solve: TypeAlias = Callable[[Any, Float32s, Float32s, float], tuple[Float32s, Float32s]]
 
 
 def learn_subwords(
@@ -432,6 +421,8 @@ def learn_subwords(
     """
     from scipy import sparse
 
+    from psdvec.vectors.regression import regress  # it needs a compiler, and most who use spelling learn none
+
     starts, hashes = _ngrams_by_threads(words)
     known, places, shared = np.unique(hashes, return_inverse=True, return_counts=True)
     kept = shared >= FEWEST
@@ -455,105 +446,6 @@ def learn_subwords(
     )  # fmt: skip
 
 
-def regress(
-    Z: Any,
-    units: Float32s,
-    certain: Float32s,
-    *,
-    ridge: float,
-    solve: Solve | None = None,
-    workers: int | None = None,
-    progress: Progress = LogProgress(),
-) -> tuple[Float32s, Others]:
-    """Return B (g, d) of equation (14), and how its predictions agree with words that it was not learned from.
-
-    ``Z`` (n, g) are the features of words, a sparse array, and ``units`` (n, d) their vectors, of length 1; ``certain``
-    (n,) is how much each counts. Threads solve it, unless there is something else to ``solve`` it.
-    """
-    n, d, threads = len(units), units.shape[1], resolve_workers(workers)
-    probes = np.random.default_rng(_SEED).choice([-1, 1], size=(n, _PROBES)).astype(np.float32)
-    if solve is not None:
-        all_B, all_spelled = solve(Z, certain, np.hstack([units, probes]), ridge)
-        return all_B[:, :d], what_others_say(units, all_spelled[:, :d], _leverage(probes, all_spelled[:, d:]))
-    solver = _Regression(Z, certain, ridge)
-    B, spelled, echoes = np.empty((Z.shape[1], d), np.float32), np.empty_like(units), np.empty_like(probes)
-
-    def learn(part: slice) -> None:
-        B[:, part] = found = solver.solve(units[:, part])
-        spelled[:, part] = Z @ found
-
-    def probe(part: slice) -> None:
-        echoes[:, part] = Z @ solver.solve(probes[:, part])
-
-    widest = -(-(d + _PROBES) // (threads * -(-(d + _PROBES) // (threads * _COLUMNS))))
-    blocks = [(learn, part) for part in _even_slices(d, widest)]
-    blocks += [(probe, part) for part in _even_slices(_PROBES, widest)]
-    with (
-        ThreadPoolExecutor(threads) as pool,
-        progress.stage("spelling", total=len(blocks), unit="blocks") as stage,
-    ):
-        for _ in map_ordered(pool, lambda block: block[0](block[1]), blocks, ahead=2 * len(blocks)):
-            stage.advance(1)
-    return B, what_others_say(units, spelled, _leverage(probes, echoes))
-
-
-def _leverage(probes: Float32s, echoes: Float32s) -> float:
-    """Return the mean leverage, by what becomes of random signs (Hutchinson 1990)."""
-    return float(np.sum(probes * echoes) / probes.size)
-
-
-def _even_slices(size: int, widest: int) -> list[slice]:
-    """Cut columns into slices of nearly so many, at least 2: a sum over rows is taken in another order for 1 alone.
-
-    >>> _even_slices(7, 3)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
-    """
-    parts = -(-size // max(widest, 3))
-    bounds = [size * part // parts for part in range(parts + 1)]
-    return [slice(*ends) for ends in pairwise(bounds)]
-
-
-class Others(NamedTuple):
-    """How words and what the n-grams of *other* words say of them agree, in the mean; equation (18).
-
-    ``own``, h̄: the share of a word's prediction that is its own doing; ``product``: u·p' with the prediction of others
-    p' = (p - h̄ u) / (1 - h̄); ``square``: |p'|²; ``error``: the standard error of their cosine.
-    """
-
-    own: float
-    product: float
-    square: float
-    error: float
-
-    @property
-    def slope(self) -> float:
-        """The slope b of u on p', from 0 to 1: how much of a prediction comes true."""
-        return min(max(self.product / max(self.square, 1e-12), 0.0), 1.0)
-
-    def share(self, known: float) -> float:
-        """Return a of equation (15), if letters know a part ``known``, τ, of what contexts know; never quite 0.
-
-        The best mixture of two unit vectors of which one has the cosine s with the truth, the other τs, is 1 to
-        τ (1 - s²) / (1 - τ² s²); their own cosine is τs². Letters that may agree by chance are not trusted.
-        """
-        size = math.sqrt(max(self.square, 1e-12))
-        cosine = max(self.product / size, 0.0)
-        s2 = min(cosine / known, _MOST)
-        weight = known * (1 - s2) / max(1 - known**2 * s2, 1 - _MOST)
-        above_chance = min(self.slope / DOUBT, cosine / (CHANCE * self.error)) - 1
-        trust = min(max(above_chance, LEAST), 1.0)
-        of_others = (1 - self.own) * size  # u + a p is (1 + a h̄) u + a (1 - h̄) p'
-        return trust * weight / max(of_others - weight * self.own, of_others / 2)
-
-
-def what_others_say(units: Float32s, spelled: Float32s, own: float) -> Others:
-    """Compare ``units`` u with their predictions ``spelled``, p, of which a mean share ``own`` is their own doing."""
-    agreement = float(np.einsum("ij,ij->", units, spelled)) / len(units)
-    square = float(np.einsum("ij,ij->", spelled, spelled)) / len(units)
-    rest, error = max(1 - own, 1e-6), 1 / math.sqrt(len(units) * min(units.shape))
-    return Others(own, (agreement - own) / rest, (square - 2 * own * agreement + own**2) / rest**2, error)
-
-
 def certainty(counts: Int64s | Float64s, *, noise: float) -> Float32s:
     """Return how much the vector of a word that was seen so often counts, c / (c + c₀), equation (14).
 
@@ -561,41 +453,6 @@ def certainty(counts: Int64s | Float64s, *, noise: float) -> Float32s:
     [0.0, 0.5, 0.75]
     """
     return np.asarray(counts / np.maximum(counts + float(noise), 1e-12), np.float32)
-
-
-class _Regression:
-    """(Zᵀ C Z + λI) B = Zᵀ C U, by conjugate gradients, preconditioned by the diagonal."""
-
-    def __init__(self, Z: Any, certain: Float32s, ridge: float) -> None:
-        self.Z, self.Zt, self.certain, self.ridge = Z, Z.T.tocsr(), certain[:, None], np.float32(ridge)
-        squares = self.Zt.copy()
-        squares.data = np.square(squares.data)
-        self.inverse = (1 / (squares @ certain + ridge))[:, None].astype(np.float32)
-
-    def solve(self, targets: Float32s) -> Float32s:
-        """Return B for some columns of U, each as if it were alone."""
-        R: Float32s = self.Zt @ (self.certain * targets)
-        B, term = np.zeros_like(R), np.empty_like(R)
-        P = self.inverse * R
-        size = _dots(R, P)
-        for _ in range(STEPS):
-            along = self.Z @ P
-            along *= self.certain
-            image: Float32s = self.Zt @ along
-            image += np.multiply(self.ridge, P, out=term)
-            step = size / np.maximum(_dots(P, image), np.float32(1e-30))
-            B += np.multiply(step, P, out=term)
-            image *= step
-            R -= image
-            Y = np.multiply(self.inverse, R, out=image)
-            before, size = size, _dots(R, Y)
-            P *= size / np.maximum(before, np.float32(1e-30))
-            P += Y
-        return B
-
-
-def _dots(first: Float32s, second: Float32s) -> Float32s:
-    return np.asarray(np.einsum("ij,ij->j", first, second))
 
 
 def unit_rows(rows: Float32s, stretch: Float32s) -> tuple[Float32s, Float32s]:

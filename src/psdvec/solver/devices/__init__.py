@@ -22,7 +22,7 @@ from psdvec.solver.pmi import WordScales
 from psdvec.solver.ridge import Setting
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
-from psdvec.vectors.subwords import Solve
+from psdvec.vectors.regression import Solve
 
 Tall = Any  # an (n, k) float32 block on a device; blocks can be added and subtracted, their columns sliced
 

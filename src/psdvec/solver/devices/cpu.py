@@ -20,6 +20,7 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import ResourceError
+from psdvec.kernels import begin
 from psdvec.options import Recipe
 from psdvec.resources import (
     available_memory,
@@ -53,20 +54,26 @@ TALL = 4  # matrices as large as X's basis that are alive together in the rounds
 AFTERWARDS = 7.5  # matrices as large as the vectors, while n-grams and deviations are computed
 LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
-COLUMNS = GATHERED << 22  # bytes of columns that are gathered together, at least
+COLUMNS = (
+    GATHERED << 22
+)  # bytes of columns that are gathered together, at least; for two threads, where there is room
 MARGIN = 1.05  # for what is not predicted
 ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
 
 
-def _besides(size: Size, threads: int, used: int) -> tuple[int, int]:
-    """Return the most bytes taken at a time by everything but the pairs, ``used`` now, and what columns may take."""
+def _besides(size: Size, threads: int, used: int, *, roomy: bool = False) -> tuple[int, int]:
+    """Return the most bytes taken at a time by everything but the pairs, ``used`` now, and what columns may take.
+
+    They are more where there is room: the blocks whose columns are gathered together are those that threads share.
+    """
     n, count = size.words, iterated_pairs(size.rank, size.words)
     head = min(size.head or n, n)
     block = threads * min(MOST_BYTES, PAIR * size.pairs)
     start = 8 * head * min(krylov_width(count), head) + block
     rounds = (TALL + size.exact) * 4 * n * count + block
     solving = max(start + rounds if size.exact else max(start, rounds), AFTERWARDS * 4 * n * size.dim)
-    columns = min(max(COLUMNS, int(solving) - 3 * block), GATHERED * size.pairs)
+    least = COLUMNS * (-(-threads // 2) if roomy else 1)
+    columns = min(max(least, int(solving) - 3 * block), GATHERED * size.pairs)
     total = used + LIBRARIES + size.halves + max(columns + 3 * block, solving)
     return int(MARGIN * total), columns
 
@@ -83,6 +90,9 @@ class Cpu:
     others: Sequence[Mapping[str, str]] = ()
 
     def __init__(self, workers: int | None = None) -> None:
+        import scipy.linalg  # noqa: F401 - what takes its time to load is loaded while others read the counts
+
+        begin()
         self.threads = resolve_workers(workers)
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="psdvec")
 
@@ -99,9 +109,11 @@ class Cpu:
         """
         most = available_memory() + current_memory() if limit is None else limit
         used = memory_in_use()
-        besides, building = _besides(size, self.threads, used)
-        if besides <= most:
-            return Room(most - besides, folder, building, PAIR * size.pairs, besides)
+        for roomy in (True, False):
+            besides, building = _besides(size, self.threads, used, roomy=roomy)
+            room = Room(most - besides, folder, building, PAIR * size.pairs, besides)
+            if besides <= most and not (roomy and room.on_disk):
+                return room
         fewer = size.words  # the largest core, in steps of a tenth, that would be accepted
         while fewer and _besides(replace(size, words=fewer), self.threads, used)[0] > most:
             fewer = fewer * 9 // 10

@@ -152,8 +152,7 @@ class CpuPairs:
         def multiply(one: PairBlock) -> None:
             one.times(block, product[one.extent.lo - first : one.extent.hi - first], self._scratch)
 
-        for _ in self._each(multiply, [kept for kept in self._kept if kept.extent.lo < m]):
-            pass
+        self._each(multiply, [kept for kept in self._kept if kept.extent.lo < m])
         return product
 
     def renew(
@@ -177,12 +176,16 @@ class CpuPairs:
             return one.renew(Q[lo:hi] * factors, Q, part, self._scratch, momentum=momentum)
 
         with disk_errors_explained(self._folder):
-            return image, list(self._each(renew, self._kept, changed=True))
+            return image, self._each(renew, self._kept, changed=True)
 
     def _each(
         self, work: Callable[[PairBlock], Result], kept: Sequence[PairBlock], *, changed: bool = False
-    ) -> Iterator[Result]:
-        """Yield what ``work`` makes of each block, in their order; write the values back where they are ``changed``."""
+    ) -> list[Result]:
+        """Return what ``work`` makes of each block, in their order; write the values back where they are ``changed``.
+
+        Blocks of many rows take longest and are begun first, or some thread would have one when all others are done;
+        those of a file are read in their order.
+        """
 
         def do(number: int) -> Result:
             one = kept[number]
@@ -200,7 +203,10 @@ class CpuPairs:
                 _write(one.file, one.start + fixed.nbytes, values)
             return found
 
-        return map_ordered(self._pool, do, range(len(kept)), ahead=4 * self._threads)
+        order = sorted(range(len(kept)), key=lambda number: (kept[number].start, -kept[number].extent.rows))
+        found = map_ordered(self._pool, do, order, ahead=len(order))
+        results = dict(zip(order, found, strict=True))
+        return [results[number] for number in range(len(kept))]
 
 
 def _read_into(file: IO[bytes], start: int, array: Array) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from psdvec.solver.rounds import iterated_pairs
 from psdvec.storage.artefact import release_memory
 from psdvec.storage.workspace import Placed
 from psdvec.vectors.model import Constants
-from psdvec.vectors.subwords import STEPS, Solve
+from psdvec.vectors.regression import STEPS, Solve
 
 # The seen pairs of a problem on a GPU, in torch, by strips of rows.
 
@@ -335,7 +336,7 @@ def if_there_is_room(work: Callable[[], Result]) -> Result | None:
     return None
 
 
-# The regression of spelling: that of psdvec.vectors.subwords, all columns at once.
+# The regression of spelling: that of psdvec.vectors.regression, all columns at once.
 
 
 def _regress(
@@ -580,6 +581,18 @@ def _inverse_factor(A: Tensor) -> Tensor:
 ROWS = 4096  # rows whose products are summed in float32 before they are added up in float64
 
 
+def _load_libraries(device: torch.device) -> None:
+    """Do a little of all that a fit does: CUDA takes half a second to load it, in which others read the counts."""
+    with suppress(RuntimeError):  # what cannot be loaded will be missed where it is needed
+        for size in (64, 512, 1024):  # each has its own kernels
+            ones = torch.ones(size, size, device=device)
+            torch.linalg.eigh((ones.T @ ones).double())
+        places = torch.arange(size + 1, dtype=torch.int32, device=device)
+        matrix = _csr(places, places[:size], ones[0])
+        torch.sparse.sampled_addmm(matrix, matrix @ ones, ones, beta=0.0)
+        torch.unique(torch.bincount(torch.arange(2, device=device)), return_inverse=True)
+
+
 class Gpu:
     """A device of torch; see :class:`psdvec.solver.devices.Device`."""
 
@@ -588,6 +601,8 @@ class Gpu:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
+        if device.type == "cuda":
+            Thread(target=_load_libraries, args=(device,), daemon=True).start()
 
     def limits(self) -> AbstractContextManager[None]:
         """Limit nothing: the device computes."""
