@@ -464,15 +464,21 @@ class _Solver:
 
         Where there is one ridge, its preconditioner has it; where there are several, None, for the traces themselves.
         """
-        regressors = self.setting.regressors
-        traces = []
-        for trace, few in zip(A.diagonal(dim1=1, dim2=2).sum(dim=1).tolist(), ridges, strict=True):
-            known = regressors.preconditioner(few[0]) if len(few) == 1 else None
+        regressors, device = self.setting.regressors, A.device
+        if any(len(few) > 1 for few in ridges):
+            return None
+        usual = A.diagonal(dim1=1, dim2=2).sum(dim=1) / float(np.trace(regressors.gram))
+        traces, mu = torch.empty_like(usual), np.array(ridges)[:, 0]
+        for ridge in np.unique(mu).tolist():
+            known = regressors.preconditioner(ridge)
             if known is None:
                 return None
-            usual = trace / float(np.trace(regressors.gram))
-            traces.append(float(known.squares @ (1 / (usual * known.values + 1))))
-        return torch.tensor(traces, dtype=torch.float64, device=A.device)
+            own = torch.from_numpy(mu == ridge).to(device)
+            values, squares = (
+                torch.from_numpy(numbers).to(device) for numbers in (known.values, known.squares)
+            )
+            traces[own] = (1 / (usual[own, None] * values + 1)) @ squares
+        return traces
 
     def _equations(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return both sides of equation (10) and Σ R s² g², all float64."""
