@@ -1,7 +1,7 @@
 """The paper's size on a GPU, from counts in host memory: 25,000 core words, 155,000 by ridge, and 180,000 all together.
 
-    python -m benchmarks.bench.bench_gpu [--device cuda] [--words 180000] [--pairs 90 [1000 ...]] [--core 25000]
-    [--dim 500] [--rounds 4] [--repeats 2] [--parts core whole] [--memory 4G] [--record FILE]
+    python -m benchmarks.bench.bench_gpu [--device cuda] [--words 180000] [--pairs 90 1000] [--core 25000]
+    [--dim 500 300] [--rounds 4] [--repeats 2] [--parts core whole] [--memory 8G] [--record FILE]
 
 Needs torch. Times include bringing the counts to the device and the vectors back, with the device synchronised; beside
 them stands the most memory that torch took of the device. With ``--memory``, pairs that have no room in so much of the
@@ -11,8 +11,9 @@ device's memory stay in the machine's.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,43 +39,43 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=180_000)
     parser.add_argument("--pairs", type=float, nargs="+", default=[90], help="millions")
     parser.add_argument("--core", type=int, default=25_000)
-    parser.add_argument("--dim", type=int, default=500)
+    parser.add_argument("--dim", type=int, nargs="+", default=[500])
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--memory", help="of the device, for pairs; default: what is free")
     options = parser.parse_args()
     how: dict[str, Any] = {
-        "dim": options.dim, "changes": {"rounds": options.rounds}, "device": options.device, "quiet": True,
-        "memory": options.memory,
+        "changes": {"rounds": options.rounds}, "device": options.device, "quiet": True, "memory": options.memory,
     }  # fmt: skip
     small = drawn_counts(3_000, 200_000)
-    extend(fit(small, **{**how, "dim": 20}, max_words=2_000), small, device=options.device)
+    extend(fit(small, dim=20, max_words=2_000, **how), small, device=options.device, quiet=True)
     rows = []
     for millions in options.pairs:
         counts = drawn_counts(options.words, int(millions * 1e6))
+        for dim in options.dim:
+            for row in measured(counts, {**how, "dim": dim}, options):
+                print(row, flush=True)
+                rows.append({"pairs": counts.values.size, "dim": dim, **row})
+    publish({"device": device_name(options.device), **how, "rows": rows}, table, record=options.record)
 
-        def add(what: str, work: Callable[[], Any], words: Callable[[Any], int]) -> Any:
-            """Do some work several times, and note what it took."""
-            seconds, memory, result = timed(work, options.repeats, options.device)
-            took = {"pairs": counts.values.size, "seconds": seconds, "memory": memory}  # noqa: B023
-            rows.append({"what": what, "words": words(result), **took})
-            print(rows[-1], flush=True)
-            return result
 
-        for recipe in ("default", "paper") if "core" in options.parts else ():
-            core = {**how, "max_words": options.core, "recipe": recipe}
-            work: Callable[[], Any] = lambda c=counts, k=core: fit(c, **k)  # noqa: E731
-            model = add(f"fit, recipe {recipe}", work, len)
-            work = lambda c=counts, m=model: extend(m, c, device=options.device, quiet=True)  # noqa: E731
-            add(f"extend, recipe {recipe}", work, lambda found: len(found.learned))
-        if "whole" in options.parts:
-            add("fit, all words together", lambda c=counts: fit(c, **how), len)
-    publish(
-        {"device": device_name(options.device), **how, "rows": rows},
-        table,
-        record=options.record,
-    )
+def measured(counts: Cooccurrence, how: dict[str, Any], options: Any) -> Iterator[dict[str, Any]]:
+    """Yield what each step took, several times: the core, the words after it, and all words together."""
+
+    def took(what: str, work: Callable[[], Any], words: Callable[[Any], int]) -> tuple[Any, dict[str, Any]]:
+        seconds, memory, result = timed(work, options.repeats, options.device)
+        return result, {"what": what, "words": words(result), "seconds": seconds, "memory": memory}
+
+    if "core" in options.parts:
+        for recipe in ("default", "paper"):
+            fitted = partial(fit, counts, max_words=options.core, recipe=recipe, **how)
+            model, row = took(f"fit, recipe {recipe}", fitted, len)
+            yield row
+            placed = partial(extend, model, counts, device=options.device, quiet=True)
+            yield took(f"extend, recipe {recipe}", placed, lambda found: len(found.learned))[1]
+    if "whole" in options.parts:
+        yield took("fit, all words together", partial(fit, counts, **how), len)[1]
 
 
 def device_name(device: str) -> str:
@@ -105,13 +106,13 @@ def table(record: dict[str, Any]) -> str:
     """Write the seconds of every run."""
     rows = [
         [
-            row["what"], f"{row['words']:,}", f"{row['pairs'] / 1e6:,.0f}",
+            row["what"], f"{row['words']:,}", str(row["dim"]), f"{row['pairs'] / 1e6:,.0f}",
             ", ".join(f"{each:.1f}" for each in row["seconds"]), f"{row['memory'] / 1e9:.1f}",
         ]
         for row in record["rows"]
     ]  # fmt: skip
-    device = f"{record['device']}, {record['dim']} dimensions"
-    return markdown([device, "words", "million pairs", "seconds, each run", "GB of its memory"], rows)
+    device = record["device"] + (f", `memory={record['memory']}`" if record["memory"] else "")
+    return markdown([device, "words", "dimensions", "million pairs", "seconds", "GB of its memory"], rows)
 
 
 def drawn_counts(words: int, pairs: int, *, seed: int = 0) -> Cooccurrence:
