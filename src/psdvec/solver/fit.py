@@ -230,7 +230,8 @@ def fit(
         Of the eigensolver's random start, and of the halves. The same seed gives the same bytes.
     memory
         The most memory to use, in bytes or as ``"4G"``; what is free, if None. Pairs that have no room are read from
-        disk in every round. The result is the same. With a ``client``, the most memory of each worker.
+        disk in every round. The result is the same. With a ``client``, the most memory of each worker; on a graphics
+        card, the most that pairs take of its own: the others stay in the machine's.
     workers
         Threads; one per core, if None. The result is the same.
     device
