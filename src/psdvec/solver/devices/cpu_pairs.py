@@ -270,7 +270,7 @@ class PairBlock:
                 matrix = scratch.array(np.float32, rows, last - first)
                 unpack_into(cells[part], self.unit, matrix.reshape(-1))
                 out += matrix[: out.shape[0], : m - first] @ block[first : min(last, m)]
-        product_into(self._spans, self.pointers, indices, values, self.unit, block, out)
+        product_into(self._spans, self._columns, self.pointers, indices, values, self.unit, block, out)
 
     def renew(
         self, P: Float32s, Q: Float32s, image: Float32s | None, scratch: Scratch, *, momentum: float
@@ -290,13 +290,23 @@ class PairBlock:
                 image += X @ Q[first:last]
         Y = np.zeros((P.shape[0], 0), np.float32) if image is None else image
         residual_into(
-            self._spans, self.pointers, indices, weights, targets, values, self.unit, P, Q, theta, Y, sums
-        )
+            self._spans, self._columns, self.pointers, indices, weights, targets, values, self.unit, P, Q,
+            theta, Y, sums,
+        )  # fmt: skip
         return float(sums[0]), float(sums[1])
 
     @property
     def _spans(self) -> int:
         return -(-self.extent.words // SPAN)
+
+    @property
+    def _columns(self) -> int:
+        """How many columns are taken at a time; like all that sums depend on, it is given by the pairs alone."""
+        pairs, columns = int(self.pointers[-1]), COLUMNS
+        cells = self.extent.rows * max(self.extent.words - self.extent.width, 1)
+        while columns < MOST_COLUMNS and pairs * columns < RUN * cells:
+            columns *= 2
+        return columns
 
     def _parts(self) -> tuple[Array, ...]:
         """Return columns, weights, targets and values of the sparse pairs; weights, targets and values of the cells."""
@@ -529,7 +539,10 @@ def fill_columns(indices, values, unit, cursor, ends, begin, end, first, free, r
 
 SPAN = 1 << 16  # columns that 16 bits can tell apart
 STRIP = 2048  # columns of cells that lie together
-COLUMNS = 512  # columns taken at a time: 512 rows of a matrix 320 wide are 0.6 MB and stay in cache
+# Columns taken at a time: 512 rows of a matrix 320 wide are 0.6 MB and stay in a core's own cache. Where rows have few
+# pairs in them, more are: going from row to row would take as long as the pairs.
+COLUMNS, MOST_COLUMNS = 512, 8192
+RUN = 32  # pairs of a row that are wanted in them
 AT_ONCE = 512  # pairs of a row that are built together, in the first cache
 # Where each number of these pairs begins: how often the other word comes after and before, its six scales, and both
 # counts smoothed and raised; of the halves, weights, targets, values, and whether the pair is kept.
@@ -773,15 +786,18 @@ def unpack_into(halves, unit, out):
 
 # pointers int64[>=rows*spans+1], indices and values uint16[m], Q float32[n, k], Y float32[rows, k]
 @kernel(fastmath=True)
-def product_into(spans, pointers, indices, values, unit, Q, Y):
-    """Add the sparse pairs of a block times Q to Y, for as many rows as Y has, and columns as Q has rows."""
+def product_into(spans, columns, pointers, indices, values, unit, Q, Y):
+    """Add the sparse pairs of a block times Q to Y, for as many rows as Y has, and columns as Q has rows.
+
+    So many ``columns`` are taken at a time.
+    """
     n, d = Q.shape
     rows = Y.shape[0]
     for span in range((n + SPAN - 1) // SPAN):
         base = span * SPAN
         cursor = pointers[span::spans][:rows].copy()
-        for first in range(0, min(SPAN, n - base), COLUMNS):
-            last = min(first + COLUMNS, n - base)
+        for first in range(0, min(SPAN, n - base), columns):
+            last = min(first + columns, n - base)
             for i in range(rows):
                 k = end = cursor[i]
                 while end < pointers[i * spans + span + 1] and indices[end] < last:
@@ -805,7 +821,7 @@ def product_into(spans, pointers, indices, values, unit, Q, Y):
 
 # as product_into; weights and targets uint16[m], P float32[rows, k]; values are renewed; sums float64[2] are added to
 @kernel(fastmath=True)
-def residual_into(spans, pointers, indices, weights, targets, values, unit, P, Q, momentum, Y, sums):
+def residual_into(spans, columns, pointers, indices, weights, targets, values, unit, P, Q, momentum, Y, sums):
     """With X = P Qᵀ: values = T - W∘X on the sparse pairs, Y += ((1 + θ) new - θ old) · Q, sums += Σ T x, Σ W x².
 
     Y may have no columns where only the residual is wanted.
@@ -815,10 +831,10 @@ def residual_into(spans, pointers, indices, weights, targets, values, unit, P, Q
     for span in range(spans):
         base = span * SPAN
         cursor = pointers[span::spans][:rows].copy()
-        for first in range(0, min(SPAN, n - base), COLUMNS):
+        for first in range(0, min(SPAN, n - base), columns):
             for i in range(rows):
                 k = end = cursor[i]
-                while end < pointers[i * spans + span + 1] and indices[end] < first + COLUMNS:
+                while end < pointers[i * spans + span + 1] and indices[end] < first + columns:
                     end += 1
                 cursor[i] = end
                 _residual_row(
