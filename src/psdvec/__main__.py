@@ -6,6 +6,7 @@ Until it has said what is to happen then, nothing is imported but what that take
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -21,6 +22,7 @@ _NEEDED = (
 
 def main() -> None:
     """Load the commands and run the one that was given."""
+    gc.set_threshold(1_000_000)  # loading makes many objects and no garbage; this saves 0.2 s
     try:
         import signal
 

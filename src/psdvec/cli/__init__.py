@@ -158,8 +158,7 @@ class _InterruptedError(BaseException):
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    gc.set_threshold(100_000)  # loading numba makes many objects and no garbage; this saves 0.2 s
-    atexit.register(gc.freeze)  # nor is there any at the end, where Python looks for it again; saves 0.3 s
+    atexit.register(gc.freeze)  # there is no garbage at the end, where Python looks for it again; saves 0.3 s
     if isinstance(sys.stdout, TextIOWrapper):
         # A word given in bytes that are no text is shown as \udcff, in JSON too.
         sys.stdout.reconfigure(errors="backslashreplace", **text_output())
