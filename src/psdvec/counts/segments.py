@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import count, repeat, takewhile
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -492,27 +491,16 @@ def read_word_counts(path: Path) -> WordCounts:
 def choose_words(text: NumberedText, what: Counting, *, memory: int, workers: int) -> Vocabulary:
     """Add up the words of all segments, and keep those that are to be counted.
 
-    Each thread adds up the words of some segments, and then one part of what all of them found; words are split into
-    parts by their hashes. Where ``memory`` requires it, this is done in several passes, each for some of the parts.
+    Each thread adds up one part of the words of all segments; words are split into parts by their hashes. Where
+    ``memory`` requires it, there are more parts than threads.
     """
-    passes = 1 + 2 * text.words * _TABLE_BYTES_PER_WORD // max(memory, 1)
-    parts = passes * workers  # those of a pass are every so many
+    parts = workers * (1 + text.words * _TABLE_BYTES_PER_WORD // max(memory, 1))
 
-    def add_some(share: int, number: int) -> WordCounts:
-        return add_up_words(text.files[share::workers], part=number, parts=passes).word_counts
+    def choose(part: int) -> WordCounts:
+        return may_be_chosen(add_up_words(text.files, part=part, parts=parts), what, part=part, parts=parts)
 
-    def choose(found: Sequence[WordCounts], part: int) -> WordCounts:
-        table = WordTable()
-        for words in found:
-            table.add(words, part=part, parts=parts)
-        return may_be_chosen(table, what, part=part, parts=parts)
-
-    chosen: list[WordCounts] = []
     with ThreadPoolExecutor(workers) as pool:
-        for number in range(passes):
-            found = list(pool.map(add_some, range(workers), repeat(number)))
-            chosen += pool.map(partial(choose, found), range(number, parts, passes))
-    return select_chosen(chosen, what)
+        return select_chosen(list(pool.map(choose, range(parts))), what)
 
 
 def add_up_words(files: Iterable[Path], *, part: int = 0, parts: int = 1) -> WordTable:
