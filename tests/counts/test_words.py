@@ -7,9 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psdvec.counts.segments import GAP, WordTable, number_words, read_word_counts, write_word_counts
+from psdvec.counts.segments import (
+    GAP,
+    SENTENCE_END,
+    Segment,
+    WordTable,
+    number_words,
+    read_segment,
+    read_word_counts,
+    segment_files,
+    write_segments,
+    write_word_counts,
+)
 from psdvec.counts.vocabulary import WordCounts, WordList
 from psdvec.errors import InputError
+from psdvec.progress import SilentProgress
 from tests.reference import counting
 
 SPACED = st.lists(
@@ -55,6 +67,22 @@ def test_a_sentence_goes_on_over_the_end_of_a_block():
     assert number(b"c\nd", joined=True)[0] == [0, -1, 1, -1]
     assert number(b"\nd", joined=True)[0] == [-1, 0, -1]
     assert number(b"\nd", joined=False)[0] == [0, -1]
+
+
+def test_a_segment_is_read_as_it_was_written_where_two_bytes_do_not_number_its_words(tmp_path):
+    words = WordList.pack([str(word) for word in range(70_000)])
+    ids = np.array([69_999, GAP, 3, 65_533, SENTENCE_END, 65_534, 65_535, 65_536, SENTENCE_END], np.int32)
+    counts = np.bincount(ids[ids >= 0], minlength=70_000)
+    write_segments([Segment(words, counts, ids)], tmp_path, unit="sentences", progress=SilentProgress())
+    (file,) = segment_files(tmp_path)
+    read = read_segment(file)
+    assert read.words.encoded() == words.encoded()
+    assert read.counts.tolist() == counts.tolist()
+    assert read.ids.tolist() == ids.tolist()
+    table = WordTable.of(["3", "65534", "69999"])
+    translated = [2, GAP, 0, GAP, SENTENCE_END, 1, GAP, GAP, SENTENCE_END]
+    assert table.translate(file, close_gaps=False).tolist() == translated
+    assert table.translate(file, close_gaps=True).tolist() == [i for i in translated if i != GAP]
 
 
 def test_a_table_grows_past_its_first_size():

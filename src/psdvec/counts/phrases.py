@@ -35,6 +35,7 @@ from psdvec.counts.segments import (
     WordTable,
     choose_words,
     number_text,
+    read_segment,
     report_tally,
 )
 from psdvec.counts.vocabulary import WordList
@@ -45,7 +46,6 @@ from psdvec.progress import LogProgress, Progress, SilentProgress
 from psdvec.resources import available_memory, map_ordered, parse_size, resolve_workers
 from psdvec.storage.artefact import map_array
 from psdvec.storage.files import check_file_output, replaced_file
-from psdvec.storage.workspace import read_piece
 from psdvec.text.corpus import Corpus, Input, Sentences, Texts, read_input
 from psdvec.text.phrase_kernels import best_cut, find_slot, pair_key, scattered, step
 from psdvec.text.phrases import JOINT, MAX_BYTES, STEPS, Phrases, Trie, hash_table, make_trie, read_phrases
@@ -409,9 +409,7 @@ def _write_joined(
     join = Joiner(phrases)
 
     def spaced(file: Path) -> bytes:
-        _, kept = read_piece(file)
-        segment = Segment(WordList(kept["words"], kept["offsets"]), kept["counts"], kept["ids"])
-        words, _, ids, *_ = join(segment)
+        words, _, ids, *_ = join(read_segment(file))
         sizes = np.append(np.diff(words.offsets) + 1, [0, 1])  # of GAP and SENTENCE_END
         out = np.empty(int(sizes[ids].sum()), np.uint8)
         return out[: spell_out(ids, words.blob, words.offsets, out)].tobytes()

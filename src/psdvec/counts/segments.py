@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, takewhile
 from pathlib import Path
@@ -245,8 +245,9 @@ class WordTable:
     def translate(self, file: Path, *, close_gaps: bool) -> Int32s:
         """Return the text of a segment in ids of this table; they take the place of its own ids."""
         _, kept = read_piece(file)
-        ids: Int32s = kept["ids"]
-        n = _translate_ids(ids, self.find(WordList(kept["words"], kept["offsets"])), close_gaps)
+        ids = _from_two_bytes(kept)
+        found = self.find(WordList(kept["words"], kept["offsets"]))
+        n = _translate_ids(ids, np.concatenate([[GAP, SENTENCE_END], found], dtype=np.int32), close_gaps)
         return ids[:n]
 
     def grow(self, capacity: int | None = None) -> None:
@@ -401,21 +402,18 @@ def _find_words(asked_blob, asked_offsets, slots, _, offsets, blob):
 # ids int32[t], changed; table int32[n]; returns how many are left
 @kernel
 def _translate_ids(ids, table, close_gaps):
-    """Replace ids by ``table[id]`` in place; sentence ends stay, gaps stay or are closed."""
+    """Replace ids by ``table[id]`` in place; gaps stay or are closed."""
     n = 0
     for t in range(len(ids)):
-        i = ids[t]
-        if i >= 0:
-            i = table[i]
-        if i != GAP or not close_gaps:
-            ids[n] = i
-            n += 1
+        i = table[ids[t]]
+        ids[n] = i
+        n += i != GAP or not close_gaps  # a branch would be mispredicted too often
     return n
 
 
 # Segments as files of a folder, numbered from 0.
 
-FORMAT = 5  # of the files below, and of those of a cluster; a workspace of another format is discarded
+FORMAT = 6  # of the files below, and of those of a cluster; a workspace of another format is discarded
 _TABLE_BYTES_PER_WORD = 64  # of WordTable: slots, count, offset, and the word itself
 
 
@@ -444,8 +442,8 @@ def _write_segment(path: Path, segment: Segment, end: Place, closed: bool) -> di
     """Write a segment, and return its tally.
 
     The record says what can be known without the arrays: where the text ends, and whether its last sentence ends there
-    too, the ids at its edges (gaps if there are none), and how many words and ids it has. The array of ids comes last,
-    so that the words can be read without it.
+    too, the ids at its edges (gaps if there are none), and how many words and ids it has. The arrays of ids come last,
+    so that the words can be read without them.
     """
     words, counts, ids, overlong, replaced, written = segment
     sentences = int(np.count_nonzero(ids == SENTENCE_END))
@@ -456,8 +454,35 @@ def _write_segment(path: Path, segment: Segment, end: Place, closed: bool) -> di
     first, last = (int(ids[0]), int(ids[-1])) if len(ids) else (GAP, GAP)
     edges = {"end": end, "closed": closed, "first_id": first, "last_id": last}
     record = {"tally": tally, **edges, "words": len(counts), "ids": len(ids)}
-    write_piece(path, record, words=words.blob, offsets=words.offsets, counts=counts, ids=ids)
+    narrow, places, wide = _in_two_bytes(ids)
+    write_piece(
+        path, record,
+        words=words.blob, offsets=words.offsets, counts=counts, ids=narrow, places=places, wide=wide,
+    )  # fmt: skip
     return tally
+
+
+def _in_two_bytes(ids: Int32s) -> tuple[Array, Int32s, Int32s]:
+    """Return ids as files have them, counted from GAP on, in two bytes; for those that have more, places and ids.
+
+    All that is written is digested, waited for and read again; of most text, this is half as much.
+    """
+    places = np.flatnonzero(ids >= GAP + (1 << 16)).astype(np.int32)
+    return (ids - np.int32(GAP)).astype(np.uint16), places, ids[places] - np.int32(GAP)
+
+
+def _from_two_bytes(kept: Mapping[str, Array]) -> Int32s:
+    """Return what :func:`_in_two_bytes` made of ids, counted from GAP on."""
+    ids: Int32s = kept["ids"].astype(np.int32)
+    ids[kept["places"]] = kept["wide"]
+    return ids
+
+
+def read_segment(path: Path) -> Segment:
+    """Read the words and ids of a segment."""
+    _, kept = read_piece(path)
+    words = WordList(kept["words"], kept["offsets"])
+    return Segment(words, kept["counts"], _from_two_bytes(kept) + np.int32(GAP))
 
 
 def read_numbered(folder: Path) -> NumberedText:
