@@ -16,6 +16,19 @@ from psdvec.counts.segments import GAP, MAX_WORD_BYTES, SENTENCE_END
 from psdvec.text import tokenizer_kernels as roles
 
 
+def is_utf8(data: bytes) -> bool:
+    """Tell whether ``data`` can be decoded.
+
+    >>> is_utf8("é".encode()), is_utf8(b"\\xc3")
+    (True, False)
+    """
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def words_paper(line: str) -> list[str]:
     """Return the lower-case a-z words of a line, keeping apostrophes inside them.
 

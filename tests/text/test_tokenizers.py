@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 import regex
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from psdvec.errors import InputError
 from psdvec.text.corpus import read_corpus
+from psdvec.text.tokenizer_kernels import fold_case, foldings, is_utf8
 from psdvec.text.tokenizers import TOKENIZERS, choose_tokenizer, find_tokenizer, split_spaced, split_words
 from tests.reference import counting
 
@@ -35,6 +37,33 @@ def test_unicode_agrees_with_its_definition(text):
     lines = text.split("\n")
     assert words("unicode", text) == [counting.words_unicode(line) for line in lines]
     assert words("unicode-cased", text) == [counting.words_unicode_cased(line) for line in lines]
+
+
+def test_case_is_folded_as_python_folds_it():
+    characters = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
+    text = np.frombuffer(characters.encode(), np.uint8)
+    out = np.empty(3 * len(text), np.uint8)
+    assert out[: fold_case(text, *foldings(), out)].tobytes() == characters.casefold().encode()
+
+
+EDGES = [
+    bytes([byte])
+    for byte in b"\0\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff"
+]
+
+
+def test_what_is_utf8_is_what_python_decodes_for_all_bytes_at_which_the_rules_change():
+    for length in range(4):
+        for edges in product(EDGES, repeat=length):
+            data = b"".join(edges)
+            assert is_utf8(np.frombuffer(data, np.uint8)) == counting.is_utf8(data), data
+
+
+@given(
+    st.lists(st.sampled_from([*EDGES, "é".encode(), "漢".encode(), "😀".encode()]), max_size=12).map(b"".join)
+)
+def test_what_is_utf8_is_what_python_decodes(data):
+    assert is_utf8(np.frombuffer(data, np.uint8)) == counting.is_utf8(data)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))

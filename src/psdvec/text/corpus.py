@@ -62,6 +62,7 @@ from psdvec.text.tokenizers import (
     find_tokenizer,
     is_custom,
     is_document,
+    is_text,
     split_spaced,
     words_of,
 )
@@ -266,7 +267,7 @@ class Corpus(Shown):
         """
         data, replaced = block.read(), 0
         try:
-            if not data.isascii():
+            if not is_text(data):
                 data.decode("utf-8")
         except UnicodeDecodeError as error:
             if self.errors == "strict":

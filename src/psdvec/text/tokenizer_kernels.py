@@ -13,10 +13,11 @@ from importlib.resources import files
 
 import numpy as np
 
-from psdvec.arrays import Bytes
+from psdvec.arrays import Bytes, Int64s
 from psdvec.kernels import kernel
 
 _NEWLINE, _SPACE, _APOSTROPHE = np.uint8(10), np.uint8(32), np.uint8(39)
+_QUOTE = tuple(np.frombuffer("\N{RIGHT SINGLE QUOTATION MARK}".encode(), np.uint8))  # counts as an apostrophe
 _A, _Z, _UPPER_A, _UPPER_Z, _TO_LOWER = np.uint8(97), np.uint8(122), np.uint8(65), np.uint8(90), np.uint8(32)
 
 # The role of a code point at word boundaries; word_break.npy lists the role of each.
@@ -25,24 +26,57 @@ ALONE, LETTER, HEBREW, NUMBER, KATAKANA, CONNECTOR = 3, 4, 5, 6, 7, 8
 MID_LETTER, MID_NUMBER, MID_BOTH, SINGLE_QUOTE, DOUBLE_QUOTE = 9, 10, 11, 12, 13
 
 
-# text uint8[m]; out uint8[m]
+# text uint8[m]
+@kernel
+def is_utf8(text):
+    """Tell whether Python would decode ``text`` as UTF-8, which it would do while all other threads wait."""
+    i = 0
+    while i < len(text):
+        first = text[i]
+        if first < 0x80:
+            i += 1
+            continue
+        width = 2 + (first >= 0xE0) + (first >= 0xF0)
+        if first < 0xC2 or first > 0xF4 or i + width > len(text):
+            return False
+        # What is longer than it need be, half a character of UTF-16, and beyond the last character.
+        lowest = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80
+        highest = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF
+        if text[i + 1] < lowest or text[i + 1] > highest:
+            return False
+        for k in range(i + 2, i + width):
+            if text[k] & 0xC0 != 0x80:
+                return False
+        i += width
+    return True
+
+
+# text uint8[m]; out uint8[m]; returns the bytes written
 @kernel
 def space_paper(text, out):
     """Lower-case a-z, keep newlines and apostrophes between letters, turn everything else into spaces."""
+    n, i = 0, 0
     inside = False  # the last byte written is a letter
-    for i in range(len(text)):
+    while i < len(text):
         byte = text[i]
         if _UPPER_A <= byte <= _UPPER_Z:
             byte += _TO_LOWER
+        i += 1
         if _A <= byte <= _Z:
-            out[i], inside = byte, True
+            out[n], inside = byte, True
+            n += 1
             continue
-        follows = i + 1 < len(text) and _A <= (text[i + 1] | _TO_LOWER) <= _Z
+        if byte == _QUOTE[0] and i + 1 < len(text) and text[i] == _QUOTE[1] and text[i + 1] == _QUOTE[2]:
+            byte = _APOSTROPHE
+            i += 2
+        follows = i < len(text) and _A <= (text[i] | _TO_LOWER) <= _Z
         if byte == _APOSTROPHE and inside and follows:
-            out[i] = byte
+            out[n] = byte
         else:
-            out[i] = _NEWLINE if byte == _NEWLINE else _SPACE
+            out[n] = _NEWLINE if byte == _NEWLINE else _SPACE
+        n += 1
         inside = False
+    return n
 
 
 @cache
@@ -69,6 +103,44 @@ def decode_character(text, i):
     fourth = np.uint32(text[i + 3]) & np.uint32(0x3F)
     high = (first & np.uint32(0x07)) << np.uint32(18)
     return high | (second << np.uint32(12)) | (third << np.uint32(6)) | fourth, 4
+
+
+@cache
+def foldings() -> tuple[Bytes, Int64s]:
+    """Return what Python makes of each character below U+20000 when it folds case, end to end, and where each begins.
+
+    No character from there on has a case.
+    """
+    characters = "\n".join(map(chr, range(0x80, 0x20000)))
+    folded = [*map(chr, range(0x80)), *characters.casefold().split("\n")]
+    encoded = [character.encode("utf-8", "surrogatepass") for character in folded]
+    starts = np.cumsum([0, *map(len, encoded)])
+    return np.frombuffer(b"".join(encoded), np.uint8), starts
+
+
+# text uint8[m], valid UTF-8; folded uint8, starts int64[0x20001]: those of foldings(); out uint8[3m]; returns the bytes
+# written
+@kernel
+def fold_case(text, folded, starts, out):
+    """Fold the case of ``text`` as ``str.casefold`` does, but for whole blocks and while other threads go on."""
+    n, i = 0, 0
+    while i < len(text):
+        byte = text[i]
+        if byte < 0x80:
+            out[n] = byte + _TO_LOWER if _UPPER_A <= byte <= _UPPER_Z else byte
+            n += 1
+            i += 1
+            continue
+        point, width = decode_character(text, i)
+        if point < len(starts) - 1:
+            for k in range(starts[point], starts[point + 1]):
+                out[n] = folded[k]
+                n += 1
+        else:
+            out[n : n + width] = text[i : i + width]
+            n += width
+        i += width
+    return n
 
 
 @kernel(inline="always")

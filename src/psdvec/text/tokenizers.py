@@ -323,6 +323,13 @@ def as_counted(words: list[str], tokenizer: str) -> list[str]:
     return [form for form in map(tokenizer.form_of, words) if form is not None]
 
 
+def is_text(data: bytes | bytearray) -> bool:
+    """Tell whether ``data`` is UTF-8."""
+    from psdvec.text.tokenizer_kernels import is_utf8
+
+    return data.isascii() or bool(is_utf8(np.frombuffer(data, dtype=np.uint8)))
+
+
 def is_document(value: Any) -> bool:
     """Tell whether a value is a document that Stanza or spaCy has cut into words."""
     return hasattr(value, "iter_tokens") or hasattr(value, "text")
@@ -390,10 +397,16 @@ def split_runs(text: str) -> list[str]:
 
 def _space_unicode(text: bytes | bytearray) -> Bytes:
     """Fold case and cut at Unicode's word boundaries."""
-    return _space_unicode_cased(text.decode("utf-8").casefold().encode("utf-8"))
+    from psdvec.text.tokenizer_kernels import fold_case, foldings
+
+    if text.isascii():
+        return _space_unicode_cased(text.lower())
+    source = np.frombuffer(text, dtype=np.uint8)
+    out = np.empty(3 * len(source), dtype=np.uint8)
+    return _space_unicode_cased(out[: fold_case(source, *foldings(), out)])
 
 
-def _space_unicode_cased(text: bytes | bytearray) -> Bytes:
+def _space_unicode_cased(text: bytes | bytearray | Bytes) -> Bytes:
     """Cut at Unicode's word boundaries, and leave the words as they stand."""
     from psdvec.text.tokenizer_kernels import space_unicode, word_break_roles
 
@@ -406,10 +419,9 @@ def _space_paper(text: bytes | bytearray) -> Bytes:
     """Keep English words in lower case, as the paper does; a typographic apostrophe counts as one."""
     from psdvec.text.tokenizer_kernels import space_paper
 
-    source = np.frombuffer(text.replace("\N{RIGHT SINGLE QUOTATION MARK}".encode(), b"'"), dtype=np.uint8)
+    source = np.frombuffer(text, dtype=np.uint8)
     out = np.empty_like(source)
-    space_paper(source, out)
-    return out
+    return out[: space_paper(source, out)]
 
 
 def _space_whitespace(text: bytes | bytearray) -> Bytes:
