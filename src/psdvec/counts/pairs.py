@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -496,6 +496,7 @@ def _read_chunks(
     halo = len(what.weights)  # ids after its own that a chunk needs
     capacity = min(portions.chunk, portions.ids) + halo + 1
     buffer, fill = np.empty(capacity, np.int32), 0
+    copies: list[Future[None]] = []  # under way into the buffer: new memory takes longer to get than to fill
     begins: dict[int, int] = {}  # where each segment begins in the buffer: below 0, if part of it is gone
     read = partial(WordTable.of(words).translate, close_gaps=what.gaps == "close")
     texts = map_ordered(pool, read, files[segment:], ahead=portions.workers)
@@ -504,17 +505,24 @@ def _read_chunks(
         text, offset = text[offset:], 0
         while len(text):
             taken = text[: capacity - fill]
-            buffer[fill : fill + len(taken)] = taken
+            copies.append(pool.submit(np.copyto, buffer[fill : fill + len(taken)], taken))
             fill, text = fill + len(taken), text[len(taken) :]
             if fill == capacity:
+                _wait_for(copies)
                 own = _last_sentence_end(buffer[: capacity - halo]) or capacity - halo
                 last = max(some for some, begin in begins.items() if begin <= own)
                 yield _Chunk(buffer, own, (last, own - begins[last]))
                 buffer[: fill - own] = buffer[own:fill].copy()
                 fill -= own
                 begins = {some: begin - own for some, begin in begins.items() if some >= last}
+    _wait_for(copies)
     if fill:
         yield _Chunk(buffer[:fill], fill, (len(files), 0))
+
+
+def _wait_for(copies: list[Future[None]]) -> None:
+    while copies:
+        copies.pop().result()
 
 
 def _last_sentence_end(tokens: Int32s) -> int:
