@@ -1,14 +1,14 @@
 """Whole commands by one thread and by more: time, processor time, memory, and whether the bytes are the same.
 
     python -m benchmarks.bench.bench_cores CORPUS --workers 1 2 4 8 16 [--repeats 2] [--words 50000] [--dim 300]
-    [--times 1 4] [--clusters 4 16] [--device cuda] [--only count fit cluster device] [--profile] [--work FOLDER]
+    [--times 1 4] [--clusters 4 16] [--device cuda] [--only count fit cluster device] [--profile 16] [--work FOLDER]
     [--record FILE]
 
 CORPUS is raw text, plain or compressed; it is unpacked beforehand, and also counted ``--times`` over. Every command is
 a process of its own. The runs alternate and the quickest of each counts; each is shown as soon as it is done and, with
 ``--work``, is not repeated by the same command. ``--clusters`` counts and fits on so many worker processes
-(``--cluster local:N``), ``--device`` on a graphics card, whose models differ by rounding. ``--profile`` runs each
-command once more and shows where processors were idle; see ``benchmarks/lib/stacks.py``.
+(``--cluster local:N``), ``--device`` on a graphics card, whose models differ by rounding. ``--profile`` runs the
+commands of so many workers once more and shows where processors were idle; see ``benchmarks/lib/stacks.py``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--clusters", type=int, nargs="*", default=[], help="worker processes")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--device", help="count and fit on this device, too")
-    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--profile", type=int, nargs="*", default=[], help="workers")
     parser.add_argument("--work", type=Path, help="folder for the text, counts and finished runs")
     options = parser.parse_args()
     with folder_for(options.work) as work:
@@ -192,12 +192,11 @@ def measured(commands: Commands, options: Any, kept: Records) -> dict[str, Any]:
                 ("fit", commands.fit(*on_device)),
             ):
                 add("device", {"command": verb, "device": options.device}, command, repeat=repeat)
-    if options.profile:
-        for workers in options.workers:
-            threads = ("--workers", str(workers))
-            for verb, command in (("count", commands.count(1, *threads)), ("fit", commands.fit(*threads))):
-                if verb in options.only:
-                    add("profile", {"command": verb, "workers": workers}, command, repeat="profile")
+    for workers in options.profile:
+        threads = ("--workers", str(workers))
+        for verb, command in (("count", commands.count(1, *threads)), ("fit", commands.fit(*threads))):
+            if verb in options.only:
+                add("profile", {"command": verb, "workers": workers}, command, repeat="profile")
     return found
 
 

@@ -104,11 +104,6 @@ def _say_unkept() -> None:
     logger.warning("%s", UNKEPT)
 
 
-@kernel
-def begin():
-    """Do nothing: numba takes a tenth of a second for the first kernel that it loads, whichever it is."""
-
-
 # What processors do and numba has no word for: fetching memory ahead of its use.
 
 _TO_READ, _INTO_ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's instruction

@@ -20,7 +20,6 @@ import numpy as np
 from psdvec.arrays import Array, Float32s, Float64s
 from psdvec.counts.matrix import Cooccurrence
 from psdvec.errors import ResourceError
-from psdvec.kernels import begin
 from psdvec.options import Recipe
 from psdvec.resources import (
     available_memory,
@@ -90,9 +89,6 @@ class Cpu:
     others: Sequence[Mapping[str, str]] = ()
 
     def __init__(self, workers: int | None = None) -> None:
-        import scipy.linalg  # noqa: F401 - what takes its time to load is loaded while others read the counts
-
-        begin()
         self.threads = resolve_workers(workers)
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="psdvec")
 
