@@ -166,12 +166,18 @@ def test_a_fit_on_another_device_is_resumed_too(gpu, tmp_path):
 def test_a_device_without_room_says_so_and_what_to_do(monkeypatch, torch):
     from psdvec.solver.devices import gpu as gpu_pairs
 
-    def full(*arguments):
+    def full(*arguments, **options):
         raise torch.OutOfMemoryError
 
     with monkeypatch.context() as patch:
         patch.setattr(gpu_pairs, "directed_terms", full)
         with pytest.raises(ResourceError, match=r"no room for the pairs of .* words; fit fewer"):
+            fit(drawn_counts(), dim=4, device="torch:cpu")
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu_pairs.GpuPairs, "renew", full)
+        with pytest.raises(
+            ResourceError, match=r"no room for what a fit takes beside the pairs; let these take"
+        ):
             fit(drawn_counts(), dim=4, device="torch:cpu")
     monkeypatch.setattr(gpu_pairs, "available_memory", lambda device: 1000)
     with pytest.raises(ResourceError, match=r"even without the pairs, and 800 B is free; fit fewer words"):

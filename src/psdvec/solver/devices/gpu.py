@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -610,9 +610,16 @@ class Gpu:
         if device.type == "cuda":
             Thread(target=_load_libraries, args=(device,), daemon=True).start()
 
-    def limits(self) -> AbstractContextManager[None]:
-        """Limit nothing: the device computes."""
-        return nullcontext()
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Limit no threads, since the device computes; say what helps where it has no room for what comes and goes."""
+        try:
+            yield
+        except torch.OutOfMemoryError as error:
+            raise ResourceError(
+                "the device has no room for what a fit takes beside the pairs; let these take less of its memory, such "
+                'as memory="4G", fit fewer words together, or use device="cpu"'
+            ) from error
 
     def find_room(self, size: Size, *, limit: int | None, folder: Path | None) -> Room:
         """Return what the pairs of a fit may take of the device's memory; the others stay in the machine's."""
