@@ -88,11 +88,12 @@ def table(match: re.Match[str]) -> str:
 def measured(text: str) -> str:
     """Return when and on what the records that a page shows were measured."""
     shown = [read_record(name) for match in TABLE.finditer(text) for name in match["records"].split()]
-    dates = " to ".join(sorted({record["date"] for record in shown}))
+    dates = sorted({record["date"] for record in shown})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     machines = sorted({f"{record['processors']} processors ({record['machine']})" for record in shown})
     loads = [record["load"] for record in shown if "load" in record]
     busy = f"; load at the start at most {max(loads)}" if loads else ""
-    return f"<!-- measured -->\nMeasured {dates} on {', '.join(machines)}{busy}.\n<!-- end -->"
+    return f"<!-- measured -->\nMeasured {when} on {', '.join(machines)}{busy}.\n<!-- end -->"
 
 
 def written(page: Path) -> dict[Path, str]:
