@@ -68,7 +68,7 @@ def available_memory(device: torch.device) -> int:
     """Return the bytes that are free on the device, those that torch holds for later among them."""
     if device.type == "cuda":
         held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + held
+        return int(torch.cuda.mem_get_info(device)[0] + held)
     return resources.available_memory()
 
 
