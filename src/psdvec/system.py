@@ -183,7 +183,7 @@ _LARGE = 1 << 22  # bytes from which memory is asked for in large pages, as NumP
 def private_memory(length: int) -> mmap.mmap:
     """Return zeros that the system has back as soon as they are dropped, and that no other process can share.
 
-    Where they are large, so are their pages, if the system has any: to begin 512 small ones takes six times as long.
+    Where they are large, so are their pages, if the system has any: small ones take longer to begin than to fill.
     """
     if WINDOWS:
         return mmap.mmap(-1, length)

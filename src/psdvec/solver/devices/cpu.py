@@ -55,7 +55,7 @@ LIBRARIES = 150_000_000  # what kernels, BLAS and SciPy take once they are used
 PAIR = 16  # for a directed pair: both directions are kept, in 8 bytes if they are sparse
 COLUMNS = (
     GATHERED << 22
-)  # bytes of columns that are gathered together, at least; for two threads, where there is room
+)  # bytes of columns that are gathered together, at least; where there is room, for two threads
 MARGIN = 1.05  # for what is not predicted
 ADVISED = 1.02  # times what is needed now: a process grows a little between two attempts
 

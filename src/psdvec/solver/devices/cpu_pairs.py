@@ -152,7 +152,7 @@ class CpuPairs:
         def multiply(one: PairBlock) -> None:
             one.times(block, product[one.extent.lo - first : one.extent.hi - first], self._scratch)
 
-        self._each(multiply, [kept for kept in self._kept if kept.extent.lo < m])
+        self._each(multiply, [kept for kept in self._kept if kept.extent.lo < m], columns=m)
         return product
 
     def renew(
@@ -176,15 +176,16 @@ class CpuPairs:
             return one.renew(Q[lo:hi] * factors, Q, part, self._scratch, momentum=momentum)
 
         with disk_errors_explained(self._folder):
-            return image, self._each(renew, self._kept, changed=True)
+            return image, self._each(renew, self._kept, columns=Q.shape[0], changed=True)
 
     def _each(
-        self, work: Callable[[PairBlock], Result], kept: Sequence[PairBlock], *, changed: bool = False
-    ) -> list[Result]:
+        self, work: Callable[[PairBlock], Result], kept: Sequence[PairBlock],
+        *, columns: int, changed: bool = False,
+    ) -> list[Result]:  # fmt: skip
         """Return what ``work`` makes of each block, in their order; write the values back where they are ``changed``.
 
-        Blocks of many rows take longest and are begun first, or some thread would have one when all others are done;
-        those of a file are read in their order.
+        Blocks with the most work in the first so many ``columns`` are begun first, or some thread would have one of
+        them when all others are done; those of a file are read in their order.
         """
 
         def do(number: int) -> Result:
@@ -203,7 +204,8 @@ class CpuPairs:
                 _write(one.file, one.start + fixed.nbytes, values)
             return found
 
-        order = sorted(range(len(kept)), key=lambda number: (kept[number].start, -kept[number].extent.rows))
+        work_in = [min(one.sizes[1], one.extent.rows * columns) for one in kept]
+        order = sorted(range(len(kept)), key=lambda number: (kept[number].start, -work_in[number]))
         found = map_ordered(self._pool, do, order, ahead=len(order))
         results = dict(zip(order, found, strict=True))
         return [results[number] for number in range(len(kept))]
@@ -784,13 +786,10 @@ def unpack_into(halves, unit, out):
         out[k] = from_half(halves[k]) * unit
 
 
-# pointers int64[>=rows*spans+1], indices and values uint16[m], Q float32[n, k], Y float32[rows, k]
+# columns: taken at a time; pointers int64[>=rows*spans+1], indices, values uint16[m], Q float32[n, k], Y [rows, k]
 @kernel(fastmath=True)
 def product_into(spans, columns, pointers, indices, values, unit, Q, Y):
-    """Add the sparse pairs of a block times Q to Y, for as many rows as Y has, and columns as Q has rows.
-
-    So many ``columns`` are taken at a time.
-    """
+    """Add the sparse pairs of a block times Q to Y, for as many rows as Y has, and columns as Q has rows."""
     n, d = Q.shape
     rows = Y.shape[0]
     for span in range((n + SPAN - 1) // SPAN):
